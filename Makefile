@@ -1,0 +1,69 @@
+# A fresh machine needs Python 3.11 or newer, make and nothing else.
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+FUZZ_CASES ?= 1000000
+# The folders that exist: a kind of test may not have its first one yet.
+FIRST_TESTS := $(wildcard tests/unit tests/property)
+OTHER_TESTS := $(wildcard tests/contract tests/integration tests/faults)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench lock clean
+.DELETE_ON_ERROR:
+
+help: ## Show what can be asked of make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev-ready ## Make the virtual environment, with all that development needs
+
+demo: $(VENV)/.ready ## Start a simulated fleet and walk it
+	@$(BIN)/facho demo
+
+test: setup ## Run every test: first the quick ones, then those with real services
+	@$(BIN)/python -m tests.services prepare
+	@status=0; \
+	$(BIN)/python -m pytest -n auto $(FIRST_TESTS) || status=1; \
+	$(BIN)/python -m pytest $(OTHER_TESTS) || status=1; \
+	exit $$status
+
+lint: setup ## Check style, types and the order of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --config .importlinter
+
+format: setup ## Rewrite the code in the house format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: setup ## Compare the SNMP client with its peers, then fuzz it for long
+	@$(BIN)/python -m tests.services prepare
+	@$(BIN)/facho bench snmp
+	@$(BIN)/facho bench adapt
+	@FACHO_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest tests/property/test_fuzz.py
+
+lock: setup ## Compile requirements/*.in to lock files with hashes
+	@for name in build runtime dev; do \
+	  $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	    --no-header --no-emit-index-url --no-emit-find-links --upgrade \
+	    requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
+	done
+
+clean: ## Remove what make made
+	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The demo needs less than the tests do, so it is ready sooner on a fresh machine.
+$(VENV)/.ready: pyproject.toml requirements/build.lock requirements/runtime.lock requirements/make-venv
+	@requirements/make-venv $(VENV)
+	@echo "Installing what facho needs ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/build.lock -r requirements/runtime.lock
+	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev-ready: $(VENV)/.ready requirements/dev.lock
+	@echo "Installing what development needs ..."
+	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
+	@touch $@
