@@ -1,4 +1,4 @@
-"""The `facho` command: one module per group of commands, registered below."""
+"""The `facho` command: one module per group of commands, each registered in GROUPS."""
 
 from typing import Annotated
 
@@ -6,19 +6,33 @@ import typer
 
 from facho import __version__
 
-HELP = """
-Facho Deluxe: collects SNMP data from the OLTs of fibre operators, without hurting them.
+# A group is a module of this package with a typer app named `app`. With a name its commands are
+# `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
+GROUPS: tuple[tuple[str | None, typer.Typer], ...] = ()
+
+HELP = "Facho Deluxe: collects SNMP data from the OLTs of fibre operators, without hurting them."
+
+# An empty line between two examples keeps them on lines of their own.
+EXAMPLES = """
+**Examples**
+
+`facho demo`  starts a simulated fleet and walks it
+
+`facho COMMAND --help`  tells what a command does, with examples of its own
 """
 
 main = typer.Typer(
     name="facho",
     help=HELP,
+    epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     # A traceback with local variables would print the community or the key it holds.
     pretty_exceptions_show_locals=False,
 )
+for _name, _group in GROUPS:
+    main.add_typer(_group, name=_name)
 
 
 def _print_version(asked: bool) -> None:
@@ -31,9 +45,7 @@ def _print_version(asked: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
-        ),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     pass
