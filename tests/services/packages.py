@@ -1,0 +1,105 @@
+"""The Debian packages that the services come from."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.services.unavailable import Unavailable
+
+# Daemons live in sbin, which an ordinary user's PATH leaves out.
+SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+
+APT_OPTIONS = (
+    "-qq",
+    "-o=DPkg::Lock::Timeout=120",
+    "-o=Acquire::Retries=1",
+    "-o=Acquire::http::Timeout=30",
+    "-o=Acquire::https::Timeout=30",
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    command: str
+    # System services that the package starts by itself; we want the program, not the service.
+    services: tuple[str, ...] = ()
+
+
+SNMPD = Package("snmpd", "snmpd", services=("snmpd", "snmptrapd"))
+SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
+PACKAGES = (SNMPD, SNMP_TOOLS)
+
+
+def find(command: str, package: Package) -> str:
+    """The full path of a command, or Unavailable with the package that has it."""
+    path = shutil.which(command, path=SEARCH_PATH)
+    if path is None:
+        raise Unavailable(package.name, f"the Debian package {package.name} is not installed")
+    return path
+
+
+def missing() -> list[Package]:
+    return [package for package in PACKAGES if shutil.which(package.command, path=SEARCH_PATH) is None]
+
+
+def install(packages: list[Package]) -> str | None:
+    """Install packages with apt-get. Returns why it could not, or None."""
+    if shutil.which("apt-get") is None:
+        return "this system has no apt-get"
+    root = _become_root()
+    if root is None:
+        return "neither root nor sudo without a password"
+    names = [package.name for package in packages]
+    why = _apt_get(root, "install", *names)
+    if why is not None:
+        # The lists of a fresh machine may be empty or old.
+        why = _apt_get(root, "update") or _apt_get(root, "install", *names)
+    for package in packages:
+        for service in package.services:
+            _stop_service(root, service)
+    return why
+
+
+def _become_root() -> tuple[str, ...] | None:
+    if os.geteuid() == 0:
+        return ()
+    sudo = ("sudo", "-n")
+    if shutil.which("sudo") and _run((*sudo, "true")).returncode == 0:
+        return sudo
+    return None
+
+
+def _apt_get(root: tuple[str, ...], verb: str, *names: str) -> str | None:
+    # Without a run level that allows it, init scripts do not start what was just installed.
+    environment = ("env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1")
+    more = ("--yes", "--no-install-recommends") if verb == "install" else ()
+    done = _run((*root, *environment, "apt-get", *APT_OPTIONS, verb, *more, *names), timeout=600)
+    if done.returncode == 0:
+        return None
+    last_line = (done.stdout.strip().splitlines() or ["no message"])[-1]
+    return f"apt-get {verb} failed: {last_line}"
+
+
+def _stop_service(root: tuple[str, ...], service: str) -> None:
+    if Path("/run/systemd/system").is_dir():
+        _run((*root, "systemctl", "disable", "--now", service))
+    elif Path("/etc/init.d", service).exists():
+        _run((*root, f"/etc/init.d/{service}", "stop"))
+
+
+def _run(argv: tuple[str, ...], timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(argv, 1, stdout=f"no end after {timeout:.0f} s")
