@@ -32,7 +32,7 @@ lint: setup ## Check style, types and the order of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --config .importlinter
+	@$(BIN)/lint-imports --no-logo
 
 format: setup ## Rewrite the code in the house format
 	@$(BIN)/ruff check --fix .
