@@ -1,0 +1,256 @@
+"""An SNMP agent without its wire: a PDU and the time go in, an answer comes out or, on purpose, none.
+
+It knows RFC 3416's rules for GET, GETNEXT and GETBULK (and RFC 1157's for SNMPv1), the size of a datagram,
+and the rows over which this scenario makes it stumble.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+from facho.sim.rows import NO_FAULTS, RowFaults
+from facho.sim.security import V1
+from facho.sim.tables import Column
+from facho.sim.view import View
+from facho.sim.wire import (
+    GEN_ERR,
+    GET,
+    GET_BULK,
+    GET_NEXT,
+    NO_SUCH_NAME,
+    NOT_WRITABLE,
+    SET,
+    TOO_BIG,
+    Pdu,
+    encode_varbind,
+    value_tag,
+)
+from facho.snmp.errors import BerError
+from facho.snmp.values import COUNTER64
+
+_NO_SUCH_OBJECT: Final = b"\x80\x00"
+_NO_SUCH_INSTANCE: Final = b"\x81\x00"
+_END_OF_MIB_VIEW: Final = b"\x82\x00"
+
+
+class Answer(NamedTuple):
+    varbinds: bytes
+    served: int = 0
+    # How many of them had to be read from the terminals themselves.
+    optics: int = 0
+    status: int = 0
+    error_index: int = 0
+
+
+class _Refused(Exception):
+    """The whole request ends in an error status; `index` is the binding at fault, from 1."""
+
+    def __init__(self, status: int, index: int) -> None:
+        self.status = status
+        self.index = index
+
+
+class _Silence(Exception):
+    """The agent gets stuck on this row and says nothing."""
+
+
+class Row(NamedTuple):
+    """A row found by a walk; the column may be one past the last, which is the end of all there is."""
+
+    column: int
+    row: int
+
+
+class Agent:
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.faults: RowFaults = NO_FAULTS
+        self.hang_on_zero_repetitions = False
+
+    def answer(self, version: int, pdu: Pdu, room: int, now: float) -> Answer | None:
+        """None is silence. `room` is how many octets of variable bindings fit into a message."""
+        try:
+            return self._answer(version, pdu, room, now)
+        except _Refused as refused:
+            return self._error(version, pdu, refused.status, refused.index)
+        except _Silence:
+            return None
+
+    def _answer(self, version: int, pdu: Pdu, room: int, now: float) -> Answer | None:
+        if pdu.tag == GET_BULK and version != V1:
+            if pdu.second <= 0 and self.hang_on_zero_repetitions:
+                return None
+            if pdu.first <= 0 and len(pdu.oids) == 1 and self.faults is NO_FAULTS:
+                return self._bulk_of_one(pdu, room, now)
+            return self._bulk(pdu, room, now)
+        if pdu.tag == GET:
+            return self._whole([self._get(version, pdu, at, now) for at in range(len(pdu.oids))], room)
+        if pdu.tag == GET_NEXT:
+            return self._whole([self._next(version, pdu, at, now) for at in range(len(pdu.oids))], room)
+        if pdu.tag == SET:
+            raise _Refused(NO_SUCH_NAME if version == V1 else NOT_WRITABLE, 1)
+        raise BerError(f"a PDU of type 0x{pdu.tag:02x} is not a request")
+
+    @staticmethod
+    def _error(version: int, pdu: Pdu, status: int, index: int) -> Answer:
+        if status == TOO_BIG and version != V1:
+            return Answer(b"", status=TOO_BIG)
+        return Answer(pdu.varbinds, status=status, error_index=index)
+
+    def too_big(self, version: int, pdu: Pdu) -> Answer:
+        return self._error(version, pdu, TOO_BIG, 0)
+
+    @staticmethod
+    def _whole(found: list[tuple[bytes, bool]], room: int) -> Answer:
+        varbinds = b"".join([varbind for varbind, _ in found])
+        if len(varbinds) > room:
+            raise _Refused(TOO_BIG, 0)
+        return Answer(varbinds, len(found), sum(optics for _, optics in found))
+
+    def _get(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
+        oid = pdu.oids[at]
+        number, after, exact = self.view.layout.place(oid)
+        if exact and not self._is_hidden(number, after - 1):
+            varbind, optics = self._read(number, after - 1, at, now)
+            if version != V1 or value_tag(varbind) != COUNTER64:
+                return varbind, optics
+        if version == V1:
+            raise _Refused(NO_SUCH_NAME, at + 1)
+        missing = _NO_SUCH_INSTANCE if self.view.layout.has_object(oid) else _NO_SUCH_OBJECT
+        return encode_varbind(oid, missing), False
+
+    def _next(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
+        oid = pdu.oids[at]
+        place = self.view.layout.place(oid)
+        row = self._settle(place.column, place.row)
+        while row.column < len(self.view.layout.columns):
+            found = self._read(row.column, row.row, at, now)
+            if version != V1 or value_tag(found[0]) != COUNTER64:
+                return found
+            row = self._settle(row.column, row.row + 1)
+        if version == V1:
+            raise _Refused(NO_SUCH_NAME, at + 1)
+        return encode_varbind(oid, _END_OF_MIB_VIEW), False
+
+    def _bulk_of_one(self, pdu: Pdu, room: int, now: float) -> Answer:
+        """What nearly every request of a walk is: rows in one piece of a column's block."""
+        number, row, _ = self.view.layout.place(pdu.oids[0])
+        wanted = max(pdu.second, 0)
+        parts: list[bytes] = []
+        count = optics = 0
+        last = pdu.oids[0]
+        while wanted > 0:
+            if number >= len(self.view.layout.columns):
+                ending = encode_varbind(self._last_name() if count else last, _END_OF_MIB_VIEW)
+                if len(ending) <= room:
+                    parts.append(ending)
+                    count += 1
+                break
+            column = self.view.column(number, now)
+            end = min(row + wanted, column.rows)
+            taken = _fitting(column, row, end, room)
+            parts.append(column.block[column.offsets[row] : column.offsets[taken]])
+            room -= len(parts[-1])
+            count += taken - row
+            wanted -= taken - row
+            if column.optics:
+                optics += taken - row
+            if taken < end:
+                break
+            number, row = number + 1, 0
+        if not count and pdu.second > 0:
+            raise _Refused(TOO_BIG, 0)
+        return Answer(parts[0] if len(parts) == 1 else b"".join(parts), count, optics)
+
+    def _last_name(self) -> bytes:
+        column = self.view.layout.columns[-1]
+        return column.prefix + column.index.suffixes[-1]
+
+    def _bulk(self, pdu: Pdu, room: int, now: float) -> Answer | None:
+        singles = min(max(pdu.first, 0), len(pdu.oids))
+        found = [self._next(V1 + 1, pdu, at, now) for at in range(singles)]
+        if sum(len(varbind) for varbind, _ in found) > room:
+            raise _Refused(TOO_BIG, 0)
+        walkers = [_Walker(self, pdu.oids[at], at) for at in range(singles, len(pdu.oids))]
+        left = room - sum(len(varbind) for varbind, _ in found)
+        for _ in range(max(pdu.second, 0) if walkers else 0):
+            repetition = [walker.step(now) for walker in walkers]
+            size = sum(len(varbind) for varbind, _ in repetition)
+            if size > left:
+                found.extend(_first_that_fit(repetition, left) if len(found) == singles else [])
+                break
+            found.extend(repetition)
+            left -= size
+            if all(walker.ended for walker in walkers):
+                break
+        if not found and pdu.oids and pdu.second > 0:
+            raise _Refused(TOO_BIG, 0)
+        return self._whole(found, room)
+
+    def _is_hidden(self, number: int, row: int) -> bool:
+        return self.faults is not NO_FAULTS and self.faults.hides(self.view.layout.columns[number], row)
+
+    def _read(self, number: int, row: int, at: int, now: float) -> tuple[bytes, bool]:
+        if self.faults is not NO_FAULTS:
+            placed = self.view.layout.columns[number]
+            if self.faults.hangs(placed, row):
+                raise _Silence
+            if self.faults.fails(placed, row):
+                raise _Refused(GEN_ERR, at + 1)
+        column = self.view.column(number, now)
+        return column.varbind(row), column.optics
+
+    def _settle(self, number: int, row: int) -> Row:
+        """The row that a walk is given where `row` would be the natural next one."""
+        columns = self.view.layout.columns
+        while number < len(columns):
+            placed = columns[number]
+            if self.faults is not NO_FAULTS:
+                row = self.faults.settle(placed, row)
+            if row < len(placed.index):
+                return Row(number, row)
+            number, row = number + 1, 0
+        return Row(number, 0)
+
+
+class _Walker:
+    """One repeating variable of a GETBULK on its way down."""
+
+    def __init__(self, agent: Agent, oid: bytes, at: int) -> None:
+        self._agent = agent
+        self._at = at
+        self._oid = oid
+        self._place = agent.view.layout.place(oid)[:2]
+        self.ended = False
+
+    def step(self, now: float) -> tuple[bytes, bool]:
+        agent = self._agent
+        number, row = agent._settle(*self._place)
+        if number >= len(agent.view.layout.columns):
+            self.ended = True
+            return encode_varbind(self._oid, _END_OF_MIB_VIEW), False
+        placed = agent.view.layout.columns[number]
+        found = agent._read(number, row, self._at, now)
+        self._oid = placed.prefix + placed.index.suffixes[row]
+        self._place = (number, row + 1)
+        return found
+
+
+def _fitting(column: Column, row: int, end: int, room: int) -> int:
+    """The end of the rows from `row` that fit into `room` octets."""
+    offsets = column.offsets
+    limit = offsets[row] + room
+    if offsets[end] <= limit:
+        return end
+    return bisect_right(offsets, limit, row, end + 1) - 1
+
+
+def _first_that_fit(repetition: list[tuple[bytes, bool]], room: int) -> list[tuple[bytes, bool]]:
+    fitting: list[tuple[bytes, bool]] = []
+    for varbind, optics in repetition:
+        room -= len(varbind)
+        if room < 0:
+            break
+        fitting.append((varbind, optics))
+    return fitting

@@ -1,0 +1,144 @@
+"""Many simulated OLTs in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from facho.sim.families.family import Family
+from facho.sim.families.huawei import HUAWEI
+from facho.sim.model import OltModel, Shape
+from facho.sim.olt import Address, SimulatedOlt
+from facho.sim.report import OltReport, total
+from facho.sim.scenario import Scenario
+from facho.sim.security import CommunitySecurity
+from facho.sim.tables import Layout
+from facho.sim.view import View
+
+FAMILIES: Final[Mapping[str, Family]] = {"huawei": HUAWEI}
+MIXED: Final = "mixed"
+_RECEIVE_BUFFER: Final = 1 << 20
+
+
+class FleetError(Exception):
+    """The fleet cannot start; the message says in one sentence why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetConfig:
+    olts: int = 1
+    onus: int = 64
+    family: str = "huawei"
+    scenario: Scenario = field(default_factory=Scenario)
+    community: str = "public"
+    seed: int = 1
+    host: str = "127.0.0.1"
+    # OLT number n listens on base_port + n; 0 takes free ports.
+    base_port: int = 0
+    # Instead: every OLT on an address of its own, 127.1.0.1 and up, all on base_port.
+    addresses: bool = False
+    onus_per_port: int = 64
+    recording: Path | None = None
+
+
+class Fleet:
+    """`async with Fleet(FleetConfig(olts=3, onus=500)) as fleet: fleet.olts[0].address`."""
+
+    def __init__(self, config: FleetConfig, clock: Callable[[], float] | None = None) -> None:
+        self.config = config
+        self._clock = clock or _steady_clock()
+        born = self._clock()
+        security = CommunitySecurity(config.community)
+        self.olts = [self._olt(number, security, born) for number in range(config.olts)]
+
+    def _olt(self, number: int, security: CommunitySecurity, born: float) -> SimulatedOlt:
+        config = self.config
+        shape = Shape(config.onus, config.onus_per_port)
+        name = _family_of(config, number)
+        model = OltModel(number, shape, seed=config.seed, born=born, name=f"{name}-{number:03d}")
+        view = View(_layout(name, shape), model)
+        olt = SimulatedOlt(view, security, self._clock, seed=config.seed * 100_003 + number)
+        olt.scenario = config.scenario
+        return olt
+
+    async def __aenter__(self) -> Self:
+        try:
+            for number, olt in enumerate(self.olts):
+                await self._listen(number, olt)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        # Transports close in the loop's next turn.
+        await asyncio.sleep(0)
+
+    def _close(self) -> None:
+        for olt in self.olts:
+            olt.close()
+
+    async def _listen(self, number: int, olt: SimulatedOlt) -> None:
+        address = self._address(number)
+        try:
+            endpoint = _bound(address)
+        except OSError as error:
+            raise FleetError(f"cannot listen on {address[0]}:{address[1]}: {error.strerror}") from error
+        olt.address = endpoint.getsockname()
+        await asyncio.get_running_loop().create_datagram_endpoint(lambda: olt, sock=endpoint)
+
+    def _address(self, number: int) -> Address:
+        config = self.config
+        if config.addresses:
+            # Free means free on the first address; the others then use the same port.
+            port = config.base_port or (self.olts[0].address[1] if number else 0)
+            return f"127.1.{number // 250}.{number % 250 + 1}", port
+        return config.host, config.base_port + number if config.base_port else 0
+
+    def report(self) -> OltReport:
+        """The sum over all OLTs."""
+        return total(olt.report() for olt in self.olts)
+
+
+def _bound(address: Address) -> socket.socket:
+    endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        endpoint.setblocking(False)
+        endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+        endpoint.bind(address)
+    except BaseException:
+        endpoint.close()
+        raise
+    return endpoint
+
+
+def _steady_clock() -> Callable[[], float]:
+    """The time of day that never jumps: an OLT's uptime must not go back because ours was set."""
+    offset = time.time() - time.monotonic()
+    return lambda: time.monotonic() + offset
+
+
+def _family_of(config: FleetConfig, number: int) -> str:
+    if config.family == MIXED:
+        return tuple(FAMILIES)[number % len(FAMILIES)]
+    if config.family not in FAMILIES:
+        raise FleetError(f"there is no family '{config.family}': take {', '.join(FAMILIES)} or {MIXED}")
+    return config.family
+
+
+@lru_cache(maxsize=64)
+def _layout(family: str, shape: Shape) -> Layout[OltModel]:
+    try:
+        return Layout(FAMILIES[family].columns, FAMILIES[family].spaces(shape))
+    except ValueError as error:
+        raise FleetError(str(error)) from error

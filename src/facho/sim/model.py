@@ -1,0 +1,176 @@
+"""What is true about one simulated OLT and its ONUs, whatever the brand that tells it."""
+
+from __future__ import annotations
+
+import enum
+import math
+from array import array
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+DAY: Final = 86_400.0
+
+
+class Cause(enum.Enum):
+    """Why an ONU went away."""
+
+    LOS = "los"
+    DYING_GASP = "dying-gasp"
+    LOFI = "lofi"
+    DEACTIVATED = "deactivated"
+    REBOOT = "reboot"
+    NEVER_SEEN = "never-seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many ONUs an OLT has, and how they are spread: row n is ONU n % onus_per_port of its port."""
+
+    onus: int
+    onus_per_port: int = 64
+    ports_per_board: int = 16
+    autofind: int = 3
+
+    @property
+    def ports(self) -> int:
+        return max(1, -(-self.onus // self.onus_per_port))
+
+    @property
+    def boards(self) -> int:
+        return -(-self.ports // self.ports_per_board)
+
+    def rows_of_port(self, port: int) -> range:
+        start = port * self.onus_per_port
+        return range(min(start, self.onus), min(start + self.onus_per_port, self.onus))
+
+
+@dataclass(frozen=True, slots=True)
+class OnuState:
+    online: bool
+    # The last one, also of an ONU that is back; None when it never went away.
+    cause: Cause | None
+    last_up: float | None
+    last_down: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """What changes by itself as time goes by; all zero is a still picture."""
+
+    drift_db: float = 0.0
+    drift_period_s: float = 600.0
+    flapping: float = 0.0
+    flap_period_s: float = 120.0
+    flap_down_s: float = 30.0
+    refresh_s: float = 5.0
+
+    @property
+    def still(self) -> bool:
+        return not (self.drift_db or self.flapping)
+
+
+_STILL: Final = Motion()
+_FLAP_CAUSES: Final = (Cause.LOS, Cause.DYING_GASP, Cause.LOFI, Cause.REBOOT)
+
+
+class OltModel:
+    """One OLT. The same seed and number give the same OLT; times are seconds since 1970, and arguments."""
+
+    def __init__(self, number: int, shape: Shape, *, seed: int, born: float, name: str) -> None:
+        self.number = number
+        self.shape = shape
+        self.name = name
+        self.born = born
+        self.motion = _STILL
+        random = Random(f"{seed}/{number}")
+        self.booted_at = born - random.uniform(1, 400) * DAY
+        self._noise = array("Q", random.randbytes(8 * shape.onus))
+        self._states: dict[int, OnuState] = {}
+        self.dark_ports: set[int] = set()
+
+    def noise(self, row: int) -> int:
+        """64 bits that are this ONU's own."""
+        return self._noise[row]
+
+    def uptime_ticks(self, now: float) -> int:
+        return int(max(0.0, now - self.booted_at) * 100) & 0xFFFF_FFFF
+
+    def state(self, row: int, now: float) -> OnuState:
+        state = self._states.get(row) or self._initial_state(row)
+        if self.motion.flapping and state.online:
+            return self._flapped(row, state, now)
+        return state
+
+    def online(self, row: int, now: float) -> bool:
+        if self.motion.flapping or row in self._states:
+            return self.state(row, now).online
+        return self._noise[row] & 1023 >= 70
+
+    def _initial_state(self, row: int) -> OnuState:
+        """About seven in a hundred are off, for the reasons that operators know."""
+        noise = self._noise[row]
+        lot = noise & 1023
+        since = self.born - (noise >> 50) * 160.0 - 60.0
+        if lot >= 70:
+            return OnuState(True, (Cause.DYING_GASP, Cause.LOS)[noise >> 10 & 1], since, since - 600.0)
+        if lot < 10:
+            return OnuState(False, Cause.NEVER_SEEN, None, None)
+        cause = Cause.DYING_GASP if lot < 40 else Cause.LOS if lot < 60 else Cause.DEACTIVATED
+        return OnuState(False, cause, since - DAY, since)
+
+    def _flapped(self, row: int, state: OnuState, now: float) -> OnuState:
+        noise = self._noise[row]
+        motion = self.motion
+        if (noise >> 40 & 0xFFFF) >= motion.flapping * 0x10000:
+            return state
+        phase = (noise >> 10 & 0xFFFF) / 0x10000 * motion.flap_period_s
+        since_down = (now + phase) % motion.flap_period_s
+        cause = _FLAP_CAUSES[noise >> 20 & 3]
+        down_at = now - since_down
+        if since_down < motion.flap_down_s:
+            return OnuState(False, cause, down_at - motion.flap_period_s + motion.flap_down_s, down_at)
+        return OnuState(True, cause, down_at + motion.flap_down_s, down_at)
+
+    def take_offline(self, row: int, cause: Cause, now: float) -> None:
+        before = self.state(row, now)
+        if before.online:
+            self._states[row] = OnuState(False, cause, before.last_up, now)
+
+    def bring_back(self, row: int, now: float) -> None:
+        before = self.state(row, now)
+        if not before.online:
+            self._states[row] = OnuState(True, before.cause, now, before.last_down)
+
+    def distance_m(self, row: int) -> int:
+        return 200 + (self._noise[row] >> 10 & 0x3FFF)
+
+    def rx_dbm(self, row: int, now: float) -> float:
+        """What the ONU receives from the OLT."""
+        noise = self._noise[row]
+        base = -14.0 - (noise >> 24 & 0xFFF) % 1300 / 100
+        motion = self.motion
+        if not motion.drift_db:
+            return base
+        phase = (noise & 0xFF) / 0x100
+        return base + motion.drift_db * math.sin(math.tau * (now / motion.drift_period_s + phase))
+
+    def olt_rx_dbm(self, row: int, now: float) -> float:
+        return self.rx_dbm(row, now) - 1.5 - (self._noise[row] >> 30 & 0x7F) / 100
+
+    def tx_dbm(self, row: int) -> float:
+        return 1.5 + (self._noise[row] >> 36 & 0x7F) / 100
+
+    def temperature_c(self, row: int) -> float:
+        return 36.0 + (self._noise[row] >> 43 & 0x7F) / 8
+
+    def voltage_v(self, row: int) -> float:
+        return 3.2 + (self._noise[row] >> 48 & 0xF) / 100
+
+    def bias_ma(self, row: int) -> int:
+        return 8 + (self._noise[row] >> 52 & 0xF)
+
+    def serial(self, vendor: bytes, row: int) -> bytes:
+        """Unique in a fleet: four letters, then 32 bits in which no two ONUs agree."""
+        number = self.number << 16 | row & 0xFFFF
+        return vendor + ((number * 0x9E37_79B1 ^ 0x5DEE_CE66) & 0xFFFF_FFFF).to_bytes(4, "big")

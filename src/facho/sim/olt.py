@@ -1,0 +1,235 @@
+"""One simulated OLT on the wire: datagrams in, datagrams out, in the way its scenario wants."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any, cast
+
+from facho.sim.agent import Agent, Answer
+from facho.sim.cpu import CpuCosts, VirtualCpu
+from facho.sim.model import Cause
+from facho.sim.path import Path
+from facho.sim.report import OltReport, Tally
+from facho.sim.rows import NO_FAULTS, RowFaults
+from facho.sim.scenario import Scenario
+from facho.sim.security import Opened, Security, UnknownCommunity
+from facho.sim.view import View
+from facho.sim.wire import Pdu, encode_response, parse_pdu
+from facho.snmp.errors import BerError
+
+# The tags and lengths of the message, the PDU and the list, and three integers of at most five octets.
+_ENVELOPE = 3 * 4 + 3 * 7
+_OTHER_ADDRESS = "127.255.0.1"
+
+Address = tuple[str, int]
+
+
+class SimulatedOlt(asyncio.DatagramProtocol):
+    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change."""
+
+    def __init__(self, view: View, security: Security, clock: Callable[[], float], seed: int = 0) -> None:
+        self.model = view.model
+        self._view = view
+        self._agent = Agent(view)
+        self._security = security
+        self._clock = clock
+        self._seed = seed
+        self._tally = Tally()
+        self._transport: asyncio.DatagramTransport | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stranger: socket.socket | None = None
+        self._down_until = 0.0
+        self.address: Address = ("", 0)
+        self.scenario = Scenario()
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def scenario(self) -> Scenario:
+        return self._scenario
+
+    @scenario.setter
+    def scenario(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._cpu = VirtualCpu(
+            CpuCosts(scenario.request_s, scenario.varbind_s, scenario.optics_s, scenario.queue)
+        )
+        self._path = Path(scenario, self._seed)
+        self._agent.faults = RowFaults(scenario, self._seed) if scenario.has_row_faults else NO_FAULTS
+        self._agent.hang_on_zero_repetitions = scenario.hang_on_zero_repetitions
+        self._requests_before = self._tally.requests
+        self._restart_due = scenario.restart_after
+        self.model.motion = scenario.motion
+        self._moving = not scenario.motion.still
+        self._at_once = not (scenario.has_cpu or scenario.has_path)
+        self._view.forget_state()
+        for port in scenario.fibre_cut_ports:
+            self.cut_fibre(port)
+        for port in scenario.power_cut_ports:
+            self.cut_power(port)
+
+    def report(self) -> OltReport:
+        return self._tally.report()
+
+    def silence(self, silent: bool = True) -> None:
+        """Stops answering; the rest of the scenario stays."""
+        self._scenario = self._scenario.but(silent=silent)
+
+    def restart(self, silent_for: float = 0.0) -> None:
+        """Loses what was on its way, says nothing for a while, and counts its uptime from zero."""
+        now = self._clock()
+        self._down_until = now + silent_for
+        self.model.booted_at = self._down_until
+        self._tally.restarts += 1
+
+    def take_offline(self, onu: int, cause: Cause = Cause.LOS) -> None:
+        self.model.take_offline(onu, cause, self._clock())
+        self._view.forget_state()
+
+    def bring_back(self, onu: int) -> None:
+        self.model.bring_back(onu, self._clock())
+        self._view.forget_state()
+
+    def cut_fibre(self, port: int) -> None:
+        """Every ONU of the port loses its signal, and the port with them."""
+        self.model.dark_ports.add(port)
+        self._cut(port, Cause.LOS)
+
+    def cut_power(self, port: int) -> None:
+        """Every ONU of the port says with its last breath that it has no power."""
+        self._cut(port, Cause.DYING_GASP)
+
+    def _cut(self, port: int, cause: Cause) -> None:
+        now = self._clock()
+        for row in self.model.shape.rows_of_port(port):
+            self.model.take_offline(row, cause, now)
+        self._view.forget_state()
+
+    def restore(self, port: int) -> None:
+        """The fibre is spliced, the power is back."""
+        self.model.dark_ports.discard(port)
+        now = self._clock()
+        for row in self.model.shape.rows_of_port(port):
+            self.model.bring_back(row, now)
+        self._view.forget_state()
+
+    def build_all(self) -> None:
+        """Encodes every table now rather than when first asked."""
+        self._view.build_all(self._clock())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.DatagramTransport, transport)
+        self._loop = asyncio.get_running_loop()
+
+    def error_received(self, exc: Exception) -> None:
+        """A client that has gone away; the next one may be there."""
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+        if self._stranger is not None:
+            self._stranger.close()
+            self._stranger = None
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        tally = self._tally
+        if self._path.loses_request():
+            tally.lost_requests += 1
+            return
+        tally.bytes_in += len(data)
+        try:
+            opened = self._security.open(data)
+            pdu = parse_pdu(opened.data, opened.start, opened.end)
+            tally.see(pdu.tag, pdu.request_id)
+            answer = self._answer(opened, pdu)
+        except UnknownCommunity:
+            tally.unknown_community += 1
+        except BerError:
+            tally.garbage += 1
+        else:
+            if answer is None:
+                tally.unanswered += 1
+            else:
+                self._dispatch(opened, pdu, answer, addr)
+
+    def _answer(self, opened: Opened, pdu: Pdu) -> Answer | None:
+        now = self._clock()
+        scenario = self._scenario
+        requests = self._tally.requests - self._requests_before
+        if self._restart_due and requests > self._restart_due:
+            self._restart_due = 0
+            self.restart(scenario.restart_silence_s)
+        if scenario.silent or now < self._down_until:
+            return None
+        if self._moving:
+            self._view.advance(now)
+        self._agent.faults.count(requests)
+        room = scenario.max_message - len(opened.header) - _ENVELOPE
+        answer = self._agent.answer(opened.version, pdu, room, now)
+        if answer is None or answer.status:
+            return answer
+        if 0 < scenario.toobig_varbinds < answer.served:
+            return self._agent.too_big(opened.version, pdu)
+        if 0 < scenario.toobig_bytes < len(answer.varbinds) + len(opened.header) + _ENVELOPE:
+            return self._agent.too_big(opened.version, pdu)
+        return answer
+
+    def _dispatch(self, opened: Opened, pdu: Pdu, answer: Answer, peer: Address) -> None:
+        request_id = pdu.request_id
+        if self._scenario.wrong_id and self._path.mistakes_id():
+            request_id = request_id + 1 & 0x7FFF_FFFF
+        response = encode_response(request_id, answer.status, answer.error_index, answer.varbinds)
+        datagram = self._security.seal(opened, response)
+        if self._at_once:
+            self._send(datagram, answer.served, peer)
+        else:
+            self._send_later(datagram, answer, peer)
+
+    def _send_later(self, datagram: bytes, answer: Answer, peer: Address) -> None:
+        assert self._loop is not None
+        now = self._loop.time()
+        ready = self._cpu.admit(now, answer.served, answer.optics) if self._scenario.has_cpu else now
+        if ready is None:
+            self._tally.queue_drops += 1
+            return
+        deliveries = self._path.deliver(datagram)
+        if not deliveries:
+            self._tally.lost_answers += 1
+        self._tally.take()
+        leaves = max([ready, *(ready + each.delay_s for each in deliveries)])
+        self._loop.call_at(leaves, self._tally.release)
+        life = self._tally.restarts
+        for delay, damaged in deliveries:
+            if ready + delay <= now:
+                self._send(damaged, answer.served, peer)
+            else:
+                self._loop.call_at(ready + delay, self._send_if_alive, life, damaged, answer.served, peer)
+
+    def _send_if_alive(self, life: int, datagram: bytes, varbinds: int, peer: Address) -> None:
+        if life == self._tally.restarts:
+            self._send(datagram, varbinds, peer)
+
+    def _send(self, datagram: bytes, varbinds: int, peer: Address) -> None:
+        tally = self._tally
+        tally.answers += 1
+        tally.varbinds += varbinds
+        tally.bytes_out += len(datagram)
+        if self._scenario.other_port or self._scenario.other_address:
+            self._send_as_stranger(datagram, peer)
+        elif self._transport is not None and not self._transport.is_closing():
+            self._transport.sendto(datagram, peer)
+
+    def _send_as_stranger(self, datagram: bytes, peer: Address) -> None:
+        """From a port, or from an address, that nobody asked."""
+        if self._stranger is None:
+            self._stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._stranger.setblocking(False)
+            host, port = (
+                (_OTHER_ADDRESS, self.address[1]) if self._scenario.other_address else (self.address[0], 0)
+            )
+            self._stranger.bind((host, port))
+        self._stranger.sendto(datagram, peer)

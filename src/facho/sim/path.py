@@ -1,0 +1,51 @@
+"""The network between a client and an OLT: what becomes of one answer on its way."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from facho.sim.scenario import Scenario
+
+
+class Delivery(NamedTuple):
+    delay_s: float
+    datagram: bytes
+
+
+class Path:
+    """Loss, delay, duplicates and damage, the same ones for the same seed."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self._scenario = scenario
+        self._random = Random(seed)
+
+    def loses_request(self) -> bool:
+        return self._chance(self._scenario.request_loss)
+
+    def mistakes_id(self) -> bool:
+        return self._chance(self._scenario.wrong_id)
+
+    def deliver(self, datagram: bytes) -> list[Delivery]:
+        """Each time that the answer arrives, and as what; nothing when it is lost."""
+        scenario = self._scenario
+        if self._chance(scenario.answer_loss) or 0 < scenario.lose_answers_over < len(datagram):
+            return []
+        copies = 2 if self._chance(scenario.duplicate) else 1
+        return [Delivery(self._delay(), self._damaged(datagram)) for _ in range(copies)]
+
+    def _delay(self) -> float:
+        scenario = self._scenario
+        delay = scenario.latency_s + self._random.random() * scenario.jitter_s
+        return delay + scenario.reorder_s if self._chance(scenario.reorder) else delay
+
+    def _damaged(self, datagram: bytes) -> bytes:
+        if self._scenario.truncate_at:
+            datagram = datagram[: self._scenario.truncate_at]
+        if not self._chance(self._scenario.corrupt):
+            return datagram
+        at = self._random.randrange(len(datagram))
+        return datagram[:at] + bytes((datagram[at] ^ self._random.randint(1, 255),)) + datagram[at + 1 :]
+
+    def _chance(self, fraction: float) -> bool:
+        return fraction > 0 and self._random.random() < fraction

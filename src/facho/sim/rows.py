@@ -1,0 +1,80 @@
+"""Rows over which an agent stumbles: those that fail, hang, repeat, change places, come and go."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+from typing import Any, Final
+
+from facho.sim.scenario import Scenario
+from facho.sim.tables import PlacedColumn
+
+
+class RowFaults:
+    """Faults concern ONU tables only, so that system and port tables can still be asked."""
+
+    def __init__(self, scenario: Scenario, seed: int = 0) -> None:
+        self._scenario = scenario
+        self._seed = seed
+        self._columns = frozenset(scenario.columns)
+        self._generr = frozenset(scenario.generr_rows)
+        self._silent = frozenset(scenario.silent_rows)
+        self._chain = _chain(scenario)
+        self._generation = 0
+        self._hidden: dict[int, frozenset[int]] = {}
+
+    def concerns(self, column: PlacedColumn[Any]) -> bool:
+        return column.index.of_onus and (not self._columns or column.spec.name in self._columns)
+
+    def fails(self, column: PlacedColumn[Any], row: int) -> bool:
+        return row in self._generr and self.concerns(column)
+
+    def hangs(self, column: PlacedColumn[Any], row: int) -> bool:
+        return row in self._silent and self.concerns(column)
+
+    def hides(self, column: PlacedColumn[Any], row: int) -> bool:
+        """Rows that are not there now: the same in every column, because it is ONUs that come and go."""
+        if not self._scenario.churn_every or not column.index.of_onus:
+            return False
+        return row in self._gone(len(column.index))
+
+    def settle(self, column: PlacedColumn[Any], row: int) -> int:
+        """The row that comes where `row` would naturally be next; past the last when the column is over."""
+        if self._chain and self.concerns(column):
+            row = self._chain.get(row - 1, row)
+        while self.hides(column, row):
+            row += 1
+        return row
+
+    def count(self, requests: int) -> None:
+        """Lets rows come and go with the requests that were seen."""
+        if self._scenario.churn_every:
+            generation = requests // self._scenario.churn_every
+            if generation != self._generation:
+                self._generation = generation
+                self._hidden.clear()
+
+    def _gone(self, rows: int) -> frozenset[int]:
+        gone = self._hidden.get(rows)
+        if gone is None:
+            random = Random(f"{self._seed}/{self._generation}")
+            gone = frozenset(random.sample(range(rows), min(self._scenario.churn_rows, rows)))
+            self._hidden[rows] = gone
+        return gone
+
+
+def _chain(scenario: Scenario) -> dict[int, int]:
+    """Row -> the row that follows it, where that is not the next one; -1 is the start of the column."""
+    chain: dict[int, int] = {}
+    if scenario.swap_rows:
+        low, high = sorted(scenario.swap_rows)
+        order = [low - 1, *range(low, high + 1), high + 1]
+        order[1], order[-2] = high, low
+        chain.update(pairwise(order))
+    if scenario.repeat_row is not None:
+        back_to = scenario.repeat_back_to
+        chain[scenario.repeat_row] = scenario.repeat_row if back_to is None else back_to
+    return chain
+
+
+NO_FAULTS: Final = RowFaults(Scenario())

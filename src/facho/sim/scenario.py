@@ -1,0 +1,107 @@
+"""How a simulated OLT misbehaves: frozen knobs, all off by default, and the sets of them that have a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from facho.sim.model import Motion
+
+
+class UnknownScenario(ValueError):
+    """A scenario or a knob that does not exist, or a value that does not fit; the message says which do."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    # A single slow CPU: each request costs, each value costs, a full queue drops.
+    request_s: float = 0.0
+    varbind_s: float = 0.0
+    optics_s: float = 0.0
+    queue: int = 0
+
+    # The path between us and the agent.
+    latency_s: float = 0.0
+    jitter_s: float = 0.0
+    request_loss: float = 0.0
+    answer_loss: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    reorder_s: float = 0.05
+    lose_answers_over: int = 0
+    truncate_at: int = 0
+    corrupt: float = 0.0
+    other_port: bool = False
+    other_address: bool = False
+
+    # What the agent says.
+    max_message: int = 65507
+    toobig_varbinds: int = 0
+    toobig_bytes: int = 0
+    wrong_id: float = 0.0
+    hang_on_zero_repetitions: bool = False
+
+    # Rows of ONU tables that it stumbles over; in the columns named, or in all of them.
+    columns: tuple[str, ...] = ()
+    generr_rows: tuple[int, ...] = ()
+    silent_rows: tuple[int, ...] = ()
+    repeat_row: int | None = None
+    repeat_back_to: int | None = None
+    swap_rows: tuple[int, ...] = ()
+    churn_every: int = 0
+    churn_rows: int = 5
+
+    # Its life.
+    silent: bool = False
+    restart_after: int = 0
+    restart_silence_s: float = 2.0
+
+    # Its plant.
+    fibre_cut_ports: tuple[int, ...] = ()
+    power_cut_ports: tuple[int, ...] = ()
+    drift_db: float = 0.0
+    drift_period_s: float = 600.0
+    flapping: float = 0.0
+    flap_period_s: float = 120.0
+    flap_down_s: float = 30.0
+    refresh_s: float = 5.0
+
+    @cached_property
+    def motion(self) -> Motion:
+        return Motion(
+            self.drift_db,
+            self.drift_period_s,
+            self.flapping,
+            self.flap_period_s,
+            self.flap_down_s,
+            self.refresh_s,
+        )
+
+    @cached_property
+    def has_cpu(self) -> bool:
+        return bool(self.request_s or self.varbind_s or self.optics_s or self.queue)
+
+    @cached_property
+    def has_row_faults(self) -> bool:
+        return bool(self.generr_rows or self.silent_rows or self.swap_rows or self.churn_every) or (
+            self.repeat_row is not None
+        )
+
+    @cached_property
+    def has_path(self) -> bool:
+        """Whether an answer may arrive otherwise than at once, once and whole."""
+        return any(
+            getattr(self, name)
+            for name in (
+                "latency_s", "jitter_s", "answer_loss", "duplicate", "reorder", "lose_answers_over",
+                "truncate_at", "corrupt", "other_port", "other_address",
+            )
+        )  # fmt: skip
+
+    def but(self, **knobs: Any) -> Scenario:
+        return replace(self, **knobs)
+
+    def changed(self) -> dict[str, Any]:
+        """The knobs that are not at their default."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}

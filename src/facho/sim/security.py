@@ -1,0 +1,59 @@
+"""What wraps a PDU on the wire: who may ask, and how the answer is dressed.
+
+The agent behind it sees PDUs only: another way to protect messages is another class with these two methods.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol
+
+from facho.snmp import ber
+from facho.snmp.errors import BerError
+
+V1: Final = 0
+V2C: Final = 1
+
+
+class UnknownCommunity(Exception):
+    """Somebody asked with a name that this agent does not know; real agents keep silent."""
+
+
+class Opened(NamedTuple):
+    """A message that may be answered: where its PDU is, and what goes in front of the PDU of the answer."""
+
+    version: int
+    data: bytes
+    start: int
+    end: int
+    header: bytes
+
+
+class Security(Protocol):
+    def open(self, datagram: bytes) -> Opened:
+        """Raises UnknownCommunity for a stranger and BerError for garbage."""
+
+    def seal(self, opened: Opened, pdu: bytes) -> bytes: ...
+
+
+class CommunitySecurity:
+    """SNMPv1 and SNMPv2c: a version, a community in clear, the PDU."""
+
+    def __init__(self, community: str) -> None:
+        self._community = community.encode()
+
+    def open(self, datagram: bytes) -> Opened:
+        end = len(datagram)
+        start, stop = ber.expect_tlv(datagram, 0, end, ber.SEQUENCE)
+        if stop != end:
+            raise BerError("octets are left after the message")
+        version_start, version_end = ber.expect_tlv(datagram, start, end, ber.INTEGER)
+        version = ber.decode_signed(datagram[version_start:version_end])
+        if version not in (V1, V2C):
+            raise BerError(f"version {version} is not spoken here")
+        name_start, name_end = ber.expect_tlv(datagram, version_end, end, ber.OCTET_STRING)
+        if datagram[name_start:name_end] != self._community:
+            raise UnknownCommunity
+        return Opened(version, datagram, name_end, end, datagram[start:name_end])
+
+    def seal(self, opened: Opened, pdu: bytes) -> bytes:
+        return b"".join((b"\x30", ber.encode_length(len(opened.header) + len(pdu)), opened.header, pdu))

@@ -1,0 +1,158 @@
+"""Tables as a walker sees them: columns of rows in index order, each row kept as the octets that travel.
+
+A column's encoded variable bindings lie one after another in one block, so that fifty rows of an answer are
+one slice. What is equal for OLTs of one shape (indices, names, the order of columns) is a Layout, and shared.
+"""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Generic, NamedTuple, TypeVar
+
+from facho.snmp import ber
+from facho.snmp.values import Oid, Value, encode_value
+
+Arcs = tuple[int, ...]
+Facts = TypeVar("Facts")
+_SHORT = [bytes((ber.SEQUENCE, length)) for length in range(0x80)]
+
+
+class Changes(enum.Enum):
+    """When a column has to be encoded again."""
+
+    NEVER = "never"
+    WITH_STATE = "with the state of the ONUs"
+    ALWAYS = "with every request"
+
+
+class IndexSpace:
+    """The rows that some columns have in common, in the order in which an agent gives them."""
+
+    def __init__(self, rows: Iterable[Arcs], *, of_onus: bool = False) -> None:
+        self.arcs: list[Arcs] = list(rows)
+        if self.arcs != sorted(set(self.arcs)):
+            raise ValueError("the rows of an index space must be sorted and differ")
+        self.suffixes: list[bytes] = [ber.encode_arcs(arcs) for arcs in self.arcs]
+        self.row_of: dict[bytes, int] = {suffix: row for row, suffix in enumerate(self.suffixes)}
+        self.of_onus = of_onus
+
+    def __len__(self) -> int:
+        return len(self.arcs)
+
+    def after(self, arcs: Arcs) -> int:
+        """The first row that comes after this suffix, which need not be a row."""
+        return bisect_right(self.arcs, arcs)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec(Generic[Facts]):
+    """A column as data: where it is, which rows it has, and what a row says given the facts and the time."""
+
+    name: str
+    oid: str
+    index: str
+    value: Callable[[Facts, int, float], Value]
+    changes: Changes = Changes.NEVER
+    # Read from the terminal itself when asked for, which is slow on real OLTs.
+    optics: bool = False
+
+
+class Column(NamedTuple):
+    """A column with its values, encoded."""
+
+    block: bytes
+    offsets: array[int]
+    rows: int
+    optics: bool
+
+    def varbind(self, row: int) -> bytes:
+        return self.block[self.offsets[row] : self.offsets[row + 1]]
+
+    def varbinds(self, row: int, end: int) -> list[bytes]:
+        block, offsets = self.block, self.offsets
+        return [block[offsets[at] : offsets[at + 1]] for at in range(row, end)]
+
+
+class PlacedColumn(Generic[Facts]):
+    """A column at its place in the OID tree, for every OLT of one shape."""
+
+    def __init__(self, spec: ColumnSpec[Facts], index: IndexSpace) -> None:
+        self.spec = spec
+        self.index = index
+        self.prefix = Oid.parse(spec.oid).content if spec.oid else b""
+        self.prefix_arcs = ber.decode_arcs(self.prefix)
+        self.first: Arcs = self.prefix_arcs + (index.arcs[0] if len(index) else ())
+
+    @cached_property
+    def names(self) -> list[bytes]:
+        return [ber.encode_tlv(ber.OBJECT_IDENTIFIER, self.prefix + suffix) for suffix in self.index.suffixes]
+
+    def build(self, facts: Facts, now: float) -> Column:
+        value = self.spec.value
+        parts: list[bytes] = []
+        for row, name in enumerate(self.names):
+            encoded = encode_value(value(facts, row, now))
+            length = len(name) + len(encoded)
+            head = _SHORT[length] if length < 0x80 else b"\x30" + ber.encode_length(length)
+            parts.append(head + name + encoded)
+        return column_of(parts, optics=self.spec.optics)
+
+
+def column_of(varbinds: Sequence[bytes], *, optics: bool = False) -> Column:
+    offsets = array("I", accumulate(map(len, varbinds), initial=0))
+    return Column(b"".join(varbinds), offsets, len(varbinds), optics)
+
+
+class Place(NamedTuple):
+    """Where an OID is: a column and the first row after it; `exact` when the OID is the row before that."""
+
+    column: int
+    row: int
+    exact: bool
+
+
+class Layout(Generic[Facts]):
+    """Every column of a shape of OLT, in OID order."""
+
+    def __init__(self, specs: Iterable[ColumnSpec[Facts]], spaces: Mapping[str, IndexSpace]) -> None:
+        placed = [PlacedColumn(spec, spaces[spec.index]) for spec in specs]
+        self.columns = sorted((column for column in placed if len(column.index)), key=lambda each: each.first)
+        self._firsts = [column.first for column in self.columns]
+        self._by_prefix = {column.prefix: number for number, column in enumerate(self.columns)}
+        self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
+
+    def place(self, oid: bytes) -> Place:
+        """Where a walk goes on from this OID; the column and the row may be one past the last."""
+        by_prefix = self._by_prefix
+        for length in self._lengths:
+            number = by_prefix.get(oid[:length])
+            if number is not None:
+                row = self.columns[number].index.row_of.get(oid[length:])
+                if row is not None:
+                    return Place(number, row + 1, True)
+                if len(oid) == length and length:
+                    return Place(number, 0, False)
+        return self._search(ber.decode_arcs(oid))
+
+    def _search(self, arcs: Arcs) -> Place:
+        number = bisect_right(self._firsts, arcs) - 1
+        if number < 0:
+            return Place(0, 0, False)
+        column = self.columns[number]
+        size = len(column.prefix_arcs)
+        if arcs[:size] != column.prefix_arcs:
+            return Place(number + 1, 0, False)
+        return Place(number, column.index.after(arcs[size:]), False)
+
+    def has_object(self, oid: bytes) -> bool:
+        """Whether the OID belongs to a column that exists, whatever its rows."""
+        return any(length and oid[:length] in self._by_prefix for length in self._lengths)
+
+    def number_of(self, name: str) -> int:
+        return next(number for number, column in enumerate(self.columns) if column.spec.name == name)
