@@ -1,0 +1,73 @@
+"""The way around a row that makes the agent fail.
+
+GETNEXT from the last good row fails because the row after it is bad, and its index is not known. Asking for
+what follows some index x fails as long as x lies before the bad row, and works from the bad row on: so the
+smallest x that works is the bad row itself, and it is searched for as in a sorted list, one sub-identifier of
+the index at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Final
+
+Index = tuple[int, ...]
+
+MAX_ARC: Final = 0xFFFF_FFFF
+# Bad rows mostly follow their neighbour at once; one by one first, so that good rows between two bad ones are
+# not jumped over.
+_STEPS: Final = (1, 2, 3, 4, *(2**n for n in range(3, 32)))
+
+# Yields an index to try; is sent the index of the row that follows it, () when the column ends there, None
+# when the agent failed.
+Search = Generator[Index, Index | None, Index | None]
+
+
+def past_bad_row(last_good: Index) -> Search:
+    """Returns the smallest index from which the walk can go on, or None when nothing after `last_good` can be
+    read.
+    """
+    depth = len(last_good)
+    known, start = (last_good[:-1], last_good[-1]) if last_good else ((), -1)
+    while True:
+        found = yield from _smallest(known, start)
+        if found is not None:
+            break
+        if not known:
+            return None
+        known, start = known[:-1], known[-1]
+    index, follower = found
+    # Found on a higher level, the bad row is somewhere below the index before it.
+    depth = max(depth, len(follower))
+    while len(index) < depth and index[-1] > 0:
+        below = yield from _smallest((*index[:-1], index[-1] - 1), -1)
+        if below is None:
+            return index
+        index = below[0]
+    return index
+
+
+def _smallest(known: Index, start: int) -> Generator[Index, Index | None, tuple[Index, Index] | None]:
+    """The smallest `known + (x,)` with x > start that works, and the row that follows it."""
+    fails = start
+    works: int | None = None
+    follower: Index = ()
+    for step in _STEPS:
+        arc = min(start + step, MAX_ARC)
+        row = yield (*known, arc)
+        if row is not None:
+            works, follower = arc, row
+            break
+        fails = arc
+        if arc == MAX_ARC:
+            break
+    if works is None:
+        return None
+    while works - fails > 1:
+        middle = (works + fails) // 2
+        row = yield (*known, middle)
+        if row is None:
+            fails = middle
+        else:
+            works, follower = middle, row
+    return (*known, works), follower

@@ -1,0 +1,114 @@
+"""BER as SNMP uses it: definite lengths, one-byte tags, and nothing else.
+
+Decoding is strict about structure (every length must fit exactly where it stands) and lenient only where real
+agents are known to be wrong without being ambiguous: unsigned values sent with the sign bit set, and lengths
+written longer than needed. Whatever else is wrong raises BerError and no other exception.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from facho.snmp.errors import BerError
+
+INTEGER: Final = 0x02
+OCTET_STRING: Final = 0x04
+NULL: Final = 0x05
+OBJECT_IDENTIFIER: Final = 0x06
+SEQUENCE: Final = 0x30
+
+
+def encode_length(length: int) -> bytes:
+    if length < 0x80:
+        return bytes((length,))
+    size = (length.bit_length() + 7) // 8
+    return bytes((0x80 | size,)) + length.to_bytes(size, "big")
+
+
+def encode_tlv(tag: int, content: bytes) -> bytes:
+    length = len(content)
+    if length < 0x80:
+        return bytes((tag, length)) + content
+    return bytes((tag,)) + encode_length(length) + content
+
+
+def encode_signed(value: int) -> bytes:
+    """The content octets of an INTEGER: two's complement, as short as possible."""
+    magnitude = value if value >= 0 else ~value
+    return value.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
+
+
+def encode_integer(value: int, tag: int = INTEGER) -> bytes:
+    return encode_tlv(tag, encode_signed(value))
+
+
+def encode_arc(arc: int) -> bytes:
+    """One sub-identifier in base 128, the high bit set on all octets but the last."""
+    if arc < 0x80:
+        return bytes((arc,))
+    octets = [arc & 0x7F]
+    arc >>= 7
+    while arc:
+        octets.append(0x80 | (arc & 0x7F))
+        arc >>= 7
+    octets.reverse()
+    return bytes(octets)
+
+
+def encode_arcs(arcs: tuple[int, ...]) -> bytes:
+    return b"".join([encode_arc(arc) for arc in arcs])
+
+
+def decode_arcs(content: bytes) -> tuple[int, ...]:
+    """The sub-identifiers of an OID's content or of a part of it that starts and ends between two of them."""
+    if content and content[-1] & 0x80:
+        raise BerError("an OID ends in the middle of a sub-identifier")
+    arcs: list[int] = []
+    arc = 0
+    for octet in content:
+        arc = (arc << 7) | (octet & 0x7F)
+        if not octet & 0x80:
+            arcs.append(arc)
+            arc = 0
+    return tuple(arcs)
+
+
+def read_tlv(data: bytes, position: int, end: int) -> tuple[int, int, int]:
+    """(tag, start, end) of the content that begins at `position`; it must end at or before `end`."""
+    start = position + 2
+    if start > end:
+        raise BerError("a value is cut off before its length")
+    length = data[position + 1]
+    if length >= 0x80:
+        size = length & 0x7F
+        if not 1 <= size <= 4:
+            raise BerError("a length is indefinite or of more than 4 octets")
+        length = int.from_bytes(data[start : start + size], "big")
+        start += size
+    if start + length > end:
+        raise BerError("a value is longer than what holds it")
+    return data[position], start, start + length
+
+
+def expect_tlv(data: bytes, position: int, end: int, tag: int) -> tuple[int, int]:
+    """(start, end) of the content that begins at `position`, which must carry `tag`."""
+    found, start, stop = read_tlv(data, position, end)
+    if found != tag:
+        raise BerError(f"expected tag 0x{tag:02x}, found 0x{found:02x}")
+    return start, stop
+
+
+def decode_signed(content: bytes) -> int:
+    if not 1 <= len(content) <= 8:
+        raise BerError(f"an integer has {len(content)} octets")
+    return int.from_bytes(content, "big", signed=True)
+
+
+def decode_unsigned(content: bytes, bits: int) -> int:
+    """A counter, gauge or time: some agents send it as a negative number of full width, which is its value
+    all the same.
+    """
+    octets = bits // 8
+    if not 1 <= len(content) <= octets + 1 or (len(content) > octets and content[0]):
+        raise BerError(f"an unsigned value of {bits} bits has {len(content)} octets")
+    return int.from_bytes(content, "big")

@@ -1,0 +1,172 @@
+"""The client: one for the process, and an Agent for each conversation with one of its devices."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import random
+import socket
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self, cast
+from weakref import WeakValueDictionary
+
+from facho.snmp.adapt import Learned, Limits
+from facho.snmp.errors import AddressError
+from facho.snmp.get import GetResult, get_many
+from facho.snmp.message import Community, Version, peek_request_id
+from facho.snmp.peer import MAX_TAG, Asking, Dropped, Peer
+from facho.snmp.talk import Talk
+from facho.snmp.transport import Endpoint, SocketAddress
+from facho.snmp.values import Oid
+from facho.snmp.walk import WalkResult, walk_table
+
+DEFAULT_PORT: Final = 161
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A device and how to talk to it."""
+
+    host: str
+    community: str = field(repr=False)
+    port: int = DEFAULT_PORT
+    version: Version = Version.V2C
+    timeout: float = 3.0
+    retries: int = 2
+    bulk: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+
+class Client:
+    """Owns the sockets. Use it as an async context manager, one per event loop."""
+
+    def __init__(self) -> None:
+        self.strangers = 0
+        self._endpoints: dict[socket.AddressFamily, Endpoint] = {}
+        self._peers: WeakValueDictionary[SocketAddress, Peer] = WeakValueDictionary()
+        # Ids that start anywhere cannot be guessed from the program's start.
+        self._random = random.SystemRandom()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Operations under way end with ClientClosed."""
+        for peer in list(self._peers.values()):
+            peer.close()
+        for endpoint in self._endpoints.values():
+            endpoint.close()
+        self._endpoints.clear()
+
+    @property
+    def pending(self) -> int:
+        """Requests that wait for their answer, of all agents."""
+        return sum(peer.pending for peer in self._peers.values())
+
+    async def agent(
+        self,
+        target: Target,
+        *,
+        guard: Callable[[], None] | None = None,
+        tag: int = 0,
+        learned: Learned | None = None,
+    ) -> Agent:
+        """A conversation with a device. Resolves its name, sends nothing.
+
+        `guard` is called before every datagram that leaves, the repeated ones too; what it raises ends the
+        operation and is raised to the caller. `tag` is carried in the upper bits of every request id.
+        `learned` is what an earlier conversation left.
+        """
+        if not 0 <= tag <= MAX_TAG:
+            raise ValueError(f"tag must be 0 to {MAX_TAG}")
+        family, address = await resolve(target.host, target.port)
+        peer = self._peer(family, address)
+        peer.window.configure(target.limits, learned)
+        return Agent(target, peer, Asking(target.timeout, target.retries, tag, guard))
+
+    def _peer(self, family: socket.AddressFamily, address: SocketAddress) -> Peer:
+        peer = self._peers.get(address)
+        if peer is None:
+            loop = asyncio.get_running_loop()
+            if family not in self._endpoints:
+                self._endpoints[family] = Endpoint(loop, family, self._received)
+            peer = Peer(address, self._endpoints[family], loop, self._random.getrandbits(16))
+            self._peers[address] = peer
+        return peer
+
+    def _received(self, data: bytes, address: SocketAddress) -> None:
+        peer = self._peers.get(address)
+        if peer is not None:
+            peer.received(data)
+        else:
+            self._received_from_stranger(data, address)
+
+    def _received_from_stranger(self, data: bytes, address: SocketAddress) -> None:
+        """Never taken for an answer; but a device that answers from another address is worth a hint."""
+        self.strangers += 1
+        request_id = peek_request_id(data)
+        if request_id is None:
+            return
+        asked = [peer for peer in self._peers.values() if peer.is_waiting_for(request_id)]
+        if len(asked) == 1:
+            asked[0].answered_from = address
+
+
+class Agent:
+    """One conversation with a device. Cheap to make; all conversations with an address share its limits."""
+
+    def __init__(self, target: Target, peer: Peer, asking: Asking) -> None:
+        self.target = target
+        self._peer = peer
+        self._talk = Talk(
+            peer,
+            asking,
+            Community(target.version, target.community.encode()),
+            target.bulk and target.version != Version.V1,
+        )
+
+    @property
+    def learned(self) -> Learned:
+        return self._peer.window.pace.learned
+
+    @property
+    def dropped(self) -> Dropped:
+        return self._peer.dropped
+
+    async def get_many(self, oids: Iterable[Oid], *, deadline: float | None = None) -> GetResult:
+        """The values of these OIDs, in as few requests as the agent bears. `deadline` is in seconds, for all
+        of it.
+        """
+        return await get_many(self._talk, list(dict.fromkeys(oids)), deadline)
+
+    async def walk(self, column: Oid, *, deadline: float | None = None) -> WalkResult:
+        return await walk_table(self._talk, [column], deadline)
+
+    async def walk_table(self, columns: Iterable[Oid], *, deadline: float | None = None) -> WalkResult:
+        """Several columns at once, each keyed by the raw index suffix."""
+        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline)
+
+
+async def resolve(host: str, port: int) -> tuple[socket.AddressFamily, SocketAddress]:
+    if not 1 <= port <= 65535:
+        raise AddressError(f"port {port} is not between 1 and 65535")
+    try:
+        literal = ipaddress.ip_address(host)
+    except ValueError:
+        pass
+    else:
+        if literal.version == 4:
+            return socket.AF_INET, (str(literal), port)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    except (socket.gaierror, UnicodeError) as error:
+        raise AddressError(f"the name '{host}' does not resolve") from error
+    family, _, _, _, address = found[0]
+    return family, cast(SocketAddress, address)

@@ -1,0 +1,68 @@
+"""Everything that can go wrong between us and an agent, as types with a sentence a person can act on.
+
+A walk or a get does not raise these for what the agent did: it returns what it got together with the error,
+so that a caller can keep the rows and still know that the table is not complete. They are raised only where
+there is nothing to return (a bad OID, a name that does not resolve, a closed client).
+"""
+
+from __future__ import annotations
+
+
+class SnmpError(Exception):
+    """Base of every error of this package."""
+
+
+class BadOid(SnmpError, ValueError):
+    """An OID that is not written as numbers with dots."""
+
+
+class BerError(SnmpError):
+    """Bytes that are not a well-formed SNMP message."""
+
+
+class AddressError(SnmpError):
+    """An address that cannot be used: a name that does not resolve, a port out of range."""
+
+
+class ClientClosed(SnmpError):
+    """The client was closed while an operation was going on."""
+
+
+class NoAnswer(SnmpError):
+    """The agent stayed silent through every retry: off, unreachable, or it does not know the community."""
+
+
+class DeadlineExceeded(NoAnswer):
+    """The time for the whole operation ran out, whatever the single requests were doing."""
+
+
+class AgentRefused(SnmpError):
+    """The agent answered with an error status that asking differently will not change."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class TooBig(SnmpError):
+    """The agent says that even the smallest answer is too big for it."""
+
+
+class CorruptAnswer(SnmpError):
+    """The agent answers our request with bytes that cannot be decoded, even when asked for a single value."""
+
+
+class UnreadableRows(SnmpError):
+    """The agent fails (genErr) on some rows; the walk went around them and names them."""
+
+
+class RepeatingOids(SnmpError):
+    """The agent answers with rows that it had already given: asking on would never end."""
+
+
+class OidsWentBack(SnmpError):
+    """The agent left the column backwards, so its end was not seen."""
+
+
+class AgentRestarted(SnmpError):
+    """sysUpTime went back while the walk was going on: its halves belong to two lives of the agent."""

@@ -1,0 +1,187 @@
+"""SNMPv1 and v2c messages: a version, a community, and a PDU around a list of variable bindings."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from facho.snmp import ber
+from facho.snmp.errors import BerError
+from facho.snmp.values import Value, decode_value
+
+MAX_REQUEST_ID: Final = 0x7FFF_FFFF
+
+
+class Version(enum.IntEnum):
+    """As written on the wire."""
+
+    V1 = 0
+    V2C = 1
+
+    @property
+    def label(self) -> str:
+        return {Version.V1: "1", Version.V2C: "2c"}[self]
+
+
+class PduType(enum.IntEnum):
+    GET = 0xA0
+    GETNEXT = 0xA1
+    RESPONSE = 0xA2
+    SET = 0xA3
+    GETBULK = 0xA5
+
+
+class ErrorStatus(enum.IntEnum):
+    """The error-status of an answer; the names are those of RFC 3416."""
+
+    noError = 0
+    tooBig = 1
+    noSuchName = 2
+    badValue = 3
+    readOnly = 4
+    genErr = 5
+    noAccess = 6
+    wrongType = 7
+    wrongLength = 8
+    wrongEncoding = 9
+    wrongValue = 10
+    noCreation = 11
+    inconsistentValue = 12
+    resourceUnavailable = 13
+    commitFailed = 14
+    undoFailed = 15
+    authorizationError = 16
+    notWritable = 17
+    inconsistentName = 18
+
+
+def error_name(status: int) -> str:
+    try:
+        return ErrorStatus(status).name
+    except ValueError:
+        return f"error status {status}"
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """How v1 and v2c messages are closed and opened. The community never shows in a representation."""
+
+    version: Version
+    name: bytes = field(repr=False)
+
+    def wrap(self, pdu: bytes) -> bytes:
+        head = ber.encode_integer(self.version) + ber.encode_tlv(ber.OCTET_STRING, self.name)
+        return ber.encode_tlv(ber.SEQUENCE, head + pdu)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A received message, its variable bindings still as they came.
+
+    In a GETBULK request the two error fields are non-repeaters and max-repetitions.
+    """
+
+    version: int
+    community: bytes = field(repr=False)
+    pdu_type: int
+    request_id: int
+    error_status: int
+    error_index: int
+    bindings: bytes
+
+
+def encode_pdu(pdu_type: int, request_id: int, first: int, second: int, bindings: bytes) -> bytes:
+    return ber.encode_tlv(
+        pdu_type,
+        ber.encode_integer(request_id)
+        + ber.encode_integer(first)
+        + ber.encode_integer(second)
+        + ber.encode_tlv(ber.SEQUENCE, bindings),
+    )
+
+
+def encode_binding(oid: bytes, value: bytes) -> bytes:
+    return ber.encode_tlv(ber.SEQUENCE, ber.encode_tlv(ber.OBJECT_IDENTIFIER, oid) + value)
+
+
+def encode_names(oids: Iterable[bytes]) -> bytes:
+    """The bindings of a request: names with NULL for a value."""
+    return b"".join([encode_binding(oid, b"\x05\x00") for oid in oids])
+
+
+def decode_message(data: bytes) -> Message:
+    size = len(data)
+    start, end = ber.expect_tlv(data, 0, size, ber.SEQUENCE)
+    if end != size:
+        raise BerError("there are octets after the message")
+    version, position = _integer(data, start, end)
+    if version not in (Version.V1, Version.V2C):
+        raise BerError(f"SNMP version field {version} is not v1 or v2c")
+    community, position = _octets(data, position, end)
+    pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
+    if pdu_end != end:
+        raise BerError("there are octets after the PDU")
+    request_id, position = _integer(data, position, end)
+    status, position = _integer(data, position, end)
+    index, position = _integer(data, position, end)
+    position, list_end = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    if list_end != end:
+        raise BerError("there are octets after the variable bindings")
+    return Message(version, community, pdu_type, request_id, status, index, data[position:])
+
+
+def _integer(data: bytes, position: int, end: int) -> tuple[int, int]:
+    start, stop = ber.expect_tlv(data, position, end, ber.INTEGER)
+    return ber.decode_signed(data[start:stop]), stop
+
+
+def _octets(data: bytes, position: int, end: int) -> tuple[bytes, int]:
+    start, stop = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    return data[start:stop], stop
+
+
+def peek_request_id(data: bytes) -> int | None:
+    """The request id of a message whose rest may be cut off or corrupt; None when even that cannot be read.
+
+    Lengths that point past the end are taken as they are: the agent answered, and whoever asked is to know
+    it.
+    """
+    try:
+        _, start, _ = ber.read_tlv(data, 0, _unbounded(data, 0))
+        _, position = _integer(data, start, len(data))
+        _, position = _octets(data, position, len(data))
+        pdu_type, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
+        if pdu_type != PduType.RESPONSE:
+            return None
+        return _integer(data, position, len(data))[0]
+    except BerError:
+        return None
+
+
+def _unbounded(data: bytes, position: int) -> int:
+    """An end that no length can pass, while the length octets themselves must be there."""
+    if position + 2 > len(data):
+        raise BerError("a value is cut off before its length")
+    return len(data) + (1 << 32)
+
+
+def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+    """(name, tag, content) of each binding; the whole list must be well-formed."""
+    position, size = 0, len(bindings)
+    while position < size:
+        start, end = ber.expect_tlv(bindings, position, size, ber.SEQUENCE)
+        name_start, name_end = ber.expect_tlv(bindings, start, end, ber.OBJECT_IDENTIFIER)
+        tag, value_start, value_end = ber.read_tlv(bindings, name_end, end)
+        if value_end != end:
+            raise BerError("there are octets after a value")
+        name = bindings[name_start:name_end]
+        if not name or name[-1] & 0x80:
+            raise BerError("an OID is empty or ends in the middle of a sub-identifier")
+        yield name, tag, bindings[value_start:value_end]
+        position = end
+
+
+def decode_bindings(bindings: bytes) -> list[tuple[bytes, Value]]:
+    return [(name, decode_value(tag, content)) for name, tag, content in iterate_bindings(bindings)]

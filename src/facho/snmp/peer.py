@@ -1,0 +1,231 @@
+"""One agent as the transport sees it: questions under way, and the answers that belong to them.
+
+All conversations with one address share one Peer, so the limits hold whoever asks. A question that is sent
+again gets a new id each time, and an answer to any of its ids is an answer to it: nothing is asked twice
+because the first answer was slow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer
+from facho.snmp.message import Message, PduType, decode_message, peek_request_id
+from facho.snmp.transport import Endpoint, SocketAddress
+from facho.snmp.window import Window
+
+# A request id has 31 bits: an execution's tag in the upper 15, a running number of the agent's in the lower
+# 16.
+TAG_SHIFT: Final = 16
+MAX_TAG: Final = 0x7FFF
+_SEQUENCE: Final = 0xFFFF
+
+
+@dataclass(slots=True)
+class Load:
+    """What one operation put on the agent."""
+
+    requests: int = 0
+    timeouts: int = 0
+    varbinds: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Dropped:
+    """Messages that answered nothing: too late, given before, to nothing we asked, or not to be decoded."""
+
+    late: int = 0
+    duplicate: int = 0
+    stray: int = 0
+    malformed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the requests of one conversation are sent."""
+
+    timeout: float
+    retries: int
+    tag: int
+    guard: Callable[[], None] | None
+
+
+class Answer(NamedTuple):
+    message: Message
+    attempt: int
+    latency: float
+    generation: int
+
+
+class _Sent(NamedTuple):
+    question: _Question
+    attempt: int
+    at: float
+    generation: int
+
+
+class _Question:
+    """What is asked until it is answered, under as many request ids as it took."""
+
+    __slots__ = ("answer", "ids", "version")
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.ids: list[int] = []
+        self.answer: asyncio.Future[Answer | None]
+
+    def expire(self) -> None:
+        if not self.answer.done():
+            self.answer.set_result(None)
+
+
+class Peer:
+    def __init__(
+        self, address: SocketAddress, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, first_id: int
+    ) -> None:
+        self.address = address
+        self.window = Window(loop)
+        self.dropped = Dropped()
+        self.answered_from: SocketAddress | None = None
+        self._endpoint = endpoint
+        self._loop = loop
+        self._last_id = first_id
+        self._sent: dict[int, _Sent] = {}
+        self._answered: deque[int] = deque(maxlen=64)
+        self._expired: deque[int] = deque(maxlen=64)
+        self._closed = False
+
+    @property
+    def name(self) -> str:
+        return address_name(self.address)
+
+    @property
+    def pending(self) -> int:
+        return len(self._sent)
+
+    def is_waiting_for(self, request_id: int) -> bool:
+        return request_id in self._sent
+
+    def close(self) -> None:
+        self._closed = True
+        for sent in self._sent.values():
+            if not sent.question.answer.done():
+                sent.question.answer.set_exception(ClientClosed("the SNMP client was closed"))
+
+    async def ask(
+        self, version: int, build: Callable[[int, int], bytes], asking: Asking, load: Load
+    ) -> Answer:
+        """The answer to `build(request id, attempt)`, sent up to 1 + retries times.
+
+        Raises NoAnswer after the last of them, and CorruptAnswer for an answer that cannot be decoded.
+        """
+        await self.window.enter()
+        question = _Question(version)
+        try:
+            for attempt in range(asking.retries + 1):
+                await self.window.wait_for_turn()
+                generation = self._send(question, build, attempt, asking, load)
+                timer = self._loop.call_later(asking.timeout, question.expire)
+                try:
+                    answer = await question.answer
+                finally:
+                    timer.cancel()
+                if answer is not None:
+                    return answer
+                load.timeouts += 1
+                self.window.timed_out(generation, asking.timeout)
+            raise NoAnswer(self._silence(asking))
+        finally:
+            for request_id in question.ids:
+                if self._sent.pop(request_id, None) is not None:
+                    self._expired.append(request_id)
+            self.window.leave()
+
+    def _send(
+        self,
+        question: _Question,
+        build: Callable[[int, int], bytes],
+        attempt: int,
+        asking: Asking,
+        load: Load,
+    ) -> int:
+        """The generation of the settings that it was sent under."""
+        if asking.guard is not None:
+            asking.guard()
+        if self._closed:
+            raise ClientClosed("the SNMP client was closed")
+        request_id = self._new_id(asking.tag)
+        data = build(request_id, attempt)
+        question.answer = self._loop.create_future()
+        question.ids.append(request_id)
+        self._sent[request_id] = _Sent(question, attempt, self._loop.time(), self.window.generation)
+        load.requests += 1
+        load.bytes_sent += len(data)
+        try:
+            self._endpoint.send(data, self.address)
+        except OSError as error:
+            raise NoAnswer(f"cannot send to {self.name}: {error.strerror or error}") from error
+        return self.window.generation
+
+    def _new_id(self, tag: int) -> int:
+        while True:
+            self._last_id = (self._last_id + 1) & _SEQUENCE
+            request_id = tag << TAG_SHIFT | self._last_id
+            # 0 is what broken agents answer with; a number still in use would mix two answers.
+            if request_id and request_id not in self._sent:
+                return request_id
+
+    def _silence(self, asking: Asking) -> str:
+        sent = asking.retries + 1
+        requests = f"{sent} request{'s' if sent > 1 else ''} in {sent * asking.timeout:g} s"
+        said = f"no answer from {self.name} to {requests}"
+        if self.answered_from is not None:
+            return (
+                f"{said}; an answer came from {address_name(self.answered_from)} instead: ask at that address"
+            )
+        return f"{said}: it is off or unreachable, or does not accept this community and version"
+
+    def received(self, data: bytes) -> None:
+        try:
+            message = decode_message(data)
+        except BerError as error:
+            self._received_corrupt(data, error)
+            return
+        sent = self._sent.get(message.request_id)
+        if sent is None or message.version != sent.question.version or message.pdu_type != PduType.RESPONSE:
+            self._drop(message.request_id)
+            return
+        del self._sent[message.request_id]
+        self._answered.append(message.request_id)
+        if not sent.question.answer.done():
+            latency = self._loop.time() - sent.at
+            sent.question.answer.set_result(Answer(message, sent.attempt, latency, sent.generation))
+
+    def _received_corrupt(self, data: bytes, error: BerError) -> None:
+        self.dropped.malformed += 1
+        request_id = peek_request_id(data)
+        sent = self._sent.get(request_id) if request_id is not None else None
+        if sent is not None and not sent.question.answer.done():
+            sent.question.answer.set_exception(
+                CorruptAnswer(f"{self.name} answered with a broken message: {error}")
+            )
+
+    def _drop(self, request_id: int) -> None:
+        if request_id in self._expired:
+            self.dropped.late += 1
+        elif request_id in self._answered:
+            self.dropped.duplicate += 1
+        else:
+            self.dropped.stray += 1
+
+
+def address_name(address: SocketAddress) -> str:
+    host, port = address[0], address[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,86 @@
+"""One conversation with one agent: how its requests are written and sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer
+from facho.snmp.message import (
+    Community,
+    ErrorStatus,
+    PduType,
+    Version,
+    decode_bindings,
+    encode_names,
+    encode_pdu,
+    error_name,
+)
+from facho.snmp.peer import Answer, Asking, Load, Peer
+from facho.snmp.values import Oid, TimeTicks
+
+SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    peer: Peer
+    asking: Asking
+    community: Community
+    bulk: bool
+
+    @property
+    def version(self) -> Version:
+        return self.community.version
+
+    async def ask_get(self, names: list[bytes], load: Load) -> Answer:
+        bindings = encode_names(names)
+
+        def build(request_id: int, _attempt: int) -> bytes:
+            return self.community.wrap(encode_pdu(PduType.GET, request_id, 0, 0, bindings))
+
+        return await self.peer.ask(self.version, build, self.asking, load)
+
+    async def ask_next(self, name: bytes, rows: int, load: Load) -> Answer:
+        """Up to `rows` rows after `name`. Each time it is sent again it asks for half as many: they may not
+        have fitted.
+        """
+        bindings = encode_names((name,))
+
+        def build(request_id: int, attempt: int) -> bytes:
+            repetitions = self.rows_asked(rows, attempt)
+            if repetitions == 1:
+                pdu = encode_pdu(PduType.GETNEXT, request_id, 0, 0, bindings)
+            else:
+                pdu = encode_pdu(PduType.GETBULK, request_id, 0, repetitions, bindings)
+            return self.community.wrap(pdu)
+
+        return await self.peer.ask(self.version, build, self.asking, load)
+
+    def rows_asked(self, rows: int, attempt: int) -> int:
+        return max(1, rows >> attempt) if self.bulk else 1
+
+    def learn(self, answer: Answer, asked: int, came: int, load: Load) -> None:
+        load.varbinds += came
+        load.bytes_received += len(answer.message.bindings)
+        self.peer.window.answered(asked, came, answer.latency, answer.generation, self.asking.timeout)
+
+    async def up_time(self, load: Load) -> TimeTicks | None:
+        """The agent's sysUpTime, or None when it does not show it. Raises NoAnswer."""
+        answer = await self.ask_get([SYS_UP_TIME.content], load)
+        try:
+            bindings = decode_bindings(answer.message.bindings)
+        except BerError:
+            return None
+        load.varbinds += len(bindings)
+        load.bytes_received += len(answer.message.bindings)
+        value = bindings[0][1] if len(bindings) == 1 else None
+        return value if isinstance(value, TimeTicks) else None
+
+    def refused(self, status: int, what: str) -> AgentRefused:
+        forbidden = status in (ErrorStatus.authorizationError, ErrorStatus.noAccess)
+        hint = ": the community may not read this" if forbidden else ""
+        return AgentRefused(f"{self.peer.name} refused {what} with {error_name(status)}{hint}", status)
+
+    def corrupt(self, error: BerError | str) -> CorruptAnswer:
+        return CorruptAnswer(f"{self.peer.name} answered with a broken message: {error}")

@@ -1,0 +1,93 @@
+"""One UDP socket per process and address family, for all agents.
+
+The socket is never connected, so that a thousand agents cost one descriptor. Datagrams go to whoever
+registered the address they came from; what comes from elsewhere is counted and shown to `stranger`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+SocketAddress = tuple[str, int] | tuple[str, int, int, int]
+
+# Larger than any UDP payload: what arrives is whole, or the sender did not send it whole.
+_LARGEST_DATAGRAM: Final = 65_535
+# Answers come in bursts from many agents at once; the default of 200 kB loses them before we look.
+_RECEIVE_BUFFER: Final = 8 * 1024 * 1024
+# After so many datagrams the loop gets its turn.
+_BURST: Final = 64
+# SO_RCVBUFFORCE, which the socket module does not name: goes past the system's limit when we may.
+_SO_RCVBUFFORCE: Final = 33
+
+
+class Endpoint:
+    """The socket of one address family."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        family: socket.AddressFamily,
+        received: Callable[[bytes, SocketAddress], None],
+    ) -> None:
+        self._loop = loop
+        self._received = received
+        self._unsent: deque[tuple[bytes, SocketAddress]] = deque()
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        _enlarge_receive_buffer(self._socket)
+        loop.add_reader(self._socket, self._read)
+
+    def send(self, data: bytes, address: SocketAddress) -> None:
+        """Raises OSError when the system refuses (no route, not permitted)."""
+        if self._unsent:
+            self._unsent.append((data, address))
+            return
+        try:
+            self._socket.sendto(data, address)
+        except BlockingIOError:
+            self._unsent.append((data, address))
+            self._loop.add_writer(self._socket, self._write)
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._socket)
+        self._loop.remove_writer(self._socket)
+        self._unsent.clear()
+        self._socket.close()
+
+    def _read(self) -> None:
+        receive, received = self._socket.recvfrom, self._received
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(_BURST):
+                try:
+                    data, address = receive(_LARGEST_DATAGRAM)
+                except OSError as error:
+                    if isinstance(error, BlockingIOError):
+                        raise
+                    # An ICMP error about a datagram sent earlier: its request will time out and say so.
+                    continue
+                received(data, address)
+
+    def _write(self) -> None:
+        while self._unsent:
+            data, address = self._unsent[0]
+            try:
+                self._socket.sendto(data, address)
+            except BlockingIOError:
+                return
+            except OSError:
+                # Too late to tell who asked: their request times out.
+                pass
+            self._unsent.popleft()
+        self._loop.remove_writer(self._socket)
+
+
+def _enlarge_receive_buffer(sock: socket.socket) -> None:
+    for option in (_SO_RCVBUFFORCE, socket.SO_RCVBUF):
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, option, _RECEIVE_BUFFER)
+            return

@@ -1,0 +1,258 @@
+"""Walking columns of a table: COMPLETE, or the reasons why not, together with every row that was read."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from facho.snmp import ber
+from facho.snmp.around import Index, past_bad_row
+from facho.snmp.errors import (
+    AgentRestarted,
+    BerError,
+    ClientClosed,
+    CorruptAnswer,
+    DeadlineExceeded,
+    NoAnswer,
+    OidsWentBack,
+    RepeatingOids,
+    SnmpError,
+    TooBig,
+    UnreadableRows,
+)
+from facho.snmp.message import ErrorStatus, Message, Version
+from facho.snmp.page import ColumnReader, End, Page
+from facho.snmp.peer import Load
+from facho.snmp.talk import Talk
+from facho.snmp.values import Oid, TimeTicks, Value
+
+_TICKS: Final = 1 << 32
+# An agent's clock may be coarse and our walk slow; a restart puts it back by far more than this share of the
+# walk and these seconds.
+_CLOCK_SHARE: Final = 0.1
+_CLOCK_SLACK: Final = 10.0
+# A search for the way around a bad row that takes longer than this has lost its way.
+_MOST_PROBES: Final = 300
+
+
+@dataclass(slots=True)
+class Column:
+    """One column as far as it was read. Rows are keyed by the raw index suffix, in the order in which they
+    came.
+    """
+
+    oid: Oid
+    rows: dict[bytes, Value] = field(default_factory=dict)
+    errors: list[SnmpError] = field(default_factory=list)
+    pages_out_of_order: int = 0
+
+
+@dataclass(slots=True)
+class WalkResult:
+    columns: dict[Oid, Column]
+    load: Load = field(default_factory=Load)
+    errors: list[SnmpError] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        return not self.errors
+
+    @property
+    def reason(self) -> str | None:
+        """Why the walk is not complete, as a sentence."""
+        return "; ".join(dict.fromkeys(map(str, self.errors))) or None
+
+    @property
+    def rows(self) -> dict[bytes, Value]:
+        """The rows of a walk of one column."""
+        (column,) = self.columns.values()
+        return column.rows
+
+    def uneven_rows(self) -> set[bytes]:
+        """Indices that some columns lack: the table is so, or it changed while it was walked."""
+        keys = [column.rows.keys() for column in self.columns.values()]
+        every: set[bytes] = set().union(*keys)
+        return {index for index in every if not all(index in column for column in keys)}
+
+
+async def walk_table(talk: Talk, oids: list[Oid], deadline: float | None) -> WalkResult:
+    """Walks the columns at once, under the agent's limits.
+
+    What the agent does wrong is in the result. Only what the guard raises, and a closed client, are raised.
+    """
+    result = WalkResult({oid: Column(oid) for oid in oids})
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    try:
+        async with asyncio.timeout(deadline):
+            await _walk_between_clock_readings(talk, result)
+    except NoAnswer as error:
+        result.errors.append(error)
+    except TimeoutError:
+        result.errors.append(
+            DeadlineExceeded(f"{talk.peer.name}: the walk was not finished in {deadline:g} s")
+        )
+    result.load.seconds = loop.time() - started
+    result.errors.extend(error for column in result.columns.values() for error in column.errors)
+    return result
+
+
+async def _walk_between_clock_readings(talk: Talk, result: WalkResult) -> None:
+    loop = asyncio.get_running_loop()
+    before, read_at = await talk.up_time(result.load), loop.time()
+    await _walk_columns(talk, result)
+    if before is None:
+        return
+    after = await talk.up_time(result.load)
+    if after is not None and restarted(before, after, loop.time() - read_at):
+        went = f"its sysUpTime went from {before / 100:.0f} s to {after / 100:.0f} s"
+        result.errors.append(AgentRestarted(f"{talk.peer.name} restarted during the walk: {went}"))
+
+
+def restarted(before: TimeTicks, after: TimeTicks, elapsed: float) -> bool:
+    """Whether sysUpTime shows a restart between two readings `elapsed` seconds apart."""
+    expected = before + elapsed * 100
+    slack = 100 * (_CLOCK_SLACK + _CLOCK_SHARE * elapsed)
+    if expected + slack < _TICKS:
+        return after < before or after < expected - slack
+    # It wraps every 497 days, and this may have been the day.
+    return slack < (expected - after) % _TICKS < _TICKS / 2
+
+
+async def _walk_columns(talk: Talk, result: WalkResult) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            for column in result.columns.values():
+                group.create_task(_ColumnWalk(talk, column, result.load).run())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
+class _ColumnWalk:
+    def __init__(self, talk: Talk, column: Column, load: Load) -> None:
+        self._talk = talk
+        self._column = column
+        self._load = load
+        self._reader = ColumnReader(column.oid.content)
+        self._who = f"{column.oid}: {talk.peer.name}"
+        self._cursor = b""
+        self._cursor_arcs: Index = ()
+
+    async def run(self) -> None:
+        """Raises NoAnswer when the agent has gone silent altogether: then there is no use in asking for other
+        columns.
+        """
+        try:
+            while not self._take(await self._next_page()):
+                pass
+        except NoAnswer as error:
+            await self._talk.up_time(self._load)
+            place = f"after row {self._name(self._cursor)}" if self._cursor else "at its first row"
+            self._column.errors.append(NoAnswer(f"{self._who} is alive but stays silent {place} ({error})"))
+        except ClientClosed:
+            raise
+        except SnmpError as error:
+            self._column.errors.append(error)
+
+    def _take(self, page: Page) -> bool:
+        """Keeps the page's rows; True at the end of the column."""
+        rows, expected = self._column.rows, len(self._column.rows) + len(page.rows)
+        rows.update(page.rows)
+        if page.repeated or len(rows) != expected:
+            raise RepeatingOids(
+                f"{self._who} gave rows again that it had given before, near row {self._name(page.last)}"
+            )
+        if page.rows:
+            arcs = ber.decode_arcs(page.last)
+            # Some firmware does not sort. Every row comes once all the same, and a repetition is an error
+            # above.
+            if arcs <= self._cursor_arcs:
+                self._column.pages_out_of_order += 1
+            self._cursor, self._cursor_arcs = page.last, arcs
+        if page.end is End.WENT_BACK:
+            raise OidsWentBack(f"{self._who} went back to before the column; its end was not seen")
+        return page.end is not None
+
+    async def _next_page(self) -> Page:
+        """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
+        rows = self._talk.peer.window.varbinds
+        broken = 0
+        while True:
+            try:
+                page, rows, status = await self._ask(self._cursor, rows)
+            except CorruptAnswer:
+                broken += rows == 1
+                if broken > self._talk.asking.retries:
+                    raise
+                rows = max(1, rows // 2)
+                continue
+            if page is not None:
+                return page
+            if status == ErrorStatus.genErr and rows == 1:
+                return await self._page_past_bad_row()
+            if status not in _TOO_MUCH:
+                raise self._talk.refused(status, f"the walk of {self._column.oid}")
+            if status != ErrorStatus.genErr:
+                self._talk.peer.window.too_big(rows)
+                if rows == 1:
+                    raise TooBig(f"{self._who} says that even one row is too big to answer")
+            rows //= 2
+
+    async def _ask(self, cursor: bytes, rows: int) -> tuple[Page | None, int, int]:
+        """(page or None, the rows that were asked for in the end, error status)."""
+        talk = self._talk
+        answer = await talk.ask_next(self._column.oid.content + cursor, rows, self._load)
+        asked = talk.rows_asked(rows, answer.attempt)
+        message = answer.message
+        if message.error_status:
+            return self._end_of_v1(message), asked, message.error_status
+        try:
+            page = self._reader.read(message.bindings)
+        except BerError as error:
+            talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
+            raise talk.corrupt(error) from error
+        if not page.rows and page.end is None:
+            talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
+            raise talk.corrupt("it holds no value at all")
+        talk.learn(answer, asked, len(page.rows), self._load)
+        return page, asked, 0
+
+    def _end_of_v1(self, message: Message) -> Page | None:
+        """SNMPv1 says "no such name" where later versions say that the MIB ends."""
+        if self._talk.version == Version.V1 and message.error_status == ErrorStatus.noSuchName:
+            return Page({}, b"", End.END_OF_MIB, False)
+        return None
+
+    async def _page_past_bad_row(self) -> Page:
+        last_good = self._cursor_arcs
+        search = past_bad_row(last_good)
+        probe = next(search)
+        try:
+            for _ in range(_MOST_PROBES):
+                page, _, status = await self._ask(ber.encode_arcs(probe), 1)
+                if page is None and status != ErrorStatus.genErr:
+                    raise self._talk.refused(status, f"the walk of {self._column.oid}")
+                probe = search.send(None if page is None else ber.decode_arcs(page.last))
+        except StopIteration as found:
+            past: Index | None = found.value
+        else:
+            past = None
+        where = f"after row {_dotted(last_good)}" if last_good else "before its first readable row"
+        if past is None:
+            raise UnreadableRows(f"{self._who} fails (genErr) on everything {where}")
+        self._column.errors.append(
+            UnreadableRows(f"{self._who} fails (genErr) on the row {where}, up to row {_dotted(past)}")
+        )
+        self._cursor, self._cursor_arcs = ber.encode_arcs(past), past
+        return await self._next_page()
+
+    def _name(self, suffix: bytes) -> str:
+        return _dotted(ber.decode_arcs(suffix))
+
+
+def _dotted(index: Index) -> str:
+    return ".".join(map(str, index))
+
+
+_TOO_MUCH: Final = frozenset({ErrorStatus.tooBig, ErrorStatus.resourceUnavailable, ErrorStatus.genErr})

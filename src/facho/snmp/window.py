@@ -1,0 +1,100 @@
+"""How hard one agent may be asked right now: a window of requests in flight, a rate, and what was learned so
+far.
+
+This holds and measures; facho.snmp.adapt decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+
+from facho.snmp import adapt
+
+
+class Window:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.limits = adapt.Limits()
+        self.pace = adapt.Pace.start(adapt.Learned(), self.limits)
+        # Settings change while requests are under way; what those show is about a setting that is gone.
+        self.generation = 0
+        self._loop = loop
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._next_send = 0.0
+        self._epoch = adapt.Epoch()
+
+    @property
+    def varbinds(self) -> int:
+        return self.pace.learned.varbinds
+
+    def configure(self, limits: adapt.Limits, learned: adapt.Learned | None) -> None:
+        """The limits last given are those in force."""
+        self.limits = limits
+        start = learned or self.pace.learned
+        if learned is not None or adapt.within(start, limits) != start:
+            self._follow(adapt.Pace.start(start, limits))
+
+    async def enter(self) -> None:
+        """Returns when one more request may be in flight; each call is paired with leave()."""
+        if self._in_flight < self.pace.learned.in_flight and not self._waiting:
+            self._in_flight += 1
+            return
+        if not self._epoch.contended:
+            self._epoch = replace(self._epoch, contended=True)
+        waiter = self._loop.create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.cancelled():
+                self._waiting.remove(waiter)
+            else:
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        self._in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self._in_flight < self.pace.learned.in_flight:
+            waiter = self._waiting.popleft()
+            self._in_flight += 1
+            waiter.set_result(None)
+
+    async def wait_for_turn(self) -> None:
+        if self.limits.requests_per_second is None:
+            return
+        now = self._loop.time()
+        at, self._next_send = adapt.send_time(now, self._next_send, self.limits)
+        if at > now:
+            await asyncio.sleep(at - now)
+
+    def answered(self, asked: int, came: int, latency: float, generation: int, timeout: float) -> None:
+        """An answer to a request for `asked` values. Only full-sized ones tell what the setting is worth."""
+        if generation != self.generation or asked < self.varbinds:
+            return
+        self._epoch = self._epoch.with_answer(came, latency)
+        if self._epoch.answers >= self.pace.epoch_size:
+            self._decide(timeout)
+
+    def timed_out(self, generation: int, timeout: float) -> None:
+        if generation == self.generation:
+            self._epoch = replace(self._epoch, timeouts=self._epoch.timeouts + 1)
+            self._decide(timeout)
+
+    def too_big(self, asked: int) -> None:
+        self._follow(adapt.too_big(self.pace, asked))
+
+    def _decide(self, timeout: float) -> None:
+        epoch, self._epoch = self._epoch, adapt.Epoch()
+        self._follow(adapt.decide(self.pace, epoch, self.limits, timeout))
+
+    def _follow(self, pace: adapt.Pace) -> None:
+        if pace.learned != self.pace.learned:
+            self.generation += 1
+            self._epoch = adapt.Epoch()
+        self.pace = pace
+        self._admit()
