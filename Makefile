@@ -23,10 +23,11 @@ demo: $(VENV)/.ready ## Start a simulated fleet and walk it
 
 test: setup ## Run every test: first the quick ones, then those with real services
 	@$(BIN)/python -m tests.services prepare
-	@status=0; \
-	$(BIN)/python -m pytest -n auto $(FIRST_TESTS) || status=1; \
-	$(BIN)/python -m pytest $(OTHER_TESTS) || status=1; \
-	exit $$status
+	@first=0; \
+	$(BIN)/python -m pytest -n auto $(FIRST_TESTS) || first=$$?; \
+	$(BIN)/python -m pytest $(OTHER_TESTS) || exit $$?; \
+	[ $$first = 0 ] || echo "Failures are above, in $(FIRST_TESTS)."; \
+	exit $$first
 
 lint: setup ## Check style, types and the order of imports
 	@$(BIN)/ruff check .
