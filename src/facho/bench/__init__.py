@@ -1,0 +1,1 @@
+"""Side-by-side measurements, each of which prints a table."""

@@ -1,0 +1,166 @@
+"""A fleet in a process of its own, so that what it costs is not mixed with what is measured.
+
+Parent and child speak lines of JSON over the child's standard streams: the configuration goes in, the
+addresses come out; every `report` that goes in brings the numbers out. The child ends when its input does, so
+that it never outlives the parent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import uvloop
+
+from facho.sim.fleet import Fleet, FleetConfig, FleetError
+from facho.sim.olt import Address
+from facho.sim.report import OltReport, total
+from facho.sim.scenario import Scenario
+
+_REPORT: Final = "report"
+_PATIENCE_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    olts: tuple[OltReport, ...]
+    cpu_s: float
+    max_rss_bytes: int
+
+    @property
+    def total(self) -> OltReport:
+        return total(self.olts)
+
+
+class FleetProcess:
+    """`with FleetProcess(FleetConfig(olts=10)) as fleet: fleet.addresses`; afterwards, `fleet.final`."""
+
+    def __init__(self, config: FleetConfig, *, prebuilt: bool = False) -> None:
+        self._order = {"config": _config_to_json(config), "prebuilt": prebuilt}
+        self._child: subprocess.Popen[str] | None = None
+        self.addresses: tuple[Address, ...] = ()
+        self.final: ProcessReport | None = None
+
+    def __enter__(self) -> Self:
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "facho.sim"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # Ctrl-C is for the parent, which ends the child in its own time.
+            start_new_session=True,
+        )
+        try:
+            ready = self._ask(json.dumps(self._order))
+            if "error" in ready:
+                raise FleetError(ready["error"])
+        except BaseException:
+            self._end()
+            raise
+        self.addresses = tuple((host, port) for host, port in ready["addresses"])
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with contextlib.suppress(FleetError):
+                self.final = self.report()
+        finally:
+            self._end()
+
+    def report(self) -> ProcessReport:
+        """The numbers so far. CPU time counts from the moment the fleet was ready."""
+        answer = self._ask(_REPORT)
+        return ProcessReport(
+            tuple(_report_from_json(olt) for olt in answer["olts"]), answer["cpu_s"], answer["max_rss_bytes"]
+        )
+
+    def _ask(self, line: str) -> Any:
+        child = self._child
+        if child is None or child.stdin is None or child.stdout is None:
+            raise FleetError("the process of the simulated fleet has not been started")
+        try:
+            child.stdin.write(line + "\n")
+            child.stdin.flush()
+            answer = child.stdout.readline()
+        except OSError as error:
+            raise FleetError("the process of the simulated fleet has ended") from error
+        if not answer:
+            raise FleetError("the process of the simulated fleet has ended")
+        return json.loads(answer)
+
+    def _end(self) -> None:
+        child = self._child
+        if child is None:
+            return
+        for stream in (child.stdin, child.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            child.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def serve(source: IO[str], sink: IO[str]) -> None:
+    """The child's side: one fleet, from the first line of `source` to its end."""
+    order = json.loads(source.readline())
+
+    def say(message: object) -> None:
+        sink.write(json.dumps(message) + "\n")
+        sink.flush()
+
+    try:
+        uvloop.run(_serve(_config_from_json(order["config"]), order["prebuilt"], source, say))
+    except FleetError as error:
+        say({"error": str(error)})
+
+
+async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Callable[[object], None]) -> None:
+    async with Fleet(config) as fleet:
+        if prebuilt:
+            for olt in fleet.olts:
+                olt.build_all()
+        started = time.process_time()
+        say({"addresses": [olt.address for olt in fleet.olts]})
+        while (await asyncio.to_thread(source.readline)).strip() == _REPORT:
+            say(
+                {
+                    "olts": [asdict(olt.report()) for olt in fleet.olts],
+                    "cpu_s": time.process_time() - started,
+                    "max_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                }
+            )
+
+
+def _config_to_json(config: FleetConfig) -> dict[str, Any]:
+    told = {field.name: getattr(config, field.name) for field in fields(config)}
+    told["scenario"] = config.scenario.changed()
+    told["recording"] = None if config.recording is None else str(config.recording)
+    return told
+
+
+def _config_from_json(told: dict[str, Any]) -> FleetConfig:
+    knobs: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in told["scenario"].items()
+    }
+    recording = None if told["recording"] is None else Path(told["recording"])
+    return FleetConfig(**{**told, "scenario": Scenario(**knobs), "recording": recording})
+
+
+def _report_from_json(told: dict[str, Any]) -> OltReport:
+    pairs = tuple((first, second) for first, second in told["overlapping"])
+    return OltReport(**{**told, "overlapping": pairs})
