@@ -83,7 +83,7 @@ def measure_memory(olts: int = 250, onus: int = 4000) -> Footprint:
 def _walk_requests(
     addresses: tuple[Address, ...], onus: int, repetitions: int
 ) -> list[tuple[bytes, Address]]:
-    """Every request of a walk of the columns, on every OLT; the starting rows are those that walks really ask."""
+    """Every request of a walk of the columns, on every OLT, from the rows that walks really ask from."""
     per_port = FleetConfig().onus_per_port
     starts = [b""]
     for row in range(repetitions - 1, onus - repetitions, repetitions):

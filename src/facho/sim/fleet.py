@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from facho.sim import snmprec
 from facho.sim.families.family import Family
 from facho.sim.families.huawei import HUAWEI
+from facho.sim.families.zte import ZTE
 from facho.sim.model import OltModel, Shape
 from facho.sim.olt import Address, SimulatedOlt
 from facho.sim.report import OltReport, total
@@ -22,9 +24,12 @@ from facho.sim.security import CommunitySecurity
 from facho.sim.tables import Layout
 from facho.sim.view import View
 
-FAMILIES: Final[Mapping[str, Family]] = {"huawei": HUAWEI}
+FAMILIES: Final[Mapping[str, Family]] = {family.name: family for family in (HUAWEI, ZTE)}
 MIXED: Final = "mixed"
 _RECEIVE_BUFFER: Final = 1 << 20
+_MAX_OLTS: Final = 10_000
+_MAX_ONUS: Final = 60_000
+_MAX_PORT: Final = 65_535
 
 
 class FleetError(Exception):
@@ -45,6 +50,7 @@ class FleetConfig:
     # Instead: every OLT on an address of its own, 127.1.0.1 and up, all on base_port.
     addresses: bool = False
     onus_per_port: int = 64
+    # Replayed by every OLT in place of a family's tables.
     recording: Path | None = None
 
 
@@ -54,17 +60,23 @@ class Fleet:
     def __init__(self, config: FleetConfig, clock: Callable[[], float] | None = None) -> None:
         self.config = config
         self._clock = clock or _steady_clock()
-        born = self._clock()
-        security = CommunitySecurity(config.community)
-        self.olts = [self._olt(number, security, born) for number in range(config.olts)]
+        self._born = self._clock()
+        self._security = CommunitySecurity(config.community)
+        self._recording = None if config.recording is None else replay(config.recording)
+        _check(config)
+        self.olts = [self._olt(number) for number in range(config.olts)]
 
-    def _olt(self, number: int, security: CommunitySecurity, born: float) -> SimulatedOlt:
+    def _olt(self, number: int) -> SimulatedOlt:
         config = self.config
         shape = Shape(config.onus, config.onus_per_port)
-        name = _family_of(config, number)
-        model = OltModel(number, shape, seed=config.seed, born=born, name=f"{name}-{number:03d}")
-        view = View(_layout(name, shape), model)
-        olt = SimulatedOlt(view, security, self._clock, seed=config.seed * 100_003 + number)
+        if self._recording is None or config.recording is None:
+            kind = _family_of(config, number)
+            layout = _layout(kind, shape)
+        else:
+            kind, layout = config.recording.stem, self._recording
+        model = OltModel(number, shape, seed=config.seed, born=self._born, name=f"{kind}-{number:03d}")
+        seed = config.seed * 100_003 + number
+        olt = SimulatedOlt(View(layout, model), self._security, self._clock, seed)
         olt.scenario = config.scenario
         return olt
 
@@ -108,6 +120,27 @@ class Fleet:
     def report(self) -> OltReport:
         """The sum over all OLTs."""
         return total(olt.report() for olt in self.olts)
+
+
+def replay(path: Path) -> Layout[OltModel]:
+    try:
+        return snmprec.layout(snmprec.read(path))
+    except snmprec.BadRecording as error:
+        raise FleetError(str(error)) from error
+
+
+def _check(config: FleetConfig) -> None:
+    if not 1 <= config.olts <= _MAX_OLTS:
+        raise FleetError(f"a fleet has 1 to {_MAX_OLTS} OLTs, not {config.olts}")
+    if not 0 <= config.onus <= _MAX_ONUS or config.onus_per_port < 1:
+        raise FleetError(f"an OLT has 0 to {_MAX_ONUS} ONUs, and at least one per port")
+    last_port = config.base_port + (0 if config.addresses or not config.base_port else config.olts - 1)
+    if not 0 <= config.base_port <= last_port <= _MAX_PORT:
+        raise FleetError(f"ports {config.base_port} to {last_port} are not all between 1 and {_MAX_PORT}")
+    if config.recording is None:
+        known = {each.name for family in FAMILIES.values() for each in family.columns}
+        for name in set(config.scenario.columns) - known:
+            raise FleetError(f"no family has a column '{name}': there are {', '.join(sorted(known))}")
 
 
 def _bound(address: Address) -> socket.socket:

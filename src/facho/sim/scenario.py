@@ -1,16 +1,21 @@
-"""How a simulated OLT misbehaves: frozen knobs, all off by default, and the sets of them that have a name."""
+"""How a simulated OLT misbehaves: one frozen set of knobs, all of them off by default."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from facho.sim.model import Motion
 
 
-class UnknownScenario(ValueError):
-    """A scenario or a knob that does not exist, or a value that does not fit; the message says which do."""
+class BadKnob(ValueError):
+    """A knob turned to where it cannot go; the message says where it can."""
+
+
+_FRACTIONS: Final = ("request_loss", "answer_loss", "duplicate", "reorder", "corrupt", "wrong_id", "flapping")
+_MIN_MESSAGE: Final = 484
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,21 @@ class Scenario:
     flap_period_s: float = 120.0
     flap_down_s: float = 30.0
     refresh_s: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name in _FRACTIONS:
+            if not 0 <= getattr(self, name) <= 1:
+                raise BadKnob(f"{name} is a fraction between 0 and 1, not {getattr(self, name)}")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise BadKnob(f"{each.name} cannot be {value}")
+        if not _MIN_MESSAGE <= self.max_message <= 65507:
+            raise BadKnob(f"max_message is between {_MIN_MESSAGE} and 65507, not {self.max_message}")
+        if self.swap_rows and (len(self.swap_rows) != 2 or self.swap_rows[0] == self.swap_rows[1]):
+            raise BadKnob("swap_rows takes two rows that differ")
+        if not (self.refresh_s and self.drift_period_s and self.flap_period_s):
+            raise BadKnob("refresh_s, drift_period_s and flap_period_s are above 0")
 
     @cached_property
     def motion(self) -> Motion:

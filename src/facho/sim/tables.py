@@ -148,11 +148,23 @@ class Layout(Generic[Facts]):
         size = len(column.prefix_arcs)
         if arcs[:size] != column.prefix_arcs:
             return Place(number + 1, 0, False)
-        return Place(number, column.index.after(arcs[size:]), False)
+        row = column.index.after(arcs[size:])
+        return Place(number, row, row > 0 and column.index.arcs[row - 1] == arcs[size:])
 
     def has_object(self, oid: bytes) -> bool:
         """Whether the OID belongs to a column that exists, whatever its rows."""
-        return any(length and oid[:length] in self._by_prefix for length in self._lengths)
+        return any(length and oid[:length] in self._by_prefix for length in self._lengths) or (
+            self._has_sibling(ber.decode_arcs(oid))
+        )
+
+    def _has_sibling(self, arcs: Arcs) -> bool:
+        """Where columns are not known as such, rows that differ in the last number only count as one."""
+        number, row, _ = self._search(arcs)
+        if number >= len(self.columns) or self.columns[number].prefix:
+            return False
+        return any(
+            near[:-1] == arcs[:-1] for near in self.columns[number].index.arcs[max(row - 1, 0) : row + 1]
+        )
 
     def number_of(self, name: str) -> int:
         return next(number for number, column in enumerate(self.columns) if column.spec.name == name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
@@ -24,7 +25,12 @@ class Family:
     spaces: Callable[[Shape], Mapping[str, IndexSpace]]
 
 
-SCALAR = IndexSpace([(0,)])
+def _uptime(olt: OltModel, _row: int, now: float) -> Value:
+    return TimeTicks(olt.uptime_ticks(now))
+
+
+SCALAR: Final = IndexSpace([(0,)])
+UPTIME: Final = ColumnSpec("sys_uptime", "1.3.6.1.2.1.1.3", "scalar", _uptime, Changes.ALWAYS)
 
 
 def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
@@ -37,12 +43,8 @@ def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
     return (
         ColumnSpec("sys_descr", "1.3.6.1.2.1.1.1", "scalar", text(description)),
         ColumnSpec("sys_object_id", "1.3.6.1.2.1.1.2", "scalar", lambda _olt, _row, _now: oid),
-        ColumnSpec("sys_uptime", "1.3.6.1.2.1.1.3", "scalar", _uptime, Changes.ALWAYS),
+        UPTIME,
         ColumnSpec("sys_contact", "1.3.6.1.2.1.1.4", "scalar", text("")),
         ColumnSpec("sys_name", "1.3.6.1.2.1.1.5", "scalar", lambda olt, _row, _now: olt.name.encode()),
         ColumnSpec("sys_location", "1.3.6.1.2.1.1.6", "scalar", text("simulated")),
     )
-
-
-def _uptime(olt: OltModel, _row: int, now: float) -> Value:
-    return TimeTicks(olt.uptime_ticks(now))

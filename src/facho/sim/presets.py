@@ -1,0 +1,123 @@
+"""Scenarios with a name, and how they are put together on a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from facho.sim.scenario import BadKnob, Scenario
+
+
+class UnknownScenario(ValueError):
+    """A scenario or a knob that does not exist, or a value that does not fit; the message says which do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    what: str
+    scenario: Scenario
+
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "plain": Preset("answers at once and well", Scenario()),
+    "slow": Preset(
+        "one slow CPU: 3 ms a request, 0.2 ms a value, 1.5 ms more for optics; drops when 12 wait",
+        Scenario(request_s=0.003, varbind_s=0.0002, optics_s=0.0015, queue=12),
+    ),
+    "far": Preset("40 ms away, give or take", Scenario(latency_s=0.04, jitter_s=0.02)),
+    "lossy": Preset(
+        "loses 5 % of the requests and 5 % of the answers", Scenario(request_loss=0.05, answer_loss=0.05)
+    ),
+    "flaky": Preset(
+        "loses, delays, duplicates and reorders a few answers",
+        Scenario(
+            request_loss=0.02, answer_loss=0.02, duplicate=0.02, reorder=0.05, latency_s=0.002, jitter_s=0.01
+        ),
+    ),
+    "duplicating": Preset("sends every fifth answer twice", Scenario(duplicate=0.2)),
+    "reordering": Preset("delays every fifth answer past the next ones", Scenario(reorder=0.2)),
+    "toobig": Preset("refuses answers of more than 20 values with tooBig", Scenario(toobig_varbinds=20)),
+    "small": Preset("has room for 1,400 octets: answers have fewer rows", Scenario(max_message=1400)),
+    "generr": Preset("fails with genErr on rows 20 and 33", Scenario(generr_rows=(20, 33))),
+    "repeating": Preset("gives row 40 again and again", Scenario(repeat_row=40)),
+    "cycling": Preset("goes back from row 40 to row 10", Scenario(repeat_row=40, repeat_back_to=10)),
+    "disordered": Preset("gives row 31 before row 30", Scenario(swap_rows=(30, 31))),
+    "zero-hang": Preset(
+        "does not answer a GETBULK for 0 repetitions", Scenario(hang_on_zero_repetitions=True)
+    ),
+    "truncated": Preset("cuts every answer at 400 octets", Scenario(truncate_at=400)),
+    "corrupt": Preset("damages one octet in every tenth answer", Scenario(corrupt=0.1)),
+    "other-port": Preset("answers from another port", Scenario(other_port=True)),
+    "other-address": Preset("answers from another address", Scenario(other_address=True)),
+    "wrong-id": Preset("answers with the id of another request", Scenario(wrong_id=1.0)),
+    "restarting": Preset("restarts after 30 requests, silent for 2 s", Scenario(restart_after=30)),
+    "silent": Preset("never answers", Scenario(silent=True)),
+    "stuck-rows": Preset("does not answer when asked for row 20", Scenario(silent_rows=(20,))),
+    "churning": Preset("hides other rows after every 10 requests", Scenario(churn_every=10)),
+    "fragments-lost": Preset("loses answers of more than 1,472 octets", Scenario(lose_answers_over=1472)),
+    "flapping": Preset("a tenth of its ONUs go and come back, with a cause", Scenario(flapping=0.1)),
+    "fibre-cut": Preset("the fibre of its first PON port is cut", Scenario(fibre_cut_ports=(0,))),
+    "power-cut": Preset("the ONUs of its first PON port have no power", Scenario(power_cut_ports=(0,))),
+    "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
+}
+
+
+def combine(names: Iterable[str] = (), settings: Iterable[str] = ()) -> Scenario:
+    """Presets one over the other, then single knobs written `name=value`."""
+    knobs: dict[str, Any] = {}
+    for name in names:
+        if name not in PRESETS:
+            raise UnknownScenario(f"there is no scenario '{name}': take {', '.join(PRESETS)}")
+        knobs.update(PRESETS[name].scenario.changed())
+    for setting in settings:
+        knobs.update([_knob(setting)])
+    try:
+        return Scenario(**knobs)
+    except BadKnob as error:
+        raise UnknownScenario(str(error)) from error
+
+
+def _knob(setting: str) -> tuple[str, Any]:
+    name, equals, text = setting.partition("=")
+    kinds = {field.name: str(field.type) for field in fields(Scenario)}
+    if not equals or name not in kinds:
+        raise UnknownScenario(f"'{setting}' sets no knob: write name=value, with one of {', '.join(kinds)}")
+    try:
+        return name, _READERS[kinds[name]](text)
+    except ValueError as error:
+        raise UnknownScenario(
+            f"'{text}' is no value for {name}, which takes {_WORDS[kinds[name]]}"
+        ) from error
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in ("yes", "no", "true", "false", "1", "0", "on", "off"):
+        raise ValueError(text)
+    return text.lower() in ("yes", "true", "1", "on")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",") if part)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "float": float,
+    "int": int,
+    "int | None": int,
+    "bool": _switch,
+    "tuple[int, ...]": _numbers,
+    "tuple[str, ...]": _names,
+}
+_WORDS: Final[Mapping[str, str]] = {
+    "float": "a number",
+    "int": "a whole number",
+    "int | None": "a row number",
+    "bool": "yes or no",
+    "tuple[int, ...]": "numbers with commas",
+    "tuple[str, ...]": "names with commas",
+}

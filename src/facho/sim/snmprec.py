@@ -1,0 +1,132 @@
+"""Recordings of real agents, a value a line: `OID|type|value`. Replayed as they are, but in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Final
+
+from facho.sim.families.family import SCALAR, UPTIME
+from facho.sim.model import OltModel
+from facho.sim.tables import ColumnSpec, IndexSpace, Layout
+from facho.snmp import ber
+from facho.snmp.errors import BadOid
+from facho.snmp.values import Counter32, Counter64, Gauge32, Oid, TimeTicks, Value
+
+_UPTIME_OID: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
+_ESCAPE: Final = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ESCAPED: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0"}
+
+
+class BadRecording(ValueError):
+    """A recording that cannot be read; the message names the file and the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    oid: Oid
+    value: Value
+
+
+def _unsigned(kind: type[int], bits: int) -> Callable[[str], Value]:
+    def parse(text: str) -> Value:
+        number = int(text)
+        if not 0 <= number < 1 << bits:
+            raise ValueError(f"{number} does not fit into {bits} bits")
+        return kind(number)
+
+    return parse
+
+
+def _integer(text: str) -> Value:
+    number = int(text)
+    if not -(1 << 31) <= number < 1 << 32:
+        raise ValueError(f"{number} does not fit into 32 bits")
+    return number
+
+
+def _unescape(text: str) -> Value:
+    def plain(match: re.Match[bytes]) -> bytes:
+        if match[1] is not None:
+            return bytes((int(match[1], 16),))
+        return _ESCAPED.get(match[2], match[2])
+
+    return _ESCAPE.sub(plain, _octets(text))
+
+
+def _octets(text: str) -> bytes:
+    """Recordings hold what the agent sent, so octets that are no text have to survive being read as text."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+_PARSERS: Final[Mapping[str, Callable[[str], Value]]] = {
+    "2": _integer,
+    "4": _octets,
+    "4x": bytes.fromhex,
+    "4e": _unescape,
+    "6": Oid.parse,
+    "64": IPv4Address,
+    "65": _unsigned(Counter32, 32),
+    "66": _unsigned(Gauge32, 32),
+    "67": _unsigned(TimeTicks, 32),
+    "70": _unsigned(Counter64, 64),
+}
+
+
+def parse_line(line: str) -> Record:
+    """Raises ValueError with a sentence."""
+    parts = line.split("|", 2)
+    if len(parts) != 3:
+        raise ValueError("expected OID|type|value")
+    oid, kind, value = parts
+    parse = _PARSERS.get(kind)
+    if parse is None:
+        raise ValueError(f"type '{kind}' is not one of {', '.join(_PARSERS)}")
+    return Record(Oid.parse(oid), parse(value))
+
+
+def read(path: Path) -> list[Record]:
+    """Every record, sorted as an agent would give them; of an OID that comes twice, the last."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise BadRecording(f"{path}: {error.strerror}") from error
+    return sort(_records(path, text.split("\n")))
+
+
+def _records(path: Path, lines: Iterable[str]) -> Iterable[Record]:
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix("\r")
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            yield parse_line(line)
+        except (ValueError, BadOid) as error:
+            raise BadRecording(f"{path}, line {number}: {error}") from error
+
+
+def sort(records: Iterable[Record]) -> list[Record]:
+    latest = {record.oid.content: record for record in records}
+    return [latest[content] for content in sorted(latest, key=ber.decode_arcs)]
+
+
+def layout(records: Iterable[Record]) -> Layout[OltModel]:
+    """The recording as tables. sysUpTime alone is not replayed but runs, so that agents can restart."""
+    rows = [record for record in records if record.oid != _UPTIME_OID]
+    before = [record for record in rows if record.oid < _UPTIME_OID]
+    after = rows[len(before) :]
+    return Layout(
+        (_replayed("before", before), UPTIME, _replayed("after", after)),
+        {"scalar": SCALAR, "before": _space(before), "after": _space(after)},
+    )
+
+
+def _replayed(name: str, records: list[Record]) -> ColumnSpec[OltModel]:
+    return ColumnSpec(name, "", name, lambda _olt, row, _now: records[row].value)
+
+
+def _space(records: list[Record]) -> IndexSpace:
+    return IndexSpace((ber.decode_arcs(record.oid.content) for record in records), of_onus=True)
