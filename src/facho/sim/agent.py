@@ -81,7 +81,7 @@ class Agent:
         if pdu.tag == GET_BULK and version != V1:
             if pdu.second <= 0 and self.hang_on_zero_repetitions:
                 return None
-            if pdu.first <= 0 and len(pdu.oids) == 1 and self.faults is NO_FAULTS:
+            if pdu.first <= 0 < pdu.second and len(pdu.oids) == 1 and self.faults is NO_FAULTS:
                 return self._bulk_of_one(pdu, room, now)
             return self._bulk(pdu, room, now)
         if pdu.tag == GET:
@@ -134,34 +134,41 @@ class Agent:
         return encode_varbind(oid, _END_OF_MIB_VIEW), False
 
     def _bulk_of_one(self, pdu: Pdu, room: int, now: float) -> Answer:
-        """What nearly every request of a walk is: rows in one piece of a column's block."""
+        """What nearly every request of a walk is: rows that lie in one piece of a column's block."""
         number, row, _ = self.view.layout.place(pdu.oids[0])
-        wanted = max(pdu.second, 0)
+        wanted = pdu.second
+        if number < len(self.view.layout.columns):
+            column = self.view.column(number, now)
+            if row + wanted <= column.rows:
+                start, end = column.offsets[row], column.offsets[row + wanted]
+                if end - start <= room:
+                    return Answer(column.block[start:end], wanted, wanted if column.optics else 0)
+        return self._bulk_across(pdu, number, row, room, now)
+
+    def _bulk_across(self, pdu: Pdu, number: int, row: int, room: int, now: float) -> Answer:
+        """The same where the rows run over the end of a column, of all there is, or of the datagram."""
         parts: list[bytes] = []
-        count = optics = 0
-        last = pdu.oids[0]
-        while wanted > 0:
+        served = optics = 0
+        while served < pdu.second:
             if number >= len(self.view.layout.columns):
-                ending = encode_varbind(self._last_name() if count else last, _END_OF_MIB_VIEW)
+                ending = encode_varbind(self._last_name() if served else pdu.oids[0], _END_OF_MIB_VIEW)
                 if len(ending) <= room:
                     parts.append(ending)
-                    count += 1
+                    served += 1
                 break
             column = self.view.column(number, now)
-            end = min(row + wanted, column.rows)
+            end = min(row + pdu.second - served, column.rows)
             taken = _fitting(column, row, end, room)
             parts.append(column.block[column.offsets[row] : column.offsets[taken]])
             room -= len(parts[-1])
-            count += taken - row
-            wanted -= taken - row
-            if column.optics:
-                optics += taken - row
+            served += taken - row
+            optics += taken - row if column.optics else 0
             if taken < end:
                 break
             number, row = number + 1, 0
-        if not count and pdu.second > 0:
+        if not served and pdu.second > 0:
             raise _Refused(TOO_BIG, 0)
-        return Answer(parts[0] if len(parts) == 1 else b"".join(parts), count, optics)
+        return Answer(b"".join(parts), served, optics)
 
     def _last_name(self) -> bytes:
         column = self.view.layout.columns[-1]

@@ -167,7 +167,8 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             return None
         if self._moving:
             self._view.advance(now)
-        self._agent.faults.count(requests)
+        if scenario.churn_every:
+            self._agent.faults.count(requests)
         room = scenario.max_message - len(opened.header) - _ENVELOPE
         answer = self._agent.answer(opened.version, pdu, room, now)
         if answer is None or answer.status:

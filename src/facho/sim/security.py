@@ -40,12 +40,23 @@ class CommunitySecurity:
 
     def __init__(self, community: str) -> None:
         self._community = community.encode()
+        name = ber.encode_tlv(ber.OCTET_STRING, self._community)
+        self._headers = {ber.encode_integer(version) + name: version for version in (V1, V2C)}
+        self._size = len(name) + 3
 
     def open(self, datagram: bytes) -> Opened:
         end = len(datagram)
         start, stop = ber.expect_tlv(datagram, 0, end, ber.SEQUENCE)
         if stop != end:
             raise BerError("octets are left after the message")
+        # Nearly every message starts with the same octets; only the others need a closer look.
+        header = datagram[start : start + self._size]
+        version = self._headers.get(header)
+        if version is not None:
+            return Opened(version, datagram, start + self._size, end, header)
+        return self._open_slowly(datagram, start, end)
+
+    def _open_slowly(self, datagram: bytes, start: int, end: int) -> Opened:
         version_start, version_end = ber.expect_tlv(datagram, start, end, ber.INTEGER)
         version = ber.decode_signed(datagram[version_start:version_end])
         if version not in (V1, V2C):

@@ -96,8 +96,14 @@ class PlacedColumn(Generic[Facts]):
     def build(self, facts: Facts, now: float) -> Column:
         value = self.spec.value
         parts: list[bytes] = []
+        integers: dict[int, bytes] = {}
         for row, name in enumerate(self.names):
-            encoded = encode_value(value(facts, row, now))
+            told = value(facts, row, now)
+            # Most values are plain integers, and most integers are those of another row.
+            if type(told) is int:
+                encoded = integers.get(told) or integers.setdefault(told, encode_value(told))
+            else:
+                encoded = encode_value(told)
             length = len(name) + len(encoded)
             head = _SHORT[length] if length < 0x80 else b"\x30" + ber.encode_length(length)
             parts.append(head + name + encoded)

@@ -22,6 +22,8 @@ NOT_WRITABLE: Final = 17
 
 _NULL: Final = b"\x05\x00"
 _SEQUENCE: Final = b"\x30"
+_RESPONSE: Final = bytes((RESPONSE,))
+_NO_ERRORS: Final = b"\x02\x01\x00\x02\x01\x00"
 
 
 class Pdu(NamedTuple):
@@ -68,8 +70,11 @@ def _names(data: bytes, position: int, end: int) -> list[bytes]:
 
 
 def encode_response(request_id: int, status: int, index: int, varbinds: bytes) -> bytes:
-    head = ber.encode_integer(request_id) + ber.encode_integer(status) + ber.encode_integer(index)
-    return ber.encode_tlv(RESPONSE, b"".join((head, _SEQUENCE, ber.encode_length(len(varbinds)), varbinds)))
+    errors = _NO_ERRORS if not status else ber.encode_integer(status) + ber.encode_integer(index)
+    identity = ber.encode_integer(request_id)
+    size = ber.encode_length(len(varbinds))
+    whole = ber.encode_length(len(identity) + len(errors) + 1 + len(size) + len(varbinds))
+    return b"".join((_RESPONSE, whole, identity, errors, _SEQUENCE, size, varbinds))
 
 
 def encode_request(tag: int, request_id: int, first: int, second: int, oids: Sequence[bytes]) -> bytes:
