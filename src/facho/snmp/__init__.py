@@ -1,0 +1,36 @@
+"""The SNMP client. No Django, nothing but the standard library.
+
+async with Client() as client: agent = await client.agent(Target("10.0.0.1", community="public")) table =
+await agent.walk_table([Oid.parse("1.3.6.1.2.1.2.2.1.2"), Oid.parse("1.3.6.1.2.1.2.2.1.8")]) if not
+table.complete: print(table.reason)
+
+What is where: `ber` and `values` are the encoding, `message` the PDUs, `page` the fast reading of an answer;
+`transport` is the socket, `peer` one agent behind it, `window` and `adapt` how hard it is asked; `talk`,
+`get`, `walk` and `around` are what is asked and what is done when the answer is not what it should be;
+`client` puts them together.
+"""
+
+from facho.snmp.adapt import Learned, Limits
+from facho.snmp.client import Agent, Client, Target
+from facho.snmp.errors import SnmpError
+from facho.snmp.get import GetResult
+from facho.snmp.message import Version
+from facho.snmp.peer import Load
+from facho.snmp.values import Missing, Oid, Value
+from facho.snmp.walk import WalkResult
+
+__all__ = [
+    "Agent",
+    "Client",
+    "GetResult",
+    "Learned",
+    "Limits",
+    "Load",
+    "Missing",
+    "Oid",
+    "SnmpError",
+    "Target",
+    "Value",
+    "Version",
+    "WalkResult",
+]

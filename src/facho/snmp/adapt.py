@@ -61,11 +61,6 @@ class Epoch:
     latency: float = 0.0
     contended: bool = False
 
-    def with_answer(self, varbinds: int, latency: float) -> Epoch:
-        return Epoch(
-            self.answers + 1, self.timeouts, self.varbinds + varbinds, self.latency + latency, self.contended
-        )
-
     @property
     def mean_latency(self) -> float:
         return self.latency / self.answers

@@ -39,6 +39,8 @@ def encode_signed(value: int) -> bytes:
 
 
 def encode_integer(value: int, tag: int = INTEGER) -> bytes:
+    if 0 <= value < 0x80:
+        return bytes((tag, 1, value))
     return encode_tlv(tag, encode_signed(value))
 
 

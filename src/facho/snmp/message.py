@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from facho.snmp import ber
 from facho.snmp.errors import BerError
@@ -70,21 +70,22 @@ class Community:
 
     version: Version
     name: bytes = field(repr=False)
+    _head: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        head = ber.encode_integer(self.version) + ber.encode_tlv(ber.OCTET_STRING, self.name)
+        object.__setattr__(self, "_head", head)
 
     def wrap(self, pdu: bytes) -> bytes:
-        head = ber.encode_integer(self.version) + ber.encode_tlv(ber.OCTET_STRING, self.name)
-        return ber.encode_tlv(ber.SEQUENCE, head + pdu)
+        return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A received message, its variable bindings still as they came.
-
-    In a GETBULK request the two error fields are non-repeaters and max-repetitions.
+class Message(NamedTuple):
+    """A received message, its variable bindings still as they came. The community is no use any more, and
+    left out.
     """
 
     version: int
-    community: bytes = field(repr=False)
     pdu_type: int
     request_id: int
     error_status: int
@@ -119,7 +120,7 @@ def decode_message(data: bytes) -> Message:
     version, position = _integer(data, start, end)
     if version not in (Version.V1, Version.V2C):
         raise BerError(f"SNMP version field {version} is not v1 or v2c")
-    community, position = _octets(data, position, end)
+    _, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
     pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
     if pdu_end != end:
         raise BerError("there are octets after the PDU")
@@ -129,17 +130,18 @@ def decode_message(data: bytes) -> Message:
     position, list_end = ber.expect_tlv(data, position, end, ber.SEQUENCE)
     if list_end != end:
         raise BerError("there are octets after the variable bindings")
-    return Message(version, community, pdu_type, request_id, status, index, data[position:])
+    return Message(version, pdu_type, request_id, status, index, data[position:])
 
 
 def _integer(data: bytes, position: int, end: int) -> tuple[int, int]:
-    start, stop = ber.expect_tlv(data, position, end, ber.INTEGER)
-    return ber.decode_signed(data[start:stop]), stop
-
-
-def _octets(data: bytes, position: int, end: int) -> tuple[bytes, int]:
-    start, stop = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
-    return data[start:stop], stop
+    """(value, where the next one begins). Written out, for it is called four times for each answer."""
+    start = position + 2
+    if start > end or data[position] != ber.INTEGER:
+        raise BerError("an integer is missing")
+    stop = start + data[position + 1]
+    if not start < stop <= min(end, start + 8):
+        raise BerError("an integer is empty, cut off or longer than 8 octets")
+    return int.from_bytes(data[start:stop], "big", signed=True), stop
 
 
 def peek_request_id(data: bytes) -> int | None:
@@ -151,7 +153,7 @@ def peek_request_id(data: bytes) -> int | None:
     try:
         _, start, _ = ber.read_tlv(data, 0, _unbounded(data, 0))
         _, position = _integer(data, start, len(data))
-        _, position = _octets(data, position, len(data))
+        _, position = ber.expect_tlv(data, position, len(data), ber.OCTET_STRING)
         pdu_type, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
         if pdu_type != PduType.RESPONSE:
             return None

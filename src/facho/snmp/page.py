@@ -1,22 +1,26 @@
 """Reading one answer of a walk: the rows of one column, keyed by the raw index suffix.
 
 This is the inner loop of everything. Nearly all answers look alike (short lengths, every row in the column,
-every index of the same length), and for those one compiled pattern splits the whole answer at once. What the
-pattern does not take to the last octet goes through the strict decoder instead: the two agree on every input
-that both take, and a test holds them to it.
+every index of the same length), and for those one compiled pattern splits the whole answer at once. From
+where the pattern finds nothing more, the strict decoder reads on: both take and refuse the same answers, and
+a test holds them to it.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from facho.snmp import ber
 from facho.snmp.message import iterate_bindings
 from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
+
+# A binding with a longer name has a length of two octets, which the patterns below do not cover.
+_LONGEST_NAME: Final = 100
 
 
 class End(enum.Enum):
@@ -27,34 +31,13 @@ class End(enum.Enum):
     WENT_BACK = "the agent went back to before the column"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The rows that one answer brought, in the agent's order; `repeated` when a row came twice in it."""
 
     rows: dict[bytes, Value]
     last: bytes
     end: End | None
     repeated: bool
-
-
-# A value as tag, short length and that many octets. The length cannot be computed in a pattern, so each has
-# its branch.
-_VALUE: Final = (
-    b"([\\x00-\\xff](?:\\x00|"
-    + b"|".join(
-        re.escape(bytes((size,))) + b"." * min(size, 2) + (b"{%d}" % (size - 1) if size > 2 else b"")
-        for size in range(1, 0x80)
-    )
-    + b"))"
-)
-
-
-@lru_cache(maxsize=1024)
-def _pattern(column: bytes, suffix_size: int) -> re.Pattern[bytes]:
-    """Matches a row of the column, or failing that any one octet, so that nothing is skipped unseen."""
-    name = bytes((len(column) + suffix_size,)) + column
-    suffix = b"(" + b"." * (suffix_size - 1) + b"[\\x00-\\x7f])"
-    return re.compile(b"\\x30(.)\\x06" + re.escape(name) + suffix + _VALUE + b"|.", re.DOTALL)
 
 
 class _DecodedValues(dict[bytes, Value]):
@@ -72,51 +55,86 @@ class _DecodedValues(dict[bytes, Value]):
 _decoded: Final = _DecodedValues()
 
 
+class _Shape:
+    """Rows of one column whose indices are equally long and whose values are all strings, or all not strings.
+
+    A pattern cannot compute with the lengths that it finds. So each possible length of a value has its
+    branch, which states the lengths of the value and of the binding around it: what matches is well-formed.
+    """
+
+    def __init__(self, column: bytes, suffix_size: int, strings: bool) -> None:
+        name = bytes((ber.OBJECT_IDENTIFIER, len(column) + suffix_size)) + column
+        tag = b"\\x04" if strings else b"[^\\x04\\x82]"
+        row = re.escape(name) + b".{%d}[\\x00-\\x7f]" % (suffix_size - 1) + tag
+        around = len(name) + suffix_size + 2
+        sizes = (
+            (re.escape(bytes((around + size,))), re.escape(bytes((size,))), size)
+            for size in range(128 - around)
+        )
+        branches = [outer + row + inner + b".{%d}" % size for outer, inner, size in sizes]
+        self._rows = re.compile(b"\\x30(" + b"|".join(branches) + b")", re.DOTALL).findall
+        start = 1 + len(name)
+        self._suffix: Callable[[bytes], bytes] = itemgetter(slice(start, start + suffix_size))
+        value = itemgetter(slice(start + suffix_size + (2 if strings else 0), None))
+        self._values: Callable[[list[bytes]], Iterable[Value]] = (
+            partial(map, value) if strings else lambda rows: map(_decoded.__getitem__, map(value, rows))
+        )
+
+    def read(self, bindings: bytes) -> tuple[dict[bytes, Value], int, int]:
+        """(rows, how many there were with repeated ones, octets that they fill from the start)."""
+        found: list[bytes] = self._rows(bindings)
+        size = _size(found)
+        if size != len(bindings):
+            # Something else is among them, or after them; it is among them if the rows do not fill the start.
+            found = self._rows(bindings[:size])
+            if _size(found) != size:
+                return {}, 0, 0
+        return dict(zip(map(self._suffix, found), self._values(found), strict=True)), len(found), size
+
+
+def _size(rows: list[bytes]) -> int:
+    return sum(map(len, rows)) + len(rows)
+
+
+_shape: Final = lru_cache(maxsize=1024)(_Shape)
+
+
 class ColumnReader:
     """Reads the pages of one column."""
 
     def __init__(self, column: bytes) -> None:
         self.column = column
-        self._suffix_size = 0
 
     def read(self, bindings: bytes) -> Page:
         """Raises BerError when the bindings are not well-formed."""
-        return self._read_uniform(bindings) or self._read_any(bindings)
+        shape = self._shape_of_first(bindings)
+        rows, count, size = shape.read(bindings) if shape else ({}, 0, 0)
+        end = None
+        if size != len(bindings):
+            count, end = self._read_rest(bindings[size:], rows, count)
+        last = next(reversed(rows)) if rows else b""
+        return Page(rows, last, end, len(rows) != count)
 
-    def _read_uniform(self, bindings: bytes) -> Page | None:
-        if not self._suffix_size and not self._learn_suffix_size(bindings):
+    def _shape_of_first(self, bindings: bytes) -> _Shape | None:
+        """The first row's shape is the other rows' too, more often than not."""
+        if len(bindings) < 4 or bindings[0] != ber.SEQUENCE or bindings[2] != ber.OBJECT_IDENTIFIER:
             return None
-        overhead = len(self.column) + self._suffix_size + 2
-        rows: dict[bytes, Value] = {}
-        found = _pattern(self.column, self._suffix_size).findall(bindings)
-        suffix = b""
-        for size, suffix, value in found:
-            # An octet outside of any row has no groups.
-            if not size or size[0] != overhead + len(value) or value[0] == END_OF_MIB_VIEW:
-                self._suffix_size = 0
-                return None
-            rows[suffix] = value[2:] if value[0] == ber.OCTET_STRING else _decoded[value]
-        return Page(rows, suffix, None, len(rows) != len(found)) if rows else None
+        name_size = bindings[3]
+        suffix_size = name_size - len(self.column)
+        if name_size > _LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
+            return None
+        return _shape(self.column, suffix_size, bindings[4 + name_size] == ber.OCTET_STRING)
 
-    def _learn_suffix_size(self, bindings: bytes) -> bool:
-        """The first row's index length is the next rows' too, more often than not."""
-        head = bindings[:4]
-        if len(head) == 4 and head[0] == ber.SEQUENCE and head[2] == ber.OBJECT_IDENTIFIER and head[3] < 0x80:
-            self._suffix_size = max(0, head[3] - len(self.column))
-        return self._suffix_size > 0
-
-    def _read_any(self, bindings: bytes) -> Page:
-        rows: dict[bytes, Value] = {}
-        count, suffix, end = 0, b"", None
+    def _read_rest(self, bindings: bytes, rows: dict[bytes, Value], count: int) -> tuple[int, End | None]:
+        end: End | None = None
         for name, tag, content in iterate_bindings(bindings):
             # What follows the end is read only to see that it is well-formed.
             if end is None:
                 end = self._end_at(name, tag)
                 if end is None:
-                    suffix = name[len(self.column) :]
-                    rows[suffix] = decode_value(tag, content)
+                    rows[name[len(self.column) :]] = decode_value(tag, content)
                     count += 1
-        return Page(rows, suffix, end, len(rows) != count)
+        return count, end
 
     def _end_at(self, name: bytes, tag: int) -> End | None:
         if tag == END_OF_MIB_VIEW:

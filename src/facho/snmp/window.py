@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import replace
 
 from facho.snmp import adapt
 
@@ -23,7 +22,7 @@ class Window:
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._next_send = 0.0
-        self._epoch = adapt.Epoch()
+        self._start_epoch()
 
     @property
     def varbinds(self) -> int:
@@ -41,8 +40,7 @@ class Window:
         if self._in_flight < self.pace.learned.in_flight and not self._waiting:
             self._in_flight += 1
             return
-        if not self._epoch.contended:
-            self._epoch = replace(self._epoch, contended=True)
+        self._contended = True
         waiter = self._loop.create_future()
         self._waiting.append(waiter)
         try:
@@ -76,25 +74,32 @@ class Window:
         """An answer to a request for `asked` values. Only full-sized ones tell what the setting is worth."""
         if generation != self.generation or asked < self.varbinds:
             return
-        self._epoch = self._epoch.with_answer(came, latency)
-        if self._epoch.answers >= self.pace.epoch_size:
-            self._decide(timeout)
+        self._answers += 1
+        self._varbinds += came
+        self._latency += latency
+        if self._answers >= self._epoch_size:
+            self._decide(0, timeout)
 
     def timed_out(self, generation: int, timeout: float) -> None:
         if generation == self.generation:
-            self._epoch = replace(self._epoch, timeouts=self._epoch.timeouts + 1)
-            self._decide(timeout)
+            self._decide(1, timeout)
 
     def too_big(self, asked: int) -> None:
         self._follow(adapt.too_big(self.pace, asked))
 
-    def _decide(self, timeout: float) -> None:
-        epoch, self._epoch = self._epoch, adapt.Epoch()
+    def _decide(self, timeouts: int, timeout: float) -> None:
+        epoch = adapt.Epoch(self._answers, timeouts, self._varbinds, self._latency, self._contended)
         self._follow(adapt.decide(self.pace, epoch, self.limits, timeout))
+
+    def _start_epoch(self) -> None:
+        self._epoch_size = self.pace.epoch_size
+        self._answers = self._varbinds = 0
+        self._latency = 0.0
+        self._contended = False
 
     def _follow(self, pace: adapt.Pace) -> None:
         if pace.learned != self.pace.learned:
             self.generation += 1
-            self._epoch = adapt.Epoch()
         self.pace = pace
+        self._start_epoch()
         self._admit()
