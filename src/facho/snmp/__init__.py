@@ -1,8 +1,10 @@
 """The SNMP client. No Django, nothing but the standard library.
 
-async with Client() as client: agent = await client.agent(Target("10.0.0.1", community="public")) table =
-await agent.walk_table([Oid.parse("1.3.6.1.2.1.2.2.1.2"), Oid.parse("1.3.6.1.2.1.2.2.1.8")]) if not
-table.complete: print(table.reason)
+    async with Client() as client:
+        agent = await client.agent(Target("10.0.0.1", community="public"))
+        table = await agent.walk_table([Oid.parse("1.3.6.1.2.1.2.2.1.2"), Oid.parse("1.3.6.1.2.1.2.2.1.8")])
+        if not table.complete:
+            print(table.reason)
 
 What is where: `ber` and `values` are the encoding, `message` the PDUs, `page` the fast reading of an answer;
 `transport` is the socket, `peer` one agent behind it, `window` and `adapt` how hard it is asked; `talk`,
