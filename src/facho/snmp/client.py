@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import random
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Final, Self, cast
+from typing import Self
 from weakref import WeakValueDictionary
 
 from facho.snmp.adapt import Learned, Limits
-from facho.snmp.errors import AddressError
+from facho.snmp.address import DEFAULT_PORT, resolve
 from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Version, peek_request_id
 from facho.snmp.peer import MAX_TAG, Asking, Dropped, Peer
@@ -21,8 +20,6 @@ from facho.snmp.talk import Talk
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid
 from facho.snmp.walk import WalkResult, walk_table
-
-DEFAULT_PORT: Final = 161
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,27 +143,17 @@ class Agent:
         """
         return await get_many(self._talk, list(dict.fromkeys(oids)), deadline)
 
-    async def walk(self, column: Oid, *, deadline: float | None = None) -> WalkResult:
-        return await walk_table(self._talk, [column], deadline)
+    async def walk(
+        self, column: Oid, *, deadline: float | None = None, progress: Callable[[int], None] | None = None
+    ) -> WalkResult:
+        return await walk_table(self._talk, [column], deadline, progress)
 
-    async def walk_table(self, columns: Iterable[Oid], *, deadline: float | None = None) -> WalkResult:
-        """Several columns at once, each keyed by the raw index suffix."""
-        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline)
-
-
-async def resolve(host: str, port: int) -> tuple[socket.AddressFamily, SocketAddress]:
-    if not 1 <= port <= 65535:
-        raise AddressError(f"port {port} is not between 1 and 65535")
-    try:
-        literal = ipaddress.ip_address(host)
-    except ValueError:
-        pass
-    else:
-        if literal.version == 4:
-            return socket.AF_INET, (str(literal), port)
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-    except (socket.gaierror, UnicodeError) as error:
-        raise AddressError(f"the name '{host}' does not resolve") from error
-    family, _, _, _, address = found[0]
-    return family, cast(SocketAddress, address)
+    async def walk_table(
+        self,
+        columns: Iterable[Oid],
+        *,
+        deadline: float | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> WalkResult:
+        """Several columns at once. `progress` is told the number of rows of each answer as it comes."""
+        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline, progress)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from facho.snmp.address import address_name
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer
 from facho.snmp.message import Message, PduType, decode_message, peek_request_id
 from facho.snmp.transport import Endpoint, SocketAddress
@@ -224,8 +225,3 @@ class Peer:
             self.dropped.duplicate += 1
         else:
             self.dropped.stray += 1
-
-
-def address_name(address: SocketAddress) -> str:
-    host, port = address[0], address[1]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

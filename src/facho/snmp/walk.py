@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -76,7 +77,9 @@ class WalkResult:
         return {index for index in every if not all(index in column for column in keys)}
 
 
-async def walk_table(talk: Talk, oids: list[Oid], deadline: float | None) -> WalkResult:
+async def walk_table(
+    talk: Talk, oids: list[Oid], deadline: float | None, progress: Callable[[int], None] | None
+) -> WalkResult:
     """Walks the columns at once, under the agent's limits.
 
     What the agent does wrong is in the result. Only what the guard raises, and a closed client, are raised.
@@ -86,7 +89,7 @@ async def walk_table(talk: Talk, oids: list[Oid], deadline: float | None) -> Wal
     started = loop.time()
     try:
         async with asyncio.timeout(deadline):
-            await _walk_between_clock_readings(talk, result)
+            await _walk_between_clock_readings(talk, result, progress)
     except NoAnswer as error:
         result.errors.append(error)
     except TimeoutError:
@@ -98,10 +101,12 @@ async def walk_table(talk: Talk, oids: list[Oid], deadline: float | None) -> Wal
     return result
 
 
-async def _walk_between_clock_readings(talk: Talk, result: WalkResult) -> None:
+async def _walk_between_clock_readings(
+    talk: Talk, result: WalkResult, progress: Callable[[int], None] | None
+) -> None:
     loop = asyncio.get_running_loop()
     before, read_at = await talk.up_time(result.load), loop.time()
-    await _walk_columns(talk, result)
+    await _walk_columns(talk, result, progress)
     if before is None:
         return
     after = await talk.up_time(result.load)
@@ -120,20 +125,23 @@ def restarted(before: TimeTicks, after: TimeTicks, elapsed: float) -> bool:
     return slack < (expected - after) % _TICKS < _TICKS / 2
 
 
-async def _walk_columns(talk: Talk, result: WalkResult) -> None:
+async def _walk_columns(talk: Talk, result: WalkResult, progress: Callable[[int], None] | None) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             for column in result.columns.values():
-                group.create_task(_ColumnWalk(talk, column, result.load).run())
+                group.create_task(_ColumnWalk(talk, column, result.load, progress).run())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
 
 
 class _ColumnWalk:
-    def __init__(self, talk: Talk, column: Column, load: Load) -> None:
+    def __init__(
+        self, talk: Talk, column: Column, load: Load, progress: Callable[[int], None] | None
+    ) -> None:
         self._talk = talk
         self._column = column
         self._load = load
+        self._progress = progress
         self._reader = ColumnReader(column.oid.content)
         self._who = f"{column.oid}: {talk.peer.name}"
         self._cursor = b""
@@ -170,6 +178,8 @@ class _ColumnWalk:
             if arcs <= self._cursor_arcs:
                 self._column.pages_out_of_order += 1
             self._cursor, self._cursor_arcs = page.last, arcs
+            if self._progress is not None:
+                self._progress(len(page.rows))
         if page.end is End.WENT_BACK:
             raise OidsWentBack(f"{self._who} went back to before the column; its end was not seen")
         return page.end is not None

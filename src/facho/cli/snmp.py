@@ -1,0 +1,300 @@
+"""`facho snmp get` and `facho snmp walk`: ask an agent by hand, with the client that the collector uses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+import uvloop
+from rich.console import Console
+
+from facho.snmp import Client, Load, Oid, SnmpError, Target, Value, Version
+from facho.snmp.address import parse_address
+from facho.snmp.client import Agent
+from facho.snmp.errors import AgentRefused, NoAnswer
+from facho.snmp.refusal import port_is_closed
+from facho.snmp.values import Missing, Unknown, type_name
+
+app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
+
+_ANSWERED: Final = 0
+_BAD_USE: Final = 2
+_NO_ANSWER: Final = 3
+_REFUSED: Final = 4
+_INCOMPLETE: Final = 5
+_EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
+
+
+class VersionName(enum.StrEnum):
+    V1 = "1"
+    V2C = "2c"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a get or a walk came to, in the form that is printed."""
+
+    rows: list[tuple[Oid, Value]]
+    errors: list[SnmpError]
+    load: Load
+
+    @property
+    def exit_code(self) -> int:
+        if not self.errors:
+            return _ANSWERED
+        if self.rows:
+            return _INCOMPLETE
+        kinds = {NoAnswer: _NO_ANSWER, AgentRefused: _REFUSED}
+        return next((code for kind, code in kinds.items() if isinstance(self.errors[0], kind)), _INCOMPLETE)
+
+    @property
+    def reason(self) -> str | None:
+        return "; ".join(dict.fromkeys(map(str, self.errors))) or None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "complete": not self.errors,
+            "reason": self.reason,
+            "rows": [
+                {"oid": str(oid), "type": type_name(value), "value": plain(value)} for oid, value in self.rows
+            ],
+            "requests": self.load.requests,
+            "timeouts": self.load.timeouts,
+            "seconds": round(self.load.seconds, 3),
+        }
+
+
+def plain(value: Value) -> int | float | str | None:
+    """The value as JSON can hold it. Octets that are no readable text are written 0x.. in hexadecimal."""
+    match value:
+        case bytes():
+            return _text(value)
+        case Missing():
+            return None
+        case Unknown():
+            return "0x" + value.content.hex()
+        case int() | float() | None:
+            return value
+        case _:
+            return str(value)
+
+
+def _text(octets: bytes) -> str:
+    with contextlib.suppress(UnicodeDecodeError):
+        text = octets.decode()
+        # A text that looks like our hexadecimal is written in hexadecimal, so that each has one reading.
+        if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
+            return text
+    return "0x" + octets.hex()
+
+
+Address = Annotated[
+    str, typer.Argument(metavar="ADDRESS[:PORT]", help="IPv4, [IPv6] or name; port 161 if none.")
+]
+Oids = Annotated[list[str], typer.Argument(metavar="OID...", help="Numbers with dots: 1.3.6.1.2.1.1.1.0")]
+SnmpVersion = Annotated[VersionName, typer.Option("-v", "--version", help="SNMP version.")]
+CommunityText = Annotated[
+    str | None,
+    typer.Option(
+        "--community", metavar="TEXT", help="Community, 'public' if none. Others can see it in `ps`."
+    ),
+]
+CommunityEnv = Annotated[
+    str | None,
+    typer.Option("--community-env", metavar="NAME", help="Environment variable that holds the community."),
+]
+Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer.")]
+Retries = Annotated[int, typer.Option(min=0, help="How often to ask again when none comes.")]
+Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for all of it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+_EXAMPLES_GET: Final = f"""
+**Examples**
+
+`facho snmp get 10.0.0.1 1.3.6.1.2.1.1.1.0 1.3.6.1.2.1.1.3.0`
+
+`OLT_COMMUNITY=... facho snmp get olt-7:1161 1.3.6.1.2.1.1.5.0 --community-env OLT_COMMUNITY --json`
+
+{_EXIT_CODES}
+"""
+_EXAMPLES_WALK: Final = f"""
+**Examples**
+
+`facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  one column
+
+`facho snmp walk 10.0.0.1 1.3.6.1.2.1.31.1.1.1.1 1.3.6.1.2.1.2.2.1.8`  two columns at once
+
+`facho snmp walk '[2001:db8::7]' 1.3.6.1.2.1.1 -v 1 --json`
+
+With --json: `complete`, `reason`, `rows` (`oid`, `type`, `value`), `requests`, `timeouts`, `seconds`.
+
+{_EXIT_CODES}
+"""
+
+
+@app.command(epilog=_EXAMPLES_GET)
+def get(
+    address: Address,
+    oids: Oids,
+    version: SnmpVersion = VersionName.V2C,
+    community: CommunityText = None,
+    community_env: CommunityEnv = None,
+    timeout: Timeout = 3.0,
+    retries: Retries = 2,
+    deadline: Deadline = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Read single values."""
+    wanted = _oids(oids)
+    target = _target(address, version, community, community_env, timeout, retries, bulk=True)
+
+    async def ask(agent: Agent, _progress: Callable[[int], None]) -> Outcome:
+        result = await agent.get_many(wanted, deadline=deadline)
+        errors = [*result.failed.values(), *([result.error] if result.error else [])]
+        return Outcome(
+            [(oid, result.values[oid]) for oid in wanted if oid in result.values], errors, result.load
+        )
+
+    _report(target, ask, as_json)
+
+
+@app.command(epilog=_EXAMPLES_WALK)
+def walk(
+    address: Address,
+    oids: Oids,
+    version: SnmpVersion = VersionName.V2C,
+    community: CommunityText = None,
+    community_env: CommunityEnv = None,
+    timeout: Timeout = 3.0,
+    retries: Retries = 2,
+    deadline: Deadline = 1800.0,
+    bulk: Annotated[bool, typer.Option("--bulk/--no-bulk", help="Use GETBULK, or only GETNEXT.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Read columns or subtrees to their end."""
+    columns = _oids(oids)
+    target = _target(address, version, community, community_env, timeout, retries, bulk=bulk)
+
+    async def ask(agent: Agent, progress: Callable[[int], None]) -> Outcome:
+        result = await agent.walk_table(columns, deadline=deadline, progress=progress)
+        rows = [
+            (Oid(oid.content + index), value)
+            for oid, column in result.columns.items()
+            for index, value in column.rows.items()
+        ]
+        return Outcome(rows, result.errors, result.load)
+
+    _report(target, ask, as_json)
+
+
+def _report(
+    target: Target, ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]], as_json: bool
+) -> NoReturn:
+    with _progress() as progress:
+        try:
+            outcome = uvloop.run(_talk(target, ask, progress))
+        except SnmpError as error:
+            _refuse(str(error))
+    if as_json:
+        typer.echo(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
+    else:
+        for oid, value in outcome.rows:
+            typer.echo(
+                f"{oid} = {type_name(value)}: {plain(value)}" if value is not None else f"{oid} = NULL"
+            )
+        if outcome.reason:
+            typer.echo(f"Not complete: {outcome.reason}", err=True)
+    raise typer.Exit(outcome.exit_code)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Counts rows on a terminal's standard error, for walks that take long."""
+    count = 0
+    with Console(stderr=True).status("asking") as status:
+
+        def more(rows: int) -> None:
+            nonlocal count
+            count += rows
+            status.update(f"{count:,} rows")
+
+        yield more
+
+
+async def _talk(
+    target: Target,
+    ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]],
+    progress: Callable[[int], None],
+) -> Outcome:
+    """The outcome; at once, if the host says that nothing listens there."""
+    async with Client() as client:
+        agent = await client.agent(target)
+        asking = asyncio.ensure_future(ask(agent, progress))
+        closed = asyncio.ensure_future(port_is_closed(target.host, target.port))
+        try:
+            await asyncio.wait((asking, closed), return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done() and closed.done() and closed.result():
+                error = NoAnswer(
+                    f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
+                )
+                return Outcome([], [error], Load(requests=1))
+            return await asking
+        finally:
+            for task in (asking, closed):
+                task.cancel()
+            await asyncio.gather(asking, closed, return_exceptions=True)
+
+
+def _oids(texts: Iterable[str]) -> list[Oid]:
+    try:
+        return [Oid.parse(text) for text in texts]
+    except SnmpError as error:
+        _refuse(str(error))
+
+
+def _target(
+    address: str,
+    version: VersionName,
+    community: str | None,
+    community_env: str | None,
+    timeout: float,
+    retries: int,
+    *,
+    bulk: bool,
+) -> Target:
+    try:
+        host, port = parse_address(address)
+    except SnmpError as error:
+        _refuse(str(error))
+    return Target(
+        host,
+        _community(community, community_env),
+        port,
+        Version.V1 if version is VersionName.V1 else Version.V2C,
+        timeout,
+        retries,
+        bulk,
+    )
+
+
+def _community(text: str | None, env: str | None) -> str:
+    if text is not None and env is not None:
+        _refuse("give either --community or --community-env, not both")
+    if env is None:
+        return "public" if text is None else text
+    value = os.environ.get(env)
+    if value is None:
+        _refuse(f"the environment has no variable {env}")
+    return value
+
+
+def _refuse(message: str) -> NoReturn:
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(_BAD_USE)
