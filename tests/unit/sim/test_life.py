@@ -1,0 +1,105 @@
+"""What happens to an OLT as time and requests go by."""
+
+from facho.sim.presets import combine
+from facho.sim.scenario import Scenario
+from facho.sim.wire import GET, GET_BULK, TOO_BIG
+from tests.unit.sim.asking import RUN_STATUS, RX_POWER, SERIAL, UPTIME, Asker
+
+
+def ticks(asker: Asker) -> int:
+    value = asker.get(UPTIME).values[0]
+    assert isinstance(value, int)
+    return value
+
+
+def test_uptime_runs() -> None:
+    asker = Asker()
+    before = ticks(asker)
+    asker.clock.now += 2.5
+    assert ticks(asker) == before + 250
+
+
+def test_a_restart_is_silent_for_a_while_and_then_counts_from_zero() -> None:
+    asker = Asker()
+    asker.olt.restart(silent_for=3.0)
+    assert asker.ask(GET, [UPTIME]) is None
+    asker.clock.now += 4.0
+    assert ticks(asker) == 100
+    assert asker.olt.report().restarts == 1
+
+
+def test_an_agent_restarts_after_so_many_requests_once() -> None:
+    asker = Asker(Scenario(restart_after=3, restart_silence_s=1.0))
+    assert all(asker.ask(GET, [UPTIME]) for _ in range(3))
+    assert asker.ask(GET, [UPTIME]) is None
+    asker.clock.now += 1.5
+    assert ticks(asker) == 50
+    assert all(asker.ask(GET, [UPTIME]) for _ in range(20))
+
+
+def test_silence_can_be_switched_on_and_off() -> None:
+    asker = Asker()
+    asker.olt.silence()
+    assert asker.ask(GET, [UPTIME]) is None
+    asker.olt.silence(False)
+    assert asker.ask(GET, [UPTIME])
+
+
+def test_an_agent_refuses_answers_of_many_values() -> None:
+    asker = Asker(Scenario(toobig_varbinds=20))
+    assert asker.bulk(SERIAL, repetitions=21).status == TOO_BIG
+    assert len(asker.bulk(SERIAL, repetitions=20).rows) == 20
+
+
+def test_an_agent_refuses_answers_of_many_octets() -> None:
+    asker = Asker(Scenario(toobig_bytes=1000))
+    assert asker.bulk(SERIAL, repetitions=40).status == TOO_BIG
+    assert asker.bulk(SERIAL, repetitions=15).size <= 1000
+
+
+def test_zero_repetitions_hang_where_asked() -> None:
+    asker = Asker(combine(["zero-hang"]))
+    assert asker.ask(GET_BULK, [SERIAL], 0, 0) is None
+    assert asker.ask(GET_BULK, [SERIAL], 0, 1)
+
+
+def test_an_agent_mistakes_the_id() -> None:
+    assert Asker(combine(["wrong-id"])).get(UPTIME, request_id=77).request_id == 78
+
+
+def test_optical_power_wanders_in_steps_and_not_too_far() -> None:
+    asker = Asker(Scenario(drift_db=3.0, drift_period_s=100.0, refresh_s=5.0))
+    start = asker.walk(RX_POWER)
+    asker.clock.now += 1.0
+    assert asker.walk(RX_POWER) == start
+    asker.clock.now += 20.0
+    later = asker.walk(RX_POWER)
+    moves = [
+        abs(after - before)
+        for (_, before), (_, after) in zip(start, later, strict=True)
+        if isinstance(before, int) and isinstance(after, int) and 2147483647 not in (before, after)
+    ]
+    assert 0 < max(moves) <= 600
+
+
+def test_onus_that_flap_go_and_come_back() -> None:
+    asker = Asker(Scenario(flapping=1.0, flap_period_s=100.0, flap_down_s=50.0, refresh_s=1.0))
+    seen = [set[object]() for _ in range(100)]
+    for _ in range(10):
+        asker.clock.now += 10.0
+        for states, (_, state) in zip(seen, asker.walk(RUN_STATUS), strict=True):
+            states.add(state)
+    assert sum(states == {1, 2} for states in seen) > 80
+
+
+def test_without_motion_nothing_moves() -> None:
+    asker = Asker()
+    before = asker.walk(RX_POWER) + asker.walk(RUN_STATUS)
+    asker.clock.now += 1000.0
+    assert asker.walk(RX_POWER) + asker.walk(RUN_STATUS) == before
+
+
+def test_the_plant_survives_a_change_of_scenario() -> None:
+    asker = Asker(combine(["fibre-cut"]))
+    asker.olt.scenario = Scenario()
+    assert {value for _, value in asker.walk(RUN_STATUS)[:64]} == {2}
