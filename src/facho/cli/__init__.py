@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from facho import __version__
-from facho.cli import sim, snmp
+from facho.cli import bench, sim, snmp
 
 # A group is a module of this package with a typer app named `app`. With a name its commands are
 # `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
 GROUPS: tuple[tuple[str | None, typer.Typer], ...] = (
     ("snmp", snmp.app),
     (None, sim.app),
+    ("bench", bench.app),
 )
 
 HELP = "Facho Deluxe: collects SNMP data from the OLTs of fibre operators, without hurting them."

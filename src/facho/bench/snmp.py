@@ -1,0 +1,181 @@
+"""The client beside its peers: the same simulated OLTs, the same columns, alternating rounds, values per CPU-
+second.
+
+CPU time is compared and not wall time: it is what limits how many OLTs one machine can collect from, and it
+does not count the simulated agents.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from facho.bench.exporter import PROGRAM, running_exporter
+from facho.bench.walker import COMMUNITY, Cost, Job
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+
+Addresses = Sequence[tuple[str, int]]
+
+OLTS: Final = 10
+ONUS: Final = 4096
+# Serial, description, state, distance and received power: text, octets and numbers, as a collection has them.
+COLUMNS: Final = tuple(
+    f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}"
+    for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.20", "51.1.4")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A client to compare with: whether it is here, and how to walk with it."""
+
+    name: str
+    installed: Callable[[], bool]
+    walk: Callable[[Addresses, int], Cost]
+    repetitions: tuple[int, ...]
+    # How many of the agents it walks in a round; slow clients need not walk them all to show their speed.
+    olts: int = OLTS
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One client's result: the setting that was best for it, and its rounds in values per CPU-second."""
+
+    name: str
+    repetitions: int
+    rounds: tuple[float, ...]
+
+    @property
+    def values_per_cpu_second(self) -> float:
+        return statistics.median(self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    lines: tuple[Line, ...]
+    missing: tuple[str, ...]
+
+    def ratios(self) -> dict[str, float]:
+        ours = self.lines[0].values_per_cpu_second
+        return {line.name: ours / line.values_per_cpu_second for line in self.lines}
+
+    def as_json(self) -> dict[str, Any]:
+        absent: dict[str, float | None] = dict.fromkeys(self.missing)
+        return {
+            "values_per_cpu_second": {line.name: round(line.values_per_cpu_second) for line in self.lines}
+            | absent,
+            "ratios": {name: round(ratio, 2) for name, ratio in self.ratios().items()} | absent,
+            "repetitions": {line.name: line.repetitions for line in self.lines},
+            "rounds": {line.name: [round(speed) for speed in line.rounds] for line in self.lines},
+        }
+
+
+def compare(rounds: int, note: Callable[[str], None]) -> Result:
+    """Finds each peer's best setting, then lets them walk in turns. `note` is told what goes on."""
+    present = [peer for peer in PEERS if peer.installed()]
+    with FleetProcess(FleetConfig(olts=OLTS, onus=ONUS), prebuilt=True) as fleet:
+        best = {peer.name: _best_repetitions(peer, fleet.addresses, note) for peer in present}
+        speeds: dict[str, list[float]] = {peer.name: [] for peer in present}
+        for number in range(rounds):
+            for peer in present:
+                note(f"round {number + 1} of {rounds}: {peer.name}")
+                speeds[peer.name].append(_speed(peer, fleet.addresses, best[peer.name]))
+    lines = tuple(Line(peer.name, best[peer.name], tuple(speeds[peer.name])) for peer in present)
+    return Result(lines, tuple(peer.name for peer in PEERS if peer not in present))
+
+
+def _best_repetitions(peer: Peer, addresses: Addresses, note: Callable[[str], None]) -> int:
+    found: dict[int, float] = {}
+    for repetitions in peer.repetitions:
+        note(f"looking for the best setting of {peer.name}: {repetitions} repetitions")
+        # Some fail at large answers; that setting is then not their best.
+        with contextlib.suppress(WalkFailed):
+            found[repetitions] = _speed(peer, addresses, repetitions)
+    if not found:
+        raise WalkFailed(f"{peer.name} fails at every setting")
+    return max(found, key=lambda repetitions: found[repetitions])
+
+
+def _speed(peer: Peer, addresses: Addresses, repetitions: int) -> float:
+    some = addresses[: peer.olts]
+    cost = peer.walk(some, repetitions)
+    expected = len(some) * len(COLUMNS) * ONUS
+    if not expected <= cost.values <= expected * 1.01:
+        raise WalkFailed(f"{peer.name} got {cost.values} of {expected} values")
+    return cost.values / cost.cpu_s
+
+
+class WalkFailed(Exception):
+    """A peer did not bring the whole table."""
+
+
+def _with_python(client: str) -> Callable[[Addresses, int], Cost]:
+    def walk(addresses: Addresses, repetitions: int) -> Cost:
+        job = Job(client, list(addresses), list(COLUMNS), repetitions)
+        done = subprocess.run(
+            [sys.executable, "-m", "facho.bench.walker"],
+            input=json.dumps(asdict(job)),
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise WalkFailed(f"{client}: {done.stderr.strip().rpartition(chr(10))[2]}")
+        return Cost(**json.loads(done.stdout))
+
+    return walk
+
+
+def _with_snmpbulkwalk(addresses: Addresses, repetitions: int) -> Cost:
+    """A process for each column of an agent, all columns at once. It reads no MIBs and writes nowhere."""
+    before = _children_cpu_s()
+    for host, port in addresses:
+        running = [
+            subprocess.Popen(
+                ["snmpbulkwalk", "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}",
+                 "-t", "10", f"{host}:{port}", column],
+                stdout=subprocess.DEVNULL,
+            )
+            for column in COLUMNS
+        ]  # fmt: skip
+        if max(process.wait() for process in running):
+            raise WalkFailed("snmpbulkwalk failed")
+    return Cost(len(addresses) * len(COLUMNS) * ONUS, _children_cpu_s() - before)
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _with_exporter(addresses: Addresses, repetitions: int) -> Cost:
+    with running_exporter(COLUMNS, repetitions) as exporter:
+        exporter.measure(addresses[:1])
+        return exporter.measure(addresses)
+
+
+def _has_module(name: str) -> Callable[[], bool]:
+    return lambda: importlib.util.find_spec(name) is not None
+
+
+def _has_program(name: str) -> Callable[[], bool]:
+    return lambda: shutil.which(name) is not None
+
+
+PEERS: Final = (
+    Peer("facho", lambda: True, _with_python("facho"), (50, 100, 150, 200)),
+    Peer("snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk, (50, 100, 150, 200)),
+    Peer("gufo_snmp", _has_module("gufo"), _with_python("gufo_snmp"), (50, 65, 80, 100)),
+    Peer("pysnmp", _has_module("pysnmp"), _with_python("pysnmp"), (50, 100), olts=1),
+    Peer("snmp_exporter", _has_program(PROGRAM), _with_exporter, (50, 100, 200)),
+    Peer("gufo_snmp_sync", _has_module("gufo"), _with_python("gufo_snmp_sync"), (50, 65, 80, 100)),
+)

@@ -1,0 +1,69 @@
+"""`facho bench`: what it costs, measured here, beside others where there are others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(
+    no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+_EXAMPLES_SNMP: Final = """
+**Examples**
+
+`facho bench snmp`  a table: values per CPU-second of every client that is installed
+
+`facho bench snmp --json`  `values_per_cpu_second` and `ratios`; null for what is not installed
+
+CPU time counts, wall time does not. Every client walks the same simulated OLTs in turns, at its best setting.
+"""
+
+
+@app.command(epilog=_EXAMPLES_SNMP)
+def snmp(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each client walks all OLTs.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Walk ten simulated OLTs with facho and with other SNMP clients."""
+    from facho.bench.snmp import COLUMNS, OLTS, ONUS, compare
+
+    with _noting() as note:
+        result = compare(rounds, note)
+    if as_json:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+        return
+    table = Table(title=f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {rounds} rounds")
+    for heading in (
+        "client",
+        "repetitions",
+        "values per CPU-second",
+        "lowest",
+        "highest",
+        "facho is faster by",
+    ):
+        table.add_column(heading, justify="left" if heading == "client" else "right")
+    ratios = result.ratios()
+    for line in result.lines:
+        numbers = (line.values_per_cpu_second, min(line.rounds), max(line.rounds))
+        table.add_row(
+            line.name, str(line.repetitions), *(f"{n:,.0f}" for n in numbers), f"{ratios[line.name]:.2f} x"
+        )
+    for name in result.missing:
+        table.add_row(name, "", "not installed")
+    Console().print(table)
+
+
+@contextmanager
+def _noting() -> Iterator[Callable[[str], None]]:
+    """What goes on, on standard error of a terminal."""
+    with Console(stderr=True).status("starting") as status:
+        yield lambda text: status.update(text)
