@@ -7,6 +7,7 @@ and the rows over which this scenario makes it stumble.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain
 from typing import Final, NamedTuple
 
 from facho.sim.rows import NO_FAULTS, RowFaults
@@ -83,6 +84,10 @@ class Agent:
                 return None
             if pdu.first <= 0 < pdu.second and len(pdu.oids) == 1 and self.faults is NO_FAULTS:
                 return self._bulk_of_one(pdu, room, now)
+            if pdu.first <= 0 < pdu.second and self.faults is NO_FAULTS:
+                answer = self._bulk_side_by_side(pdu, room, now)
+                if answer is not None:
+                    return answer
             return self._bulk(pdu, room, now)
         if pdu.tag == GET:
             return self._whole([self._get(version, pdu, at, now) for at in range(len(pdu.oids))], room)
@@ -169,6 +174,24 @@ class Agent:
         if not served and pdu.second > 0:
             raise _Refused(TOO_BIG, 0)
         return Answer(b"".join(parts), served, optics)
+
+    def _bulk_side_by_side(self, pdu: Pdu, room: int, now: float) -> Answer | None:
+        """Several columns, none of which ends within the answer; None when one does or it is too long."""
+        pieces: list[list[bytes]] = []
+        optics = 0
+        for oid in pdu.oids:
+            number, row, _ = self.view.layout.place(oid)
+            if number >= len(self.view.layout.columns):
+                return None
+            column = self.view.column(number, now)
+            if row + pdu.second > column.rows:
+                return None
+            pieces.append(column.varbinds(row, row + pdu.second))
+            optics += pdu.second if column.optics else 0
+        varbinds = b"".join(chain.from_iterable(zip(*pieces, strict=True)))
+        if len(varbinds) > room:
+            return None
+        return Answer(varbinds, pdu.second * len(pieces), optics)
 
     def _last_name(self) -> bytes:
         column = self.view.layout.columns[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable
 from typing import Any, cast
@@ -67,6 +68,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._moving = not scenario.motion.still
         self._at_once = not (scenario.has_cpu or scenario.has_path)
         self._view.forget_state()
+        self._dismiss_stranger()
         for port in scenario.fibre_cut_ports:
             self.cut_fibre(port)
         for port in scenario.power_cut_ports:
@@ -131,6 +133,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+        self._dismiss_stranger()
+
+    def _dismiss_stranger(self) -> None:
         if self._stranger is not None:
             self._stranger.close()
             self._stranger = None
@@ -186,6 +191,8 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         response = encode_response(request_id, answer.status, answer.error_index, answer.varbinds)
         datagram = self._security.seal(opened, response)
         if self._at_once:
+            tally = self._tally
+            tally.max_outstanding = tally.max_outstanding or 1
             self._send(datagram, answer.served, peer)
         else:
             self._send_later(datagram, answer, peer)
@@ -229,8 +236,11 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         if self._stranger is None:
             self._stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._stranger.setblocking(False)
+            # The OLTs of a fleet may share this address, and nobody reads from it.
+            self._stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             host, port = (
                 (_OTHER_ADDRESS, self.address[1]) if self._scenario.other_address else (self.address[0], 0)
             )
             self._stranger.bind((host, port))
-        self._stranger.sendto(datagram, peer)
+        with contextlib.suppress(BlockingIOError):
+            self._stranger.sendto(datagram, peer)

@@ -120,7 +120,7 @@ def layout(records: Iterable[Record]) -> Layout[OltModel]:
     after = rows[len(before) :]
     return Layout(
         (_replayed("before", before), UPTIME, _replayed("after", after)),
-        {"scalar": SCALAR, "before": _space(before), "after": _space(after)},
+        {"scalar": SCALAR, "before": _space(before), "after": _space(after, of_onus=True)},
     )
 
 
@@ -128,5 +128,6 @@ def _replayed(name: str, records: list[Record]) -> ColumnSpec[OltModel]:
     return ColumnSpec(name, "", name, lambda _olt, row, _now: records[row].value)
 
 
-def _space(records: list[Record]) -> IndexSpace:
-    return IndexSpace((ber.decode_arcs(record.oid.content) for record in records), of_onus=True)
+def _space(records: list[Record], *, of_onus: bool = False) -> IndexSpace:
+    """Which rows are of ONUs is not recorded: all that come after the first ones of the system may be."""
+    return IndexSpace((ber.decode_arcs(record.oid.content) for record in records), of_onus=of_onus)

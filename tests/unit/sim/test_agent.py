@@ -149,3 +149,11 @@ def test_request_ids_come_back_whatever_their_size() -> None:
     asker = Asker()
     for request_id in (0, 1, 127, 128, 65535, 65536, 0x7FFF_FFFF, -1):
         assert asker.get(UPTIME, request_id=request_id).request_id == request_id
+
+
+def test_a_huge_number_of_repetitions_is_no_more_than_a_datagram() -> None:
+    asker = Asker(onus=1000)
+    for columns in ([SERIAL], [SERIAL, DESCRIPTION]):
+        said = asker.bulk(*columns, repetitions=0x7FFF_FFFF)
+        assert 1000 < len(said.rows)
+        assert 65000 < said.size <= 65507

@@ -1,5 +1,8 @@
 """Scenarios by name."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from facho.sim.presets import PRESETS, UnknownScenario, combine
@@ -49,6 +52,12 @@ def test_every_preset_says_what_it_does(name: str) -> None:
     assert preset.what
     assert combine([name]) == preset.scenario
     assert Scenario(**preset.scenario.changed()) == preset.scenario
+
+
+def test_the_reference_names_every_scenario_and_every_knob() -> None:
+    page = Path(__file__).parents[3].joinpath("docs", "reference", "simulator.md").read_text()
+    knobs = [field.name for field in fields(Scenario)]
+    assert [name for name in (*PRESETS, *knobs) if f"`{name}`" not in page] == []
 
 
 def test_a_scenario_of_its_own_is_checked_too() -> None:
