@@ -14,21 +14,22 @@ from typer.testing import CliRunner
 
 from facho.cli.sim import app
 from facho.sim.fleet import FleetConfig, FleetError
+from facho.sim.model import Cause
 from facho.sim.olt import Address
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.sim.wire import GET_BULK, encode_request
 from facho.snmp.values import Oid
-from tests.unit.sim.asking import SERIAL, Said, message, read
+from tests.unit.sim.asking import HUAWEI, SERIAL, Said, message, read
 
 COMMAND = [sys.executable, "-c", "from facho.cli.sim import app; app()"]
 
 
-def ask(address: Address, request_id: int = 1) -> Said:
+def ask(address: Address, request_id: int = 1, oid: str = SERIAL) -> Said:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
-        pdu = encode_request(GET_BULK, request_id, 0, 10, [Oid.parse(SERIAL).content])
+        pdu = encode_request(GET_BULK, request_id, 0, 10, [Oid.parse(oid).content])
         client.sendto(message(pdu), address)
         return read(client.recv(65535))
 
@@ -54,6 +55,25 @@ def test_a_fleet_in_a_process_takes_the_whole_configuration() -> None:
     with FleetProcess(config, prebuilt=True) as fleet:
         assert fleet.addresses[0][0] == "127.1.0.1"
         assert ask(fleet.addresses[0]).oids[-1].endswith(".3")
+
+
+def test_a_fleet_in_a_process_can_be_made_to_misbehave_later() -> None:
+    with FleetProcess(FleetConfig(olts=2, onus=50)) as fleet:
+        fleet.set_scenario(Scenario(repeat_row=3), 1)
+        assert ask(fleet.addresses[0]).oids[-1].endswith(".9")
+        assert ask(fleet.addresses[1]).oids[-1].endswith(".3")
+        fleet.set_scenario(Scenario())
+        assert ask(fleet.addresses[1]).oids[-1].endswith(".9")
+        fleet.call(0, "cut_power", 0)
+        fleet.call(0, "bring_back", 4)
+        fleet.call(0, "take_offline", 4, Cause.LOS)
+        causes = ask(fleet.addresses[0], oid=f"{HUAWEI}.2.46.1.24").values
+        assert causes[4] == 1
+        assert 13 in causes[:4]
+        fleet.call(0, "restart")
+        assert fleet.report().total.restarts == 1
+        with pytest.raises(ValueError, match="not explode"):
+            fleet.call(0, "explode")
 
 
 def test_a_fleet_that_cannot_start_says_why() -> None:

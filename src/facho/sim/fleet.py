@@ -57,21 +57,27 @@ class FleetConfig:
 class Fleet:
     """`async with Fleet(FleetConfig(olts=3, onus=500)) as fleet: fleet.olts[0].address`."""
 
-    def __init__(self, config: FleetConfig, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        config: FleetConfig,
+        clock: Callable[[], float] | None = None,
+        families: Mapping[str, Family] = FAMILIES,
+    ) -> None:
         self.config = config
+        self._families = families
         self._clock = clock or _steady_clock()
         self._born = self._clock()
         self._security = CommunitySecurity(config.community)
         self._recording = None if config.recording is None else replay(config.recording)
-        _check(config)
+        _check(config, families)
         self.olts = [self._olt(number) for number in range(config.olts)]
 
     def _olt(self, number: int) -> SimulatedOlt:
         config = self.config
         shape = Shape(config.onus, config.onus_per_port)
         if self._recording is None or config.recording is None:
-            kind = _family_of(config, number)
-            layout = _layout(kind, shape)
+            kind = self._family_of(number)
+            layout = _layout(self._families[kind], shape)
         else:
             kind, layout = config.recording.stem, self._recording
         model = OltModel(number, shape, seed=config.seed, born=self._born, name=f"{kind}-{number:03d}")
@@ -79,6 +85,10 @@ class Fleet:
         olt = SimulatedOlt(View(layout, model), self._security, self._clock, seed)
         olt.scenario = config.scenario
         return olt
+
+    def _family_of(self, number: int) -> str:
+        names = tuple(self._families)
+        return names[number % len(names)] if self.config.family == MIXED else self.config.family
 
     async def __aenter__(self) -> Self:
         try:
@@ -129,7 +139,7 @@ def replay(path: Path) -> Layout[OltModel]:
         raise FleetError(str(error)) from error
 
 
-def _check(config: FleetConfig) -> None:
+def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if not 1 <= config.olts <= _MAX_OLTS:
         raise FleetError(f"a fleet has 1 to {_MAX_OLTS} OLTs, not {config.olts}")
     if not 0 <= config.onus <= _MAX_ONUS or config.onus_per_port < 1:
@@ -138,7 +148,9 @@ def _check(config: FleetConfig) -> None:
     if not 0 <= config.base_port <= last_port <= _MAX_PORT:
         raise FleetError(f"ports {config.base_port} to {last_port} are not all between 1 and {_MAX_PORT}")
     if config.recording is None:
-        known = {each.name for family in FAMILIES.values() for each in family.columns}
+        if config.family not in (MIXED, *families):
+            raise FleetError(f"there is no family '{config.family}': take {', '.join(families)} or {MIXED}")
+        known = {each.name for family in families.values() for each in family.columns}
         for name in set(config.scenario.columns) - known:
             raise FleetError(f"no family has a column '{name}': there are {', '.join(sorted(known))}")
 
@@ -161,17 +173,10 @@ def _steady_clock() -> Callable[[], float]:
     return lambda: time.monotonic() + offset
 
 
-def _family_of(config: FleetConfig, number: int) -> str:
-    if config.family == MIXED:
-        return tuple(FAMILIES)[number % len(FAMILIES)]
-    if config.family not in FAMILIES:
-        raise FleetError(f"there is no family '{config.family}': take {', '.join(FAMILIES)} or {MIXED}")
-    return config.family
-
-
 @lru_cache(maxsize=64)
-def _layout(family: str, shape: Shape) -> Layout[OltModel]:
+def _layout(family: Family, shape: Shape) -> Layout[OltModel]:
+    """One for all the OLTs that are built alike: else it would be most of the memory of a fleet."""
     try:
-        return Layout(FAMILIES[family].columns, FAMILIES[family].spaces(shape))
+        return Layout(family.columns, family.spaces(shape))
     except ValueError as error:
         raise FleetError(str(error)) from error

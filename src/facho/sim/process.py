@@ -1,8 +1,8 @@
 """A fleet in a process of its own, so that what it costs is not mixed with what is measured.
 
 Parent and child speak lines of JSON over the child's standard streams: the configuration goes in, the
-addresses come out; every `report` that goes in brings the numbers out. The child ends when its input does, so
-that it never outlives the parent.
+addresses come out; then every order that goes in brings the numbers out. The child ends when its input does,
+so that it never outlives the parent.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from typing import IO, Any, Final, Self
 import uvloop
 
 from facho.sim.fleet import Fleet, FleetConfig, FleetError
+from facho.sim.model import Cause
 from facho.sim.olt import Address
 from facho.sim.report import OltReport, total
 from facho.sim.scenario import Scenario
 
-_REPORT: Final = "report"
+_METHODS: Final = (
+    "restart", "silence", "take_offline", "bring_back", "cut_fibre", "cut_power", "restore"
+)  # fmt: skip
 _PATIENCE_S: Final = 10.0
 
 
@@ -81,7 +84,21 @@ class FleetProcess:
 
     def report(self) -> ProcessReport:
         """The numbers so far. CPU time counts from the moment the fleet was ready."""
-        answer = self._ask(_REPORT)
+        return self._tell({})
+
+    def set_scenario(self, scenario: Scenario, olt: int | None = None) -> None:
+        """For one OLT, or for all of them."""
+        self._tell({"scenario": scenario.changed(), "olt": olt})
+
+    def call(self, olt: int, method: str, *arguments: Any) -> None:
+        """Calls one of the OLT's methods that make something happen, such as `cut_fibre` or `restart`."""
+        if method not in _METHODS:
+            raise ValueError(f"an OLT in another process can {', '.join(_METHODS)}, not {method}")
+        told = [each.value if isinstance(each, Cause) else each for each in arguments]
+        self._tell({"method": method, "arguments": told, "olt": olt})
+
+    def _tell(self, order: dict[str, Any]) -> ProcessReport:
+        answer = self._ask(json.dumps(order))
         return ProcessReport(
             tuple(_report_from_json(olt) for olt in answer["olts"]), answer["cpu_s"], answer["max_rss_bytes"]
         )
@@ -136,7 +153,8 @@ async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Call
                 olt.build_all()
         started = time.process_time()
         say({"addresses": [olt.address for olt in fleet.olts]})
-        while (await asyncio.to_thread(source.readline)).strip() == _REPORT:
+        while line := await asyncio.to_thread(source.readline):
+            _obey(fleet, json.loads(line))
             say(
                 {
                     "olts": [asdict(olt.report()) for olt in fleet.olts],
@@ -144,6 +162,16 @@ async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Call
                     "max_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
                 }
             )
+
+
+def _obey(fleet: Fleet, order: dict[str, Any]) -> None:
+    if "scenario" in order:
+        scenario = _scenario_from_json(order["scenario"])
+        for olt in fleet.olts if order["olt"] is None else [fleet.olts[order["olt"]]]:
+            olt.scenario = scenario
+    if "method" in order:
+        arguments = [Cause(each) if isinstance(each, str) else each for each in order["arguments"]]
+        getattr(fleet.olts[order["olt"]], order["method"])(*arguments)
 
 
 def _config_to_json(config: FleetConfig) -> dict[str, Any]:
@@ -154,11 +182,16 @@ def _config_to_json(config: FleetConfig) -> dict[str, Any]:
 
 
 def _config_from_json(told: dict[str, Any]) -> FleetConfig:
-    knobs: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told["scenario"].items()
-    }
     recording = None if told["recording"] is None else Path(told["recording"])
-    return FleetConfig(**{**told, "scenario": Scenario(**knobs), "recording": recording})
+    scenario = _scenario_from_json(told["scenario"])
+    return FleetConfig(**{**told, "scenario": scenario, "recording": recording})
+
+
+def _scenario_from_json(told: dict[str, Any]) -> Scenario:
+    knobs: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+    }
+    return Scenario(**knobs)
 
 
 def _report_from_json(told: dict[str, Any]) -> OltReport:

@@ -155,5 +155,5 @@ def test_a_huge_number_of_repetitions_is_no_more_than_a_datagram() -> None:
     asker = Asker(onus=1000)
     for columns in ([SERIAL], [SERIAL, DESCRIPTION]):
         said = asker.bulk(*columns, repetitions=0x7FFF_FFFF)
-        assert 1000 < len(said.rows)
+        assert len(said.rows) > 1000
         assert 65000 < said.size <= 65507

@@ -3,9 +3,10 @@
 import pytest
 
 from facho.sim.families import huawei, zte
-from facho.sim.families.family import Family
+from facho.sim.families.family import Family, OltColumn
+from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.model import Cause, Shape
-from facho.sim.tables import Layout
+from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp.values import Missing, Oid, TimeTicks
 from tests.unit.sim.asking import DISTANCE, HUAWEI, PORT, RUN_STATUS, RX_POWER, UPTIME, Asker
 
@@ -193,3 +194,13 @@ def test_an_olt_without_onus_still_has_its_ports() -> None:
     assert asker.walk(RUN_STATUS) == []
     assert asker.get(f"{RUN_STATUS}.{PORT}.0").values == [Missing.NO_SUCH_OBJECT]
     assert len(asker.walk(f"{HUAWEI}.2.21.1.10")) == 1
+
+
+def test_a_family_of_ones_own_can_be_served() -> None:
+    rows = IndexSpace([(1,), (7,)])
+    column: OltColumn = ColumnSpec("colour", "1.3.6.1.4.1.99999.1", "lamp", lambda _olt, row, _now: row * 10)
+    mine = Family("mine", (column,), lambda _shape: {"lamp": rows})
+    fleet = Fleet(FleetConfig(family="mine"), families={"mine": mine})
+    place = fleet.olts[0]._view.layout.place(Oid.parse("1.3.6.1.4.1.99999.1.7").content)
+    assert place == (0, 2, True)
+    assert fleet.olts[0].name == "mine-000"
