@@ -56,9 +56,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     @scenario.setter
     def scenario(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        self._cpu = VirtualCpu(
-            CpuCosts(scenario.request_s, scenario.varbind_s, scenario.optics_s, scenario.queue)
-        )
+        self._cpu = self._idle_cpu()
         self._path = Path(scenario, self._seed)
         self._agent.faults = RowFaults(scenario, self._seed) if scenario.has_row_faults else NO_FAULTS
         self._agent.hang_on_zero_repetitions = scenario.hang_on_zero_repetitions
@@ -74,6 +72,10 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         for port in scenario.power_cut_ports:
             self.cut_power(port)
 
+    def _idle_cpu(self) -> VirtualCpu:
+        scenario = self._scenario
+        return VirtualCpu(CpuCosts(scenario.request_s, scenario.varbind_s, scenario.optics_s, scenario.queue))
+
     def report(self) -> OltReport:
         return self._tally.report()
 
@@ -86,6 +88,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         now = self._clock()
         self._down_until = now + silent_for
         self.model.booted_at = self._down_until
+        self._cpu = self._idle_cpu()
         self._tally.restarts += 1
 
     def take_offline(self, onu: int, cause: Cause = Cause.LOS) -> None:
