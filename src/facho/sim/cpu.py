@@ -36,6 +36,3 @@ class VirtualCpu:
         self._free_at = max(now, self._free_at) + self._costs.of(varbinds, optics)
         finishing.append(self._free_at)
         return self._free_at
-
-    def waiting(self, now: float) -> int:
-        return sum(1 for at in self._finishing if at > now)

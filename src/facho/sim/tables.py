@@ -171,6 +171,3 @@ class Layout(Generic[Facts]):
         return any(
             near[:-1] == arcs[:-1] for near in self.columns[number].index.arcs[max(row - 1, 0) : row + 1]
         )
-
-    def number_of(self, name: str) -> int:
-        return next(number for number, column in enumerate(self.columns) if column.spec.name == name)
