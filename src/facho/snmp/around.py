@@ -16,7 +16,7 @@ Index = tuple[int, ...]
 MAX_ARC: Final = 0xFFFF_FFFF
 # Bad rows mostly follow their neighbour at once; one by one first, so that good rows between two bad ones are
 # not jumped over.
-_STEPS: Final = (1, 2, 3, 4, *(2**n for n in range(3, 32)))
+_STEPS: Final = (1, 2, 3, 4, *(2**n for n in range(3, 33)))
 
 # Yields an index to try; is sent the index of the row that follows it, () when the column ends there, None
 # when the agent failed.
@@ -33,17 +33,25 @@ def past_bad_row(last_good: Index) -> Search:
         found = yield from _smallest(known, start)
         if found is not None:
             break
+        while known and known[-1] == MAX_ARC:
+            known = known[:-1]
         if not known:
             return None
         known, start = known[:-1], known[-1]
     index, follower = found
-    # Found on a higher level, the bad row is somewhere below the index before it.
-    depth = max(depth, len(follower))
-    while len(index) < depth and index[-1] > 0:
-        below = yield from _smallest((*index[:-1], index[-1] - 1), -1)
+    climbed = len(index) < depth or not depth
+    # Found on a higher level, the bad row is somewhere below the index before it. How far below, the row that
+    # follows shows; at the column's end there is none, and only looking shows it.
+    while index[-1] > 0:
+        depth = max(depth, len(follower))
+        before = (*index[:-1], index[-1] - 1)
+        known_depth = bool(follower) or not climbed
+        if (known_depth and len(index) >= depth) or last_good[: len(before)] == before:
+            break
+        below = yield from _smallest(before, -1)
         if below is None:
-            return index
-        index = below[0]
+            break
+        index, follower = below
     return index
 
 
