@@ -138,7 +138,11 @@ def _integer(data: bytes, position: int, end: int) -> tuple[int, int]:
     start = position + 2
     if start > end or data[position] != ber.INTEGER:
         raise BerError("an integer is missing")
-    stop = start + data[position + 1]
+    length = data[position + 1]
+    if length >= 0x80:
+        start, stop = ber.expect_tlv(data, position, end, ber.INTEGER)
+    else:
+        stop = start + length
     if not start < stop <= min(end, start + 8):
         raise BerError("an integer is empty, cut off or longer than 8 octets")
     return int.from_bytes(data[start:stop], "big", signed=True), stop
