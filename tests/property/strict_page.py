@@ -1,0 +1,42 @@
+"""What a page of a walk holds, read the slow and obvious way: the fast reader is held to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from facho.snmp import ber
+from facho.snmp.errors import BerError
+from facho.snmp.message import iterate_bindings
+from facho.snmp.page import End, Page
+from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
+
+Outcome = str | tuple[list[tuple[bytes, str, str]], bytes, End | None, bool]
+
+
+def read_strictly(column: bytes, bindings: bytes) -> Page:
+    rows: list[tuple[bytes, Value]] = []
+    end: End | None = None
+    for name, tag, content in list(iterate_bindings(bindings)):
+        end = end or _end_at(column, name, tag)
+        if end is None:
+            rows.append((name[len(column) :], decode_value(tag, content)))
+    by_suffix = dict(rows)
+    return Page(by_suffix, [*by_suffix][-1] if rows else b"", end, len(by_suffix) < len(rows))
+
+
+def _end_at(column: bytes, name: bytes, tag: int) -> End | None:
+    if tag == END_OF_MIB_VIEW:
+        return End.END_OF_MIB
+    if name != column and name[: len(column)] == column:
+        return None
+    return End.LEFT_COLUMN if ber.decode_arcs(name) > ber.decode_arcs(column) else End.WENT_BACK
+
+
+def outcome(read: Callable[[bytes], Page], bindings: bytes) -> Outcome:
+    """What a reader made of an answer, such that NaN equals NaN and 1 does not equal Counter32(1)."""
+    try:
+        page = read(bindings)
+    except BerError:
+        return "refused"
+    rows = [(suffix, type(value).__name__, repr(value)) for suffix, value in page.rows.items()]
+    return rows, page.last, page.end, page.repeated
