@@ -1,0 +1,203 @@
+"""How hard an agent comes to be asked: agents of several tempers, and what is settled on with each."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facho.snmp.adapt import Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
+
+TIMEOUT: Final = 3.0
+LIMITS: Final = Limits(in_flight=5, varbinds=50)
+EPOCHS: Final = 400
+
+# The latency of one request for so many values, with so many in flight.
+Temper = Callable[[int, int], float]
+
+
+def seen(pace: Pace, latency: float, *, timeouts: int = 0) -> Epoch:
+    """An epoch in which every answer was full and took as long as the others."""
+    answers = pace.epoch_size
+    return Epoch(answers, timeouts, answers * pace.learned.varbinds, answers * latency, contended=True)
+
+
+def converse(temper: Temper, pace: Pace, limits: Limits = LIMITS, epochs: int = EPOCHS) -> list[Pace]:
+    """Every pace that was set, the last one last."""
+    paces = [pace]
+    for _ in range(epochs):
+        latency = temper(pace.learned.varbinds, pace.learned.in_flight)
+        pace = decide(
+            pace, seen(pace, min(latency, TIMEOUT), timeouts=int(latency >= TIMEOUT)), limits, TIMEOUT
+        )
+        paces.append(pace)
+    return paces
+
+
+def start(learned: Learned | None = None, limits: Limits = LIMITS) -> Pace:
+    return Pace.start(learned or Learned(), limits)
+
+
+def settled(paces: list[Pace]) -> list[Learned]:
+    return [pace.learned for pace in paces[len(paces) // 2 :]]
+
+
+def mostly(share: float, holds: list[bool]) -> bool:
+    return sum(holds) >= share * len(holds)
+
+
+def fast(varbinds: int, in_flight: int) -> float:
+    return 0.002 + 0.000_02 * varbinds
+
+
+def far_away(varbinds: int, in_flight: int) -> float:
+    return 0.250 + 0.000_1 * varbinds
+
+
+def single_cpu(varbinds: int, in_flight: int) -> float:
+    """What is asked at once is answered one after the other."""
+    return in_flight * (0.040 + 0.001 * varbinds)
+
+
+def explodes(varbinds: int, in_flight: int) -> float:
+    """Copes up to some size, and then suddenly not at all."""
+    return 0.050 if varbinds <= 25 else 10.0
+
+
+@pytest.mark.parametrize("temper", [fast, far_away])
+def test_an_agent_with_room_is_asked_as_hard_as_the_limits_allow(temper: Temper) -> None:
+    paces = converse(temper, start())
+    assert {(learned.varbinds, learned.in_flight) for learned in settled(paces)} == {(50, 5)}
+
+
+def test_an_agent_with_room_is_known_soon() -> None:
+    last = converse(fast, start(), epochs=12)[-1].learned
+    assert (last.varbinds, last.in_flight) == (50, 5)
+
+
+def test_requests_do_not_queue_at_an_agent_that_answers_one_after_the_other() -> None:
+    learned = settled(converse(single_cpu, start()))
+    assert mostly(0.9, [one.in_flight == 1 for one in learned])
+    assert max(one.in_flight for one in learned) <= 2
+    assert mostly(0.9, [one.varbinds == 50 for one in learned])
+
+
+def test_a_size_at_which_latency_explodes_is_left_and_seldom_tried_again() -> None:
+    paces = converse(explodes, start())
+    assert mostly(0.9, [learned.varbinds <= 25 for learned in settled(paces)])
+    assert mostly(0.5, [learned.varbinds > 5 for learned in settled(paces)])
+
+
+@pytest.mark.parametrize("learned", [Learned(50, 4), Learned(40, 1), Learned(8, 5)])
+def test_a_timeout_halves_what_is_asked_at_once(learned: Learned) -> None:
+    pace = start(learned)
+    after = decide(pace, seen(pace, 0.01, timeouts=1), LIMITS, TIMEOUT).learned
+    assert after.varbinds * after.in_flight <= learned.varbinds * learned.in_flight // 2
+
+
+def test_a_timeout_without_any_answer_is_understood_too() -> None:
+    after = decide(start(Learned(40, 1)), Epoch(timeouts=1), LIMITS, TIMEOUT).learned
+    assert after.varbinds <= 20
+
+
+def test_an_agent_that_only_times_out_is_asked_for_one_value_at_a_time() -> None:
+    last = converse(lambda _varbinds, _in_flight: 10.0, start(Learned(50, 5)), epochs=20)[-1].learned
+    assert (last.varbinds, last.in_flight) == (1, 1)
+
+
+def test_latency_near_the_timeout_is_taken_for_the_warning_that_it_is() -> None:
+    pace = start(Learned(50, 4))
+    after = decide(pace, seen(pace, 0.9 * TIMEOUT), LIMITS, TIMEOUT).learned
+    assert after.in_flight * after.varbinds <= 100
+
+
+def test_an_agent_that_gets_busy_is_asked_less_at_once() -> None:
+    calm = converse(far_away, start())[-1]
+    assert calm.learned.in_flight == 5
+    busy = decide(calm, seen(calm, 4 * far_away(50, 5)), LIMITS, TIMEOUT)
+    assert busy.learned.in_flight < 5
+
+
+def test_an_agent_that_recovers_is_asked_as_hard_as_before() -> None:
+    slow = converse(lambda _varbinds, _in_flight: 10.0, start(Learned(50, 5)), epochs=6)[-1]
+    last = converse(fast, slow)[-1].learned
+    assert (last.varbinds, last.in_flight) == (50, 5)
+
+
+def test_jitter_of_a_few_milliseconds_is_not_held_against_the_agent() -> None:
+    jitter = random.Random(1)
+    paces = converse(lambda _varbinds, _in_flight: 0.001 + 0.018 * jitter.random(), start())
+    assert {(learned.varbinds, learned.in_flight) for learned in settled(paces)} == {(50, 5)}
+
+
+def test_what_was_too_big_once_is_never_asked_again() -> None:
+    paces = converse(fast, too_big(start(Learned(40, 1)), 40))
+    assert {learned.varbinds for learned in settled(paces)} == {20}
+    assert all(pace.learned.varbinds <= 20 for pace in paces)
+
+
+def test_what_was_too_big_is_remembered_through_timeouts_and_trials() -> None:
+    chance = random.Random(2)
+    paces = converse(lambda _varbinds, _in_flight: chance.choice([0.01, 0.3, 10.0]), too_big(start(), 16))
+    assert all(pace.learned.most_varbinds == 8 and pace.learned.varbinds <= 8 for pace in paces)
+
+
+def test_too_big_again_halves_again_down_to_one() -> None:
+    pace = start(Learned(50, 1))
+    for asked in (50, 25, 12, 6, 3, 1, 1):
+        pace = too_big(pace, asked)
+    assert (pace.learned.varbinds, pace.learned.most_varbinds) == (1, 1)
+
+
+def test_a_known_agent_is_asked_from_the_start_as_it_was_before() -> None:
+    known = Learned(varbinds=37, in_flight=3, most_varbinds=40)
+    assert start(known).learned == known
+
+
+def test_stricter_limits_hold_at_once() -> None:
+    assert within(Learned(50, 5), Limits(in_flight=2, varbinds=10)) == Learned(10, 2)
+
+
+limits = st.builds(Limits, st.integers(1, 20), st.integers(1, 200))
+starts = st.builds(Learned, st.integers(1, 500), st.integers(1, 50), st.none() | st.integers(1, 300))
+happenings = st.tuples(st.sampled_from(["answers", "timeout", "too big"]), st.floats(0.0, TIMEOUT))
+
+
+@given(limits, starts, st.lists(happenings, max_size=60))
+@settings(max_examples=300)
+def test_whatever_happens_the_limits_hold(
+    limits: Limits, learned: Learned, happenings: list[tuple[str, float]]
+) -> None:
+    pace = start(learned, limits)
+    for what, latency in happenings:
+        if what == "too big":
+            pace = too_big(pace, pace.learned.varbinds)
+        else:
+            pace = decide(pace, seen(pace, latency, timeouts=int(what == "timeout")), limits, TIMEOUT)
+        assert 1 <= pace.learned.in_flight <= limits.in_flight
+        assert (
+            1 <= pace.learned.varbinds <= min(limits.varbinds, pace.learned.most_varbinds or limits.varbinds)
+        )
+
+
+@pytest.mark.parametrize("wrong", [{"in_flight": 0}, {"varbinds": 0}, {"requests_per_second": 0.0}])
+def test_limits_that_allow_nothing_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="limits: "):
+        Limits(**wrong)
+
+
+def test_requests_leave_as_far_apart_as_the_rate_says() -> None:
+    limits = Limits(requests_per_second=10)
+    at, earliest = [], 0.0
+    for now in (5.0, 5.0, 5.01, 9.0):
+        leaves, earliest = send_time(now, earliest, limits)
+        at.append(leaves)
+    assert at == pytest.approx([5.0, 5.1, 5.2, 9.0])
+
+
+def test_without_a_rate_requests_leave_at_once() -> None:
+    assert send_time(5.0, 0.0, Limits()) == (5.0, 5.0)
