@@ -196,7 +196,9 @@ async def bombard_peer(seed: int) -> Answer:
         if question.task.done():
             assert isinstance(question.task.exception(), CorruptAnswer | None)
             question = Question(peer)
-        await asyncio.sleep(0)
+        # Datagrams come in bursts: sometimes the next one is there before the question has ended.
+        if case % 3 or not question.request_id:
+            await asyncio.sleep(0)
         try:
             peer.received(question.addressed(data))
         except Exception as error:

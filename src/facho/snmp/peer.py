@@ -75,12 +75,14 @@ class _Sent(NamedTuple):
 class _Question:
     """What is asked until it is answered, under as many request ids as it took."""
 
-    __slots__ = ("answer", "ids", "version")
+    __slots__ = ("answer", "ids", "late", "version")
 
     def __init__(self, version: int) -> None:
         self.version = version
         self.ids: list[int] = []
         self.answer: asyncio.Future[Answer | None]
+        # What came after the time-out, while the repetition waits for its turn.
+        self.late: Answer | None = None
 
     def expire(self) -> None:
         if not self.answer.done():
@@ -132,6 +134,8 @@ class Peer:
         try:
             for attempt in range(asking.retries + 1):
                 await self.window.wait_for_turn()
+                if question.late is not None:
+                    return question.late
                 generation = self._send(question, build, attempt, asking, load)
                 timer = self._loop.call_later(asking.timeout, question.expire)
                 try:
@@ -205,9 +209,11 @@ class Peer:
             return
         del self._sent[message.request_id]
         self._answered.append(message.request_id)
-        if not sent.question.answer.done():
-            latency = self._loop.time() - sent.at
-            sent.question.answer.set_result(Answer(message, sent.attempt, latency, sent.generation))
+        answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation)
+        if sent.question.answer.done():
+            sent.question.late = answer
+        else:
+            sent.question.answer.set_result(answer)
 
     def _received_corrupt(self, data: bytes, error: BerError) -> None:
         self.dropped.malformed += 1

@@ -1,0 +1,184 @@
+"""One agent behind the socket: which answers count, and which are dropped under which name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from facho.snmp.adapt import Learned, Limits
+from facho.snmp.errors import CorruptAnswer, NoAnswer
+from facho.snmp.message import Community, PduType, Version, decode_message, encode_pdu
+from facho.snmp.peer import Answer, Asking, Dropped, Load, Peer
+from facho.snmp.transport import Endpoint, SocketAddress
+
+PUBLIC = Community(Version.V2C, b"public")
+PATIENT = Asking(timeout=3600.0, retries=0, tag=0, guard=None)
+
+
+class Wire:
+    """Keeps what is sent; the tests answer it, or not."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.after_send: Callable[[], None] = lambda: None
+
+    def send(self, data: bytes, address: SocketAddress) -> None:
+        self.sent.append(data)
+        self.after_send()
+
+    def ids(self) -> list[int]:
+        return [decode_message(data).request_id for data in self.sent]
+
+
+class Line:
+    """A peer, the wire behind it, and turns that the test gives."""
+
+    def __init__(self) -> None:
+        self.wire = Wire()
+        self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self.wire), asyncio.get_running_loop(), 0)
+        self.load = Load()
+
+    def ask(self, asking: Asking = PATIENT) -> asyncio.Task[Answer]:
+        return asyncio.ensure_future(self.peer.ask(Version.V2C, question, asking, self.load))
+
+
+def question(request_id: int, _attempt: int) -> bytes:
+    return PUBLIC.wrap(encode_pdu(PduType.GET, request_id, 0, 0, b""))
+
+
+def answer(request_id: int, *, version: Version = Version.V2C, pdu: PduType = PduType.RESPONSE) -> bytes:
+    return Community(version, b"public").wrap(encode_pdu(pdu, request_id, 0, 0, b""))
+
+
+async def settle() -> None:
+    """Lets everything happen that can happen now, timers of no time included."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_an_answer_reaches_whoever_asked() -> None:
+    async def run() -> None:
+        line = Line()
+        line.peer.window.configure(Limits(), Learned(in_flight=2))
+        first, second = line.ask(), line.ask()
+        await settle()
+        one, other = line.wire.ids()
+        line.peer.received(answer(other))
+        assert (await second).message.request_id == other
+        assert not first.done()
+        line.peer.received(answer(one))
+        assert (await first).message.request_id == one
+        assert line.peer.pending == 0
+
+    asyncio.run(run())
+
+
+def test_each_repetition_has_its_own_id_and_the_answer_to_any_of_them_counts() -> None:
+    async def run() -> None:
+        line = Line()
+
+        def answer_the_first_after_the_second() -> None:
+            if len(line.wire.sent) == 2:
+                line.peer.received(answer(line.wire.ids()[0]))
+
+        line.wire.after_send = answer_the_first_after_the_second
+        given = await line.ask(Asking(timeout=0.0, retries=2, tag=0, guard=None))
+        first, second = line.wire.ids()
+        assert (given.message.request_id, given.attempt) == (first, 0)
+        assert second != first
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_comes_while_the_repetition_waits_for_its_turn_is_taken() -> None:
+    """Under a rate of few requests a second that wait is long, and the agent is spared the repetition."""
+
+    async def run() -> None:
+        line = Line()
+        turns: asyncio.Queue[None] = asyncio.Queue()
+        turns.put_nowait(None)
+        line.peer.window.wait_for_turn = turns.get  # type: ignore[method-assign]
+        task = line.ask(Asking(timeout=0.0, retries=1, tag=0, guard=None))
+        await settle()
+        assert line.load.timeouts == 1
+        line.peer.received(answer(line.wire.ids()[0]))
+        turns.put_nowait(None)
+        assert (await task).message.request_id == line.wire.ids()[0]
+        assert len(line.wire.sent) == 1
+
+    asyncio.run(run())
+
+
+def test_silence_through_every_repetition_is_said() -> None:
+    async def run() -> None:
+        line = Line()
+        with pytest.raises(NoAnswer, match=r"no answer from 192\.0\.2\.1:161 to 3 requests"):
+            await line.ask(Asking(timeout=0.0, retries=2, tag=0, guard=None))
+        assert (line.load.requests, line.load.timeouts) == (3, 3)
+        line.peer.received(answer(line.wire.ids()[0]))
+        assert line.peer.dropped == Dropped(late=1)
+
+    asyncio.run(run())
+
+
+def test_an_answer_given_twice_is_counted_and_changes_nothing() -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask()
+        await settle()
+        for _ in range(2):
+            line.peer.received(answer(line.wire.ids()[0]))
+        await task
+        assert line.peer.dropped == Dropped(duplicate=1)
+
+    asyncio.run(run())
+
+
+def test_what_was_not_asked_is_no_answer() -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask()
+        await settle()
+        (request_id,) = line.wire.ids()
+        line.peer.received(answer(request_id + 1))
+        line.peer.received(answer(request_id, version=Version.V1))
+        line.peer.received(answer(request_id, pdu=PduType.GET))
+        await settle()
+        assert not task.done()
+        assert line.peer.dropped == Dropped(stray=3)
+        line.peer.received(answer(request_id))
+        await task
+
+    asyncio.run(run())
+
+
+def test_a_broken_answer_ends_the_question_at_once_however_often_it_comes() -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask()
+        await settle()
+        for _ in range(2):
+            line.peer.received(answer(line.wire.ids()[0])[:-1])
+        with pytest.raises(CorruptAnswer, match=r"192\.0\.2\.1:161 answered with a broken message"):
+            await task
+        assert line.peer.dropped == Dropped(malformed=2)
+
+    asyncio.run(run())
+
+
+def test_rubbish_without_a_request_id_is_counted_and_ends_nothing() -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask()
+        await settle()
+        line.peer.received(b"\x30\x03abc")
+        await settle()
+        assert not task.done()
+        assert line.peer.dropped == Dropped(malformed=1)
+        line.peer.received(answer(line.wire.ids()[0]))
+        await task
+
+    asyncio.run(run())
