@@ -11,6 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from facho.bench.adapt import Comparison
+from facho.snmp import Learned
+
 app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
 )
@@ -67,3 +70,50 @@ def _noting() -> Iterator[Callable[[str], None]]:
     """What goes on, on standard error of a terminal."""
     with Console(stderr=True).status("starting") as status:
         yield lambda text: status.update(text)
+
+
+_EXAMPLES_ADAPT: Final = """
+**Examples**
+
+`facho bench adapt`  a table for each kind of agent: seconds at every fixed setting, and adaptive
+
+`facho bench adapt --json`  the same, with the ratio to the best fixed setting and the share of time-outs
+"""
+
+
+@app.command(epilog=_EXAMPLES_ADAPT)
+def adapt(as_json: AsJson = False) -> None:
+    """Walk slow simulated OLTs at every fixed setting, and with the client finding its own."""
+    from facho.bench.adapt import ONUS, compare
+
+    with _noting() as note:
+        comparisons = compare(note)
+    if as_json:
+        typer.echo(json.dumps([comparison.as_json() for comparison in comparisons], indent=2))
+        return
+    for comparison in comparisons:
+        _print_grid(comparison, f"{comparison.agent}; {ONUS:,} ONUs")
+
+
+def _print_grid(comparison: Comparison, title: str) -> None:
+    table = Table("values a request", title=title)
+    in_flight = sorted({setting.in_flight for setting in comparison.fixed})
+    for number in in_flight:
+        table.add_column(f"{number} in flight", justify="right")
+    for varbinds in sorted({setting.varbinds for setting in comparison.fixed}):
+        runs = [comparison.fixed[Learned(varbinds, number)] for number in in_flight]
+        table.add_row(
+            str(varbinds),
+            *(
+                f"{run.seconds:.2f} s" + (f" ({run.timeout_share:.0%} lost)" if run.timeouts else "")
+                for run in runs
+            ),
+        )
+    ended = ", ".join(f"{run.ended_at.varbinds} x {run.ended_at.in_flight}" for run in comparison.adaptive)
+    seconds = ", ".join(f"{run.seconds:.2f} s" for run in comparison.adaptive)
+    console = Console()
+    console.print(table)
+    console.print(
+        f"Adaptive: {seconds} (ended at {ended}); {comparison.ratio:.2f} times the best fixed setting, "
+        f"{comparison.timeout_share:.2%} time-outs.\n"
+    )

@@ -4,24 +4,34 @@ Pure decisions. The client measures an epoch (a handful of answers at one settin
 do next:
 
 * grow one thing at a time, values per request first (they save the agent work), then requests in flight;
-* keep a growth only if latency stayed flat or more values per second came of it, else take it back and wait
-  longer each time before trying again;
-* shrink at once on time-outs, on latency that comes near the time-out, and on latency that rose while several
-  of our own requests were queued.
+* keep a growth only if latency stayed flat or more values per second came of it, else take it back, wait
+  longer each time, and try another thing: the other growth, or whether fewer requests in flight do as well;
+* judge nothing while a request is overdue: it may be lost, which shows only when its time is out;
+* on a time-out, halve. A setting that has long done well comes back after one clean epoch, for packets do get
+  lost; one that has not is given up, and not tried again for long;
+* shrink too when latency comes near the time-out, or rose while several of our own requests were queued.
 
 Our own scheduling adds a few milliseconds to what we measure, so inflation under NOISE is taken for flat.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 NOISE: Final = 0.020
 WORTH_KEEPING: Final = 1.10
+NEARLY_DOUBLE: Final = 1.7
 INFLATED: Final = 2.0
 DANGER: Final = 0.4
+# A request that takes so many times as long as the others, and longer than this, is overdue.
+OVERDUE: Final = 4.0
+OVERDUE_S: Final = 0.1
 LONGEST_PAUSE: Final = 64
+# Clean epochs that one lost packet uses up, and the most that can be saved for that.
+COST_OF_LOSS: Final = 8
+MOST_CREDIT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +56,26 @@ class Learned:
     `most_varbinds` is set once the agent said that more is too big for it; it is never tried again.
     """
 
-    varbinds: int = 10
-    in_flight: int = 1
+    varbinds: int = 20
+    in_flight: int = 2
     most_varbinds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What was seen at one setting. `contended` when requests had to wait for one another."""
+    """What was seen at one setting.
+
+    `latency` is the sum of all answers', `seconds` the time in which they came. `contended` when requests had
+    to wait for one another; `oldest` is how long the oldest has been under way.
+    """
 
     answers: int = 0
     timeouts: int = 0
     varbinds: int = 0
     latency: float = 0.0
+    seconds: float = 0.0
     contended: bool = False
+    oldest: float = 0.0
 
     @property
     def mean_latency(self) -> float:
@@ -67,31 +83,48 @@ class Epoch:
 
     @property
     def rate(self) -> float:
-        """Values per second of one request in flight."""
-        return self.varbinds / max(self.latency, 1e-9)
+        """Values per second."""
+        return self.varbinds / max(self.seconds, 1e-9)
+
+    @property
+    def overdue(self) -> bool:
+        return self.oldest > max(OVERDUE * self.mean_latency, OVERDUE_S)
+
+
+# What can be tried, in this order; after one that failed, the next in turn.
+Trial = Literal["varbinds", "in_flight", "fewer"]
+_TURNS: Final[tuple[Trial, ...]] = ("varbinds", "in_flight", "fewer")
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The setting in force, and what is being tried with it."""
+    """The setting in force, the best one that has proved itself, and what is being tried."""
 
     learned: Learned
-    trial: Literal["varbinds", "in_flight"] | None = None
-    before: Learned = Learned()
+    proven: Learned
+    credit: int = 0
+    trial: Trial | None = None
+    failed: Trial | None = None
     before_rate: float = 0.0
     before_latency: float = 0.0
     quiet_latency: float = 0.0
+    # Clean epochs to wait before anything more is tried, and before more in flight are.
     pause: int = 0
+    in_flight_pause: int = 0
     next_pause: int = 4
 
     @classmethod
     def start(cls, learned: Learned, limits: Limits) -> Pace:
-        return cls(within(learned, limits))
+        allowed = within(learned, limits)
+        return cls(allowed, allowed)
 
-    @property
-    def epoch_size(self) -> int:
-        """Answers that make an epoch: enough that each request in flight was seen twice."""
-        return max(4, 2 * self.learned.in_flight)
+    def epoch_size(self, streams: int) -> int:
+        """Answers that make an epoch, when `streams` conversations take turns.
+
+        Enough that each request in flight is seen twice, and each of the streams equally often: they may ask
+        for tables that cost the agent very differently.
+        """
+        return streams * (2 * self.learned.in_flight // streams + 1)
 
 
 def within(learned: Learned, limits: Limits) -> Learned:
@@ -108,32 +141,68 @@ def most_varbinds(learned: Learned, limits: Limits) -> int:
 
 def too_big(pace: Pace, asked: int) -> Pace:
     """The agent cannot answer `asked` values at once, now or later: half of it, for good."""
-    half = max(1, asked // 2)
-    learned = pace.learned
-    most = half if learned.most_varbinds is None else min(half, learned.most_varbinds)
-    return Pace(
-        replace(learned, varbinds=min(learned.varbinds, most), most_varbinds=most), next_pause=pace.next_pause
-    )
+    most = max(1, min(asked // 2, pace.learned.most_varbinds or asked))
+    return _settle(pace, replace(pace.learned, varbinds=min(pace.learned.varbinds, most), most_varbinds=most))
+
+
+Decide = Callable[[Pace, Epoch, Limits, float], Pace]
 
 
 def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
     if epoch.timeouts:
-        return _back_off(pace)
+        return _lost(pace)
     if epoch.mean_latency > DANGER * timeout:
-        return _back_off(pace)
+        return _settle(pace, _half(pace.learned))
+    if epoch.overdue:
+        return pace
     if pace.trial is not None:
         return _judge(pace, epoch, limits)
     if _inflated(pace, epoch):
-        return _rest(replace(pace, learned=replace(pace.learned, in_flight=pace.learned.in_flight - 1)))
+        return _settle(pace, replace(pace.learned, in_flight=pace.learned.in_flight - 1))
+    if pace.learned != pace.proven:
+        return replace(pace, learned=pace.proven)
+    pace = replace(
+        pace,
+        credit=min(pace.credit + 1, MOST_CREDIT),
+        quiet_latency=_quiet(pace, epoch),
+        in_flight_pause=max(0, pace.in_flight_pause - 1),
+    )
     if pace.pause:
-        return replace(pace, pause=pace.pause - 1, quiet_latency=_quiet(pace, epoch))
-    return _grow(pace, epoch, limits)
+        return replace(pace, pause=pace.pause - 1)
+    return _try_next(pace, epoch, limits)
+
+
+def _lost(pace: Pace) -> Pace:
+    """A request was not answered in time."""
+    if pace.trial is None and pace.credit >= COST_OF_LOSS:
+        return replace(pace, learned=_half(pace.learned), credit=pace.credit - COST_OF_LOSS)
+    settled = _settle(pace, pace.proven if pace.trial is not None else _half(pace.learned))
+    if settled.learned.in_flight < pace.learned.in_flight:
+        return replace(settled, in_flight_pause=LONGEST_PAUSE)
+    return replace(settled, pause=LONGEST_PAUSE)
+
+
+def _half(learned: Learned) -> Learned:
+    """Half as many at once; when there is only one, half as large."""
+    if learned.in_flight > 1:
+        return replace(learned, in_flight=learned.in_flight // 2)
+    return replace(learned, varbinds=max(1, learned.varbinds // 2))
+
+
+def _settle(pace: Pace, learned: Learned) -> Pace:
+    """That is what it bears; anything more is not tried again for a while, and for longer each time."""
+    return Pace(
+        learned,
+        learned,
+        failed=pace.trial,
+        pause=pace.next_pause,
+        in_flight_pause=pace.in_flight_pause,
+        next_pause=min(2 * pace.next_pause, LONGEST_PAUSE),
+    )
 
 
 def _quiet(pace: Pace, epoch: Epoch) -> float:
-    """The latency to compare with. Alone in flight we cause no queue, so whatever we see then is the agent's
-    own.
-    """
+    """The latency to compare with. Alone in flight we cause no queue: what we see then is the agent's."""
     if pace.learned.in_flight == 1 or not pace.quiet_latency:
         return epoch.mean_latency
     return min(pace.quiet_latency, epoch.mean_latency)
@@ -145,49 +214,53 @@ def _inflated(pace: Pace, epoch: Epoch) -> bool:
     return epoch.mean_latency > max(INFLATED * pace.quiet_latency, pace.quiet_latency + NOISE)
 
 
-def _back_off(pace: Pace) -> Pace:
-    """Fewer at once; when there is only one, a smaller one. A trial that caused it is undone with it."""
-    learned = pace.learned
-    if learned.in_flight > 1:
-        smaller = replace(learned, in_flight=learned.in_flight // 2)
-    else:
-        smaller = replace(learned, varbinds=max(1, learned.varbinds // 2))
-    return _rest(replace(pace, learned=smaller))
-
-
-def _rest(pace: Pace) -> Pace:
-    return Pace(pace.learned, pause=pace.next_pause, next_pause=min(2 * pace.next_pause, LONGEST_PAUSE))
-
-
 def _judge(pace: Pace, epoch: Epoch, limits: Limits) -> Pace:
     now, then = epoch.rate, pace.before_rate
-    if pace.trial == "in_flight":
-        now, then = now * pace.learned.in_flight, then * pace.before.in_flight
+    if pace.trial == "fewer":
+        enough = now * WORTH_KEEPING > then
+        # Then more in flight were no use before, either.
+        return (
+            _settle(replace(pace, trial="in_flight"), pace.learned) if enough else _settle(pace, pace.proven)
+        )
     flat = epoch.mean_latency - pace.before_latency < NOISE
     if not flat and now < WORTH_KEEPING * then:
-        return _rest(replace(pace, learned=replace(pace.before, most_varbinds=pace.learned.most_varbinds)))
-    return _grow(replace(pace, trial=None), epoch, limits)
+        return _settle(pace, pace.proven)
+    kept = replace(pace, trial=None, proven=pace.learned, quiet_latency=_quiet(pace, epoch))
+    return _try_next(kept, epoch, limits, doubled=now > NEARLY_DOUBLE * then)
 
 
-def _grow(pace: Pace, epoch: Epoch, limits: Limits) -> Pace:
+def _try_next(pace: Pace, epoch: Epoch, limits: Limits, *, doubled: bool = False) -> Pace:
+    """`doubled` when the last growth nearly doubled the rate: the latency is the way's, not the agent's."""
+    first = 0 if pace.failed is None else _TURNS.index(pace.failed) + 1
+    for trial in _TURNS[first:] + _TURNS[:first]:
+        tried = _changed(pace, trial, epoch, limits, doubled)
+        if tried != pace.learned:
+            return replace(
+                pace, learned=tried, trial=trial, before_rate=epoch.rate, before_latency=epoch.mean_latency
+            )
+    return pace
+
+
+def _changed(pace: Pace, trial: Trial, epoch: Epoch, limits: Limits, doubled: bool) -> Learned:
+    """The setting to try; the same one when there is nothing to try."""
     learned = pace.learned
-    most = most_varbinds(learned, limits)
-    trial: Literal["varbinds", "in_flight"]
-    if learned.varbinds < most:
-        trial, larger = "varbinds", replace(learned, varbinds=min(most, 2 * learned.varbinds))
-    elif epoch.contended and learned.in_flight < limits.in_flight:
-        trial, larger = "in_flight", replace(learned, in_flight=learned.in_flight + 1)
-    else:
-        return replace(pace, trial=None, quiet_latency=_quiet(pace, epoch))
-    return replace(
-        pace,
-        learned=larger,
-        trial=trial,
-        before=learned,
-        before_rate=epoch.rate,
-        before_latency=epoch.mean_latency,
-        quiet_latency=_quiet(pace, epoch),
-    )
+    if trial == "varbinds":
+        return replace(learned, varbinds=_more_varbinds(learned.varbinds, most_varbinds(learned, limits)))
+    if not epoch.contended:
+        return learned
+    if trial == "in_flight":
+        more = learned.in_flight * 2 if doubled else learned.in_flight + 1
+        if pace.in_flight_pause:
+            return learned
+        return replace(learned, in_flight=min(limits.in_flight, more))
+    # Fewer only where more were of no use.
+    fewer = learned.in_flight - 1 if pace.failed == "in_flight" else learned.in_flight
+    return replace(learned, in_flight=max(1, fewer))
+
+
+def _more_varbinds(varbinds: int, most: int) -> int:
+    """Twice as many, or all that are allowed when that is not much more."""
+    return most if 3 * varbinds > most else 2 * varbinds
 
 
 def send_time(now: float, earliest: float, limits: Limits) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 from weakref import WeakValueDictionary
 
-from facho.snmp.adapt import Learned, Limits
+from facho.snmp.adapt import Decide, Learned, Limits, decide
 from facho.snmp.address import DEFAULT_PORT, resolve
 from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Version, peek_request_id
@@ -37,9 +37,13 @@ class Target:
 
 
 class Client:
-    """Owns the sockets. Use it as an async context manager, one per event loop."""
+    """Owns the sockets. Use it as an async context manager, one per event loop.
 
-    def __init__(self) -> None:
+    `decide` is how it adapts to each agent; the benchmarks put something simpler in its place.
+    """
+
+    def __init__(self, decide: Decide = decide) -> None:
+        self._decide = decide
         self.strangers = 0
         self._endpoints: dict[socket.AddressFamily, Endpoint] = {}
         self._peers: WeakValueDictionary[SocketAddress, Peer] = WeakValueDictionary()
@@ -94,7 +98,7 @@ class Client:
             loop = asyncio.get_running_loop()
             if family not in self._endpoints:
                 self._endpoints[family] = Endpoint(loop, family, self._received)
-            peer = Peer(address, self._endpoints[family], loop, self._random.getrandbits(16))
+            peer = Peer(address, self._endpoints[family], loop, self._random.getrandbits(16), self._decide)
             self._peers[address] = peer
         return peer
 

@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from facho.snmp import ber
+from facho.snmp.errors import BerError
 from facho.snmp.message import iterate_bindings
 from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
@@ -141,5 +142,9 @@ class ColumnReader:
             return End.END_OF_MIB
         if name.startswith(self.column) and len(name) > len(self.column):
             return None
-        before = ber.decode_arcs(name) <= ber.decode_arcs(self.column)
+        arcs = ber.decode_arcs(name)
+        if ber.encode_arcs(arcs) != name:
+            # Padded, it would be taken for another column when it is a row of this one.
+            raise BerError("an OID has a sub-identifier with octets to spare")
+        before = arcs <= ber.decode_arcs(self.column)
         return End.WENT_BACK if before else End.LEFT_COLUMN

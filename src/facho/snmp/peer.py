@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer
 from facho.snmp.message import Message, PduType, decode_message, peek_request_id
@@ -77,10 +78,10 @@ class _Question:
 
     __slots__ = ("answer", "ids", "late", "version")
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, loop: asyncio.AbstractEventLoop) -> None:
         self.version = version
         self.ids: list[int] = []
-        self.answer: asyncio.Future[Answer | None]
+        self.answer: asyncio.Future[Answer | None] = loop.create_future()
         # What came after the time-out, while the repetition waits for its turn.
         self.late: Answer | None = None
 
@@ -91,10 +92,15 @@ class _Question:
 
 class Peer:
     def __init__(
-        self, address: SocketAddress, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, first_id: int
+        self,
+        address: SocketAddress,
+        endpoint: Endpoint,
+        loop: asyncio.AbstractEventLoop,
+        first_id: int,
+        decide: Decide = decide,
     ) -> None:
         self.address = address
-        self.window = Window(loop)
+        self.window = Window(loop, decide, self._oldest)
         self.dropped = Dropped()
         self.answered_from: SocketAddress | None = None
         self._endpoint = endpoint
@@ -113,6 +119,11 @@ class Peer:
     def pending(self) -> int:
         return len(self._sent)
 
+    def _oldest(self) -> float:
+        """Seconds since the first request that is still unanswered was sent, repetitions left aside."""
+        now = self._loop.time()
+        return max((now - sent.at for sent in self._sent.values()), default=0.0)
+
     def is_waiting_for(self, request_id: int) -> bool:
         return request_id in self._sent
 
@@ -129,29 +140,49 @@ class Peer:
 
         Raises NoAnswer after the last of them, and CorruptAnswer for an answer that cannot be decoded.
         """
+        question = _Question(version, self._loop)
         await self.window.enter()
-        question = _Question(version)
         try:
             for attempt in range(asking.retries + 1):
-                await self.window.wait_for_turn()
-                if question.late is not None:
-                    return question.late
-                generation = self._send(question, build, attempt, asking, load)
-                timer = self._loop.call_later(asking.timeout, question.expire)
-                try:
-                    answer = await question.answer
-                finally:
-                    timer.cancel()
+                if attempt:
+                    await self._enter_again(question)
+                answer = await self._attempt(question, build, attempt, asking, load)
                 if answer is not None:
                     return answer
-                load.timeouts += 1
-                self.window.timed_out(generation, asking.timeout)
             raise NoAnswer(self._silence(asking))
         finally:
             for request_id in question.ids:
                 if self._sent.pop(request_id, None) is not None:
                     self._expired.append(request_id)
             self.window.leave()
+
+    async def _enter_again(self, question: _Question) -> None:
+        """The window may have shrunk meanwhile. An answer that comes while we wait is as good as any."""
+        question.answer = self._loop.create_future()
+        self.window.leave()
+        await self.window.enter()
+
+    async def _attempt(
+        self,
+        question: _Question,
+        build: Callable[[int, int], bytes],
+        attempt: int,
+        asking: Asking,
+        load: Load,
+    ) -> Answer | None:
+        await self.window.wait_for_turn()
+        if question.answer.done():
+            return question.answer.result()
+        generation = self._send(question, build, attempt, asking, load)
+        timer = self._loop.call_later(asking.timeout, question.expire)
+        try:
+            answer = await question.answer
+        finally:
+            timer.cancel()
+        if answer is None:
+            load.timeouts += 1
+            self.window.timed_out(generation, asking.timeout)
+        return answer
 
     def _send(
         self,
@@ -168,7 +199,6 @@ class Peer:
             raise ClientClosed("the SNMP client was closed")
         request_id = self._new_id(asking.tag)
         data = build(request_id, attempt)
-        question.answer = self._loop.create_future()
         question.ids.append(request_id)
         self._sent[request_id] = _Sent(question, attempt, self._loop.time(), self.window.generation)
         load.requests += 1

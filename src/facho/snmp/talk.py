@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Final
 
@@ -62,16 +63,20 @@ class Talk:
 
     def learn(self, answer: Answer, asked: int, came: int, load: Load) -> None:
         load.varbinds += came
-        load.bytes_received += len(answer.message.bindings)
-        self.peer.window.answered(asked, came, answer.latency, answer.generation, self.asking.timeout)
+        octets = len(answer.message.bindings)
+        load.bytes_received += octets
+        self.peer.window.answered(asked, came, octets, answer.latency, answer.generation, self.asking.timeout)
 
     async def up_time(self, load: Load) -> TimeTicks | None:
         """The agent's sysUpTime, or None when it does not show it. Raises NoAnswer."""
+        for _ in range(self.asking.retries + 1):
+            with contextlib.suppress(BerError, CorruptAnswer):
+                return await self._read_up_time(load)
+        return None
+
+    async def _read_up_time(self, load: Load) -> TimeTicks | None:
         answer = await self.ask_get([SYS_UP_TIME.content], load)
-        try:
-            bindings = decode_bindings(answer.message.bindings)
-        except BerError:
-            return None
+        bindings = decode_bindings(answer.message.bindings)
         load.varbinds += len(bindings)
         load.bytes_received += len(answer.message.bindings)
         value = bindings[0][1] if len(bindings) == 1 else None

@@ -33,6 +33,8 @@ _TICKS: Final = 1 << 32
 # walk and these seconds.
 _CLOCK_SHARE: Final = 0.1
 _CLOCK_SLACK: Final = 10.0
+# Clocks of several boards may differ by a little.
+_TICK_JITTER: Final = 100
 # A search for the way around a bad row that takes longer than this has lost its way.
 _MOST_PROBES: Final = 300
 
@@ -120,7 +122,7 @@ def restarted(before: TimeTicks, after: TimeTicks, elapsed: float) -> bool:
     expected = before + elapsed * 100
     slack = 100 * (_CLOCK_SLACK + _CLOCK_SHARE * elapsed)
     if expected + slack < _TICKS:
-        return after < before or after < expected - slack
+        return after < before - _TICK_JITTER or after < expected - slack
     # It wraps every 497 days, and this may have been the day.
     return slack < (expected - after) % _TICKS < _TICKS / 2
 
@@ -186,11 +188,11 @@ class _ColumnWalk:
 
     async def _next_page(self) -> Page:
         """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
-        rows = self._talk.peer.window.varbinds
+        rows = wanted = self._talk.peer.window.varbinds
         broken = 0
         while True:
             try:
-                page, rows, status = await self._ask(self._cursor, rows)
+                page, rows, status = await self._ask(self._cursor, rows, wanted)
             except CorruptAnswer:
                 broken += rows == 1
                 if broken > self._talk.asking.retries:
@@ -208,9 +210,13 @@ class _ColumnWalk:
                 if rows == 1:
                     raise TooBig(f"{self._who} says that even one row is too big to answer")
             rows //= 2
+            wanted = rows
 
-    async def _ask(self, cursor: bytes, rows: int) -> tuple[Page | None, int, int]:
-        """(page or None, the rows that were asked for in the end, error status)."""
+    async def _ask(self, cursor: bytes, rows: int, wanted: int) -> tuple[Page | None, int, int]:
+        """(page or None, the rows that were asked for in the end, error status).
+
+        `wanted` is what was asked for at first, when that was lost or came broken.
+        """
         talk = self._talk
         answer = await talk.ask_next(self._column.oid.content + cursor, rows, self._load)
         asked = talk.rows_asked(rows, answer.attempt)
@@ -226,6 +232,8 @@ class _ColumnWalk:
             talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
             raise talk.corrupt("it holds no value at all")
         talk.learn(answer, asked, len(page.rows), self._load)
+        if asked < wanted and len(page.rows) == asked:
+            talk.peer.window.smaller_worked(wanted, len(message.bindings) * wanted // asked)
         return page, asked, 0
 
     def _end_of_v1(self, message: Message) -> Page | None:
@@ -240,7 +248,7 @@ class _ColumnWalk:
         probe = next(search)
         try:
             for _ in range(_MOST_PROBES):
-                page, _, status = await self._ask(ber.encode_arcs(probe), 1)
+                page, _, status = await self._ask(ber.encode_arcs(probe), 1, 1)
                 if page is None and status != ErrorStatus.genErr:
                     raise self._talk.refused(status, f"the walk of {self._column.oid}")
                 probe = search.send(None if page is None else ber.decode_arcs(page.last))

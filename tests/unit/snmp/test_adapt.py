@@ -22,8 +22,15 @@ Temper = Callable[[int, int], float]
 
 def seen(pace: Pace, latency: float, *, timeouts: int = 0) -> Epoch:
     """An epoch in which every answer was full and took as long as the others."""
-    answers = pace.epoch_size
-    return Epoch(answers, timeouts, answers * pace.learned.varbinds, answers * latency, contended=True)
+    answers = pace.epoch_size(streams=5)
+    return Epoch(
+        answers,
+        timeouts,
+        answers * pace.learned.varbinds,
+        answers * latency,
+        answers * latency / pace.learned.in_flight,
+        contended=True,
+    )
 
 
 def converse(temper: Temper, pace: Pace, limits: Limits = LIMITS, epochs: int = EPOCHS) -> list[Pace]:
