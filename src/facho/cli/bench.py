@@ -117,3 +117,37 @@ def _print_grid(comparison: Comparison, title: str) -> None:
         f"Adaptive: {seconds} (ended at {ended}); {comparison.ratio:.2f} times the best fixed setting, "
         f"{comparison.timeout_share:.2%} time-outs.\n"
     )
+
+
+_EXAMPLES_SIM: Final = """
+**Examples**
+
+`facho bench sim`  what the simulated fleet can serve, and the memory of a large one
+
+`facho bench sim --json`
+"""
+
+
+@app.command(epilog=_EXAMPLES_SIM)
+def sim(as_json: AsJson = False) -> None:
+    """Measure the simulated fleet itself: it must be faster than what is measured with it."""
+    from facho.bench.sim import measure_memory, measure_speed
+
+    with _noting() as note:
+        note("serving GETBULK requests for 50 rows")
+        speed = measure_speed()
+        note("building 250 OLTs of 4,000 ONUs")
+        memory = measure_memory()
+    if as_json:
+        result = {
+            "answers_per_cpu_second": round(speed.answers_per_cpu_s),
+            "memory_bytes": memory.rss_bytes,
+            "build_cpu_seconds": round(memory.build_cpu_s, 1),
+        }
+        typer.echo(json.dumps(result, indent=2))
+        return
+    typer.echo(f"{speed.answers_per_cpu_s:,.0f} GETBULK answers of 50 values per CPU-second")
+    size = f"{memory.olts} OLTs x {memory.onus:,} ONUs x {memory.columns} columns"
+    typer.echo(
+        f"{memory.rss_bytes / 2**20:,.0f} MiB for {size}, built in {memory.build_cpu_s:.1f} CPU-seconds"
+    )

@@ -178,7 +178,7 @@ def _picture(olts: list[Watched]) -> Group:
     )
     for heading in ("OLT", "behaves"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("port", "ONUs", "online", "changed", "seconds", "asked", "lost"):
+    for heading in ("port", "ONUs", "online", "changed", "took", "asked", "lost"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("last walk")
     for olt in olts:
@@ -193,7 +193,7 @@ def _cells(olt: Watched) -> list[str | Text]:
     if olt.last is None:
         return [*cells, *[""] * 6, _verdict(olt)]
     load = olt.last.load
-    numbers = (f"{len(olt.states):,}", f"{olt.online:,}", f"{olt.changed:,}", f"{load.seconds:.2f}")
+    numbers = (f"{len(olt.states):,}", f"{olt.online:,}", f"{olt.changed:,}", f"{load.seconds:.2f} s")
     return [*cells, *numbers, str(load.requests), str(load.timeouts), _verdict(olt)]
 
 
