@@ -18,7 +18,7 @@ from rich.console import Console
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value, Version
 from facho.snmp.address import parse_address
 from facho.snmp.client import Agent
-from facho.snmp.errors import AgentRefused, NoAnswer
+from facho.snmp.errors import AgentRefused, NoAnswer, TooBig, UnreadableRows
 from facho.snmp.refusal import port_is_closed
 from facho.snmp.values import Missing, Unknown, type_name
 
@@ -51,8 +51,11 @@ class Outcome:
             return _ANSWERED
         if self.rows:
             return _INCOMPLETE
-        kinds = {NoAnswer: _NO_ANSWER, AgentRefused: _REFUSED}
-        return next((code for kind, code in kinds.items() if isinstance(self.errors[0], kind)), _INCOMPLETE)
+        if isinstance(self.errors[0], NoAnswer):
+            return _NO_ANSWER
+        # Nothing was read, because of what the agent itself answered.
+        refused = isinstance(self.errors[0], AgentRefused | TooBig | UnreadableRows)
+        return _REFUSED if refused else _INCOMPLETE
 
     @property
     def reason(self) -> str | None:
