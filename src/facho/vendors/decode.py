@@ -1,0 +1,280 @@
+"""From the raw rows of a device to columns of facts.
+
+The decoder is made once per profile. A column whose rows are all well is read without a step of Python per
+row. One bad row sends its column the long way round, where that row is reported and the others are kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from facho.vendors.errors import BadIndex, BadValue
+from facho.vendors.index import (
+    CompiledIndex,
+    Key,
+    compile_index,
+    compile_with_names,
+    disagreements,
+    split_arcs,
+)
+from facho.vendors.rules import Read, compile_rule
+from facho.vendors.schema import Column, Profile, Source, Table, When
+from facho.vendors.vocabulary import Entity
+
+# The client's rows: index octets -> value, by the column's OID in dots.
+Rows = Mapping[bytes, object]
+_MOST_PROBLEMS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A row that could not be read, or not all of it."""
+
+    table: str
+    fact: str
+    index: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.fact} {self.index}: {self.why}"
+
+
+class Problems:
+    """The first so many, and a count of all."""
+
+    def __init__(self) -> None:
+        self.first: list[Problem] = []
+        self.counts: Counter[tuple[str, str]] = Counter()
+
+    def __len__(self) -> int:
+        return self.counts.total()
+
+    def add(self, table: str, fact: str, suffix: bytes, why: str) -> None:
+        self.counts[table, fact] += 1
+        if len(self.first) < _MOST_PROBLEMS:
+            self.first.append(Problem(table, fact, _written(suffix), why))
+
+
+def _written(suffix: bytes) -> str:
+    try:
+        return ".".join(map(str, split_arcs(suffix)))
+    except BadIndex:
+        return f"0x{suffix[:32].hex()}"
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything about one kind of thing: a key per row, and columns as long as the keys."""
+
+    entity: Entity
+    keys: list[Key] = field(default_factory=list)
+    # The index of each row in the first table that had it, as it travelled.
+    indexes: list[bytes] = field(default_factory=list)
+    # GPON or EPON, where the profile tells them apart.
+    technologies: list[str] = field(default_factory=list)
+    columns: dict[str, list[object]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def row(self, number: int) -> dict[str, object]:
+        return {fact: values[number] for fact, values in self.columns.items()}
+
+    def by_key(self) -> dict[Key, dict[str, object]]:
+        return {key: self.row(number) for number, key in enumerate(self.keys)}
+
+
+@dataclass(slots=True)
+class Decoded:
+    facts: dict[Entity, Facts]
+    problems: Problems
+
+    def __getitem__(self, entity: Entity) -> Facts:
+        return self.facts[entity]
+
+    @property
+    def onus(self) -> Facts:
+        return self.facts[Entity.ONU]
+
+
+class Decoder:
+    """`Decoder(profile).decode({oid: rows}).onus.columns["onu_rx_dbm"]`."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        # Tables that are joined by a fact of others come after those.
+        tables = sorted(profile.tables, key=lambda table: "mac" in table.index.gives)
+        self._tables = [_CompiledTable(table) for table in tables]
+
+    def decode(self, rows: Mapping[str, Rows]) -> Decoded:
+        """What these columns say. Columns that were not read are missing from the facts."""
+        found = Decoded({entity: Facts(entity) for entity in Entity}, Problems())
+        gathering = {entity: _Gathering(facts) for entity, facts in found.facts.items()}
+        for table in self._tables:
+            table.decode(rows, gathering[table.entity], found.problems)
+        return found
+
+
+@dataclass(slots=True)
+class _CompiledColumn:
+    column: Column
+    sources: tuple[Source, ...]
+    read: Read
+
+
+class _CompiledTable:
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.entity = table.entity
+        self._index = compile_index(table.index)
+        self._columns = [
+            _CompiledColumn(each, (each.source, *each.otherwise), compile_rule(table.fact(each), each.rule))
+            for each in table.columns
+        ]
+
+    def decode(self, rows: Mapping[str, Rows], into: _Gathering, problems: Problems) -> None:
+        given = [
+            (compiled, found)
+            for compiled in self._columns
+            if (found := [(source, rows[source.oid]) for source in compiled.sources if rows.get(source.oid)])
+        ]
+        if not given:
+            return
+        index = self._index_with_names(rows, problems)
+        joined = into.keys_by_mac() if "mac" in self._table.index.gives else None
+        # Most columns of a table have the same rows; then their places are found once.
+        places = _Places(self._table.name, index, into, problems, joined)
+        into.technology = self._table.technology
+        for compiled, sources in given:
+            for source, column in sources:
+                if source.when is not None:
+                    column = _chosen(column, rows.get(source.when.oid, {}), source.when)
+                self._read(compiled, column, places, into, problems)
+
+    def _index_with_names(self, rows: Mapping[str, Rows], problems: Problems) -> CompiledIndex:
+        named = self._table.index.named
+        names = rows.get(named.column) if named is not None else None
+        if named is None or not names:
+            return self._index
+        for suffix, why in disagreements(named, names):
+            problems.add(self._table.name, "index", suffix, why)
+        return compile_with_names(self._table.index, named, names)
+
+    def _read(
+        self, compiled: _CompiledColumn, column: Rows, places: _Places, into: _Gathering, problems: Problems
+    ) -> None:
+        fact, read = compiled.column.fact, compiled.read
+        at = places.of(column, fact)
+        try:
+            values = list(map(read, column.values()))
+        except Exception:  # noqa: BLE001 - whatever a row holds, the others must be read
+            values = [
+                _read_one(read, raw, (problems, self._table.name, fact, suffix))
+                for suffix, raw in column.items()
+            ]
+        into.put(fact, at, values)
+
+
+def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) -> object:
+    problems, table, fact, suffix = where
+    try:
+        return read(raw)
+    except BadValue as error:
+        problems.add(table, fact, suffix, str(error))
+        return error.instead
+    except Exception as error:  # noqa: BLE001 - a value nobody thought of is one row's trouble
+        problems.add(table, fact, suffix, f"{type(error).__name__} at a value of {type(raw).__name__}")
+        return None
+
+
+def _chosen(column: Rows, deciding: Rows, when: When) -> Rows:
+    wanted = when.value.encode() if isinstance(when.value, str) else when.value
+    return {suffix: raw for suffix, raw in column.items() if deciding.get(suffix) == wanted}
+
+
+class _Places:
+    """Where in the facts the rows of a table belong."""
+
+    def __init__(
+        self,
+        table: str,
+        index: CompiledIndex,
+        into: _Gathering,
+        problems: Problems,
+        joined: Mapping[object, Key] | None,
+    ) -> None:
+        self._table = table
+        self._index = index
+        self._into = into
+        self._problems = problems
+        self._joined = joined
+        self._suffixes: list[bytes] = []
+        self._at: list[int] | range = range(0)
+
+    def of(self, column: Rows, fact: str) -> list[int] | range:
+        """Row numbers in the facts, -1 for rows that belong nowhere."""
+        suffixes = list(column)
+        if suffixes != self._suffixes:
+            keys = self._keys(suffixes, fact)
+            self._suffixes, self._at = suffixes, self._into.place(keys, suffixes)
+        return self._at
+
+    def _keys(self, suffixes: list[bytes], fact: str) -> list[Key | None]:
+        try:
+            keys = list(map(self._index.__getitem__, suffixes))
+        except BadIndex:
+            keys = [self._key(suffix, fact) for suffix in suffixes]
+        if self._joined is not None:
+            keys = [None if key is None else self._joined.get(key.extra) for key in keys]
+        return keys
+
+    def _key(self, suffix: bytes, fact: str) -> Key | None:
+        try:
+            return self._index[suffix]
+        except BadIndex as error:
+            self._problems.add(self._table, fact, suffix, str(error))
+            return None
+
+
+class _Gathering:
+    """Facts that grow, table by table."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._at: dict[Key, int] = {}
+        self.technology = ""
+
+    def keys_by_mac(self) -> dict[object, Key]:
+        macs = self._facts.columns.get("mac", [])
+        return dict(zip(macs, self._facts.keys, strict=False))
+
+    def place(self, keys: list[Key | None], suffixes: list[bytes]) -> list[int] | range:
+        facts = self._facts
+        if keys == facts.keys:
+            return range(len(keys))
+        known = self._at
+        for key, suffix in zip(keys, suffixes, strict=True):
+            if key is not None and key not in known:
+                known[key] = len(facts.keys)
+                facts.keys.append(key)
+                facts.indexes.append(suffix)
+                facts.technologies.append(self.technology)
+        size = len(facts.keys)
+        for column in facts.columns.values():
+            column.extend([None] * (size - len(column)))
+        at = [-1 if key is None else known[key] for key in keys]
+        return range(size) if at == list(range(size)) else at
+
+    def put(self, fact: str, at: list[int] | range, values: list[object]) -> None:
+        """The first value that is one counts: columns for the same fact come in the order of preference."""
+        columns = self._facts.columns
+        if isinstance(at, range) and fact not in columns:
+            columns[fact] = values
+            return
+        column = columns.setdefault(fact, [None] * len(self._facts.keys))
+        for number, value in zip(at, values, strict=True):
+            if number >= 0 and column[number] is None:
+                column[number] = value

@@ -1,0 +1,339 @@
+"""From the index of a row to the place of an ONU, port or board, and back.
+
+A layout is compiled once. What it gives for an index is remembered: every column of a table repeats the same
+indices, and so does every collection.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from facho.vendors.errors import BadIndex
+from facho.vendors.schema import (
+    BitField,
+    Bits,
+    IndexLayout,
+    IndexPart,
+    Named,
+    OctetsPart,
+    Only,
+    Packed,
+    Plain,
+    Skip,
+    TextPart,
+)
+
+Arcs = tuple[int, ...]
+_LARGEST_ARC: Final = 0xFFFF_FFFF
+_MOST_ARCS: Final = 128
+_REMEMBERED: Final = 1 << 16
+
+
+class Key(NamedTuple):
+    """A place on an OLT. What the vendor's index does not tell is None; `extra` tells rows of one place apart
+    (a UNI, a row of unknown ONUs), or is all there is (a name)."""
+
+    frame: int | None = None
+    slot: int | None = None
+    port: int | None = None
+    onu: int | None = None
+    extra: int | str | None = None
+
+    def __str__(self) -> str:
+        place = "/".join(str(part) for part in self[:3] if part is not None)
+        onu = "" if self.onu is None else f":{self.onu}"
+        extra = "" if self.extra is None else f" {self.extra}"
+        return (place + onu + extra).strip()
+
+
+# Equal places are one object, so that the rows of two tables compare quickly.
+_known: Final[dict[Key, Key]] = {}
+_POSITIONS: Final = {
+    "frame": 0, "slot": 1, "port": 2, "onu": 3, "uni": 4, "row": 4, "name": 4, "mac": 4
+}  # fmt: skip
+
+Parts = list[int | str | None]
+# Takes the numbers from a position on and notes the parts; gives the next position, or -1 for a row of no
+# interest.
+_Step = Callable[[Arcs, int, Parts], int]
+
+
+class CompiledIndex(dict[bytes, Key | None]):
+    """Index octets -> place; None for rows of no interest. Raises BadIndex for what is no such index."""
+
+    def __init__(self, layout: IndexLayout, names: Mapping[int, Parts | None] | None = None) -> None:
+        super().__init__()
+        self.layout = layout
+        self._steps = [_step(part, names) for part in layout.parts]
+
+    def __missing__(self, suffix: bytes) -> Key | None:
+        key = self.decode(split_arcs(suffix))
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[suffix] = key
+        return key
+
+    def decode(self, arcs: Arcs) -> Key | None:
+        parts: Parts = [None, None, None, None, None]
+        at = 0
+        for step in self._steps:
+            at = step(arcs, at, parts)
+            if at < 0:
+                return None
+        if at != len(arcs):
+            raise BadIndex(f"{_dotted(arcs)} has more numbers than an index of '{self.layout.name}'")
+        return intern_key(Key(*parts))  # type: ignore[arg-type]
+
+
+def intern_key(key: Key) -> Key:
+    if len(_known) >= 4 * _REMEMBERED:
+        _known.clear()
+    return _known.setdefault(key, key)
+
+
+def split_arcs(suffix: bytes) -> Arcs:
+    """The numbers of an index, from the octets that travelled."""
+    arcs: list[int] = []
+    arc = 0
+    for octet in suffix:
+        arc = arc << 7 | octet & 0x7F
+        if octet < 0x80:
+            arcs.append(arc)
+            arc = 0
+            if len(arcs) > _MOST_ARCS:
+                raise BadIndex(f"an index of more than {_MOST_ARCS} numbers")
+    if not suffix or suffix[-1] >= 0x80 or max(arcs) > _LARGEST_ARC:
+        raise BadIndex(f"0x{suffix[:32].hex()} is no index")
+    return tuple(arcs)
+
+
+def join_arcs(arcs: Arcs) -> bytes:
+    """The octets that travel for the numbers of an index."""
+    octets = bytearray()
+    for arc in arcs:
+        size = max(1, (arc.bit_length() + 6) // 7)
+        octets += bytes(arc >> 7 * place & 0x7F | (0x80 if place else 0) for place in reversed(range(size)))
+    return bytes(octets)
+
+
+@lru_cache(maxsize=256)
+def compile_index(layout: IndexLayout) -> CompiledIndex:
+    """For indices that need no names, or whose names were not read."""
+    return CompiledIndex(layout)
+
+
+def compile_with_names(layout: IndexLayout, named: Named, names: Mapping[bytes, object]) -> CompiledIndex:
+    """With the names that this device has now."""
+    return CompiledIndex(layout, {_single(suffix): _parts_of(named, name) for suffix, name in names.items()})
+
+
+def disagreements(named: Named, names: Mapping[bytes, object]) -> Iterator[tuple[bytes, str]]:
+    """Indices whose name says another place than their number. The name counts; but one of them is wrong."""
+    for suffix, name in names.items():
+        by_name, by_number = _parts_of(named, name), _unpacked(named.packings, _single(suffix))
+        if by_name is not None and by_number is not None and by_name != by_number:
+            said, counted = Key(*by_name), Key(*by_number)  # type: ignore[arg-type]
+            yield suffix, f"its name says {said}, its number {counted}"
+
+
+def _single(suffix: bytes) -> int:
+    """The number of an index of one; -1 for what is none."""
+    try:
+        (arc,) = split_arcs(suffix)
+    except ValueError:
+        return -1
+    return arc
+
+
+def _parts_of(named: Named, name: object) -> Parts | None:
+    if not isinstance(name, bytes) or len(name) > 255:
+        return None
+    text = name.decode("utf-8", "replace").strip("\0 ")
+    for pattern in _patterns(named.names):
+        match = pattern.fullmatch(text)
+        if match is not None:
+            parts: Parts = [None] * 5
+            for part, value in match.groupdict().items():
+                parts[_POSITIONS[part]] = int(value)
+            return parts
+    return None
+
+
+@lru_cache(maxsize=256)
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(_pattern(name), re.IGNORECASE) for name in names)
+
+
+def _pattern(name: str) -> str:
+    pieces = re.split(r"(\{\w+\}|\*)", name)
+    return "".join(
+        ".*" if piece == "*"
+        else rf"(?P<{piece[1:-1]}>\d{{1,9}})" if piece.startswith("{")
+        else re.escape(piece)
+        for piece in pieces
+    )  # fmt: skip
+
+
+def _unpacked(packings: Iterable[Bits], number: int) -> Parts | None:
+    for bits in packings:
+        if number >= 0 and number & bits.fixed == bits.value & bits.fixed:
+            parts: Parts = [None] * 5
+            for field in bits.fields:
+                part = (number & field.mask) >> field.at
+                parts[_POSITIONS[field.part]] = part + field.plus
+                if not _within(part + field.plus, field):
+                    return None
+            return parts
+    return None
+
+
+def _within(value: int, bounds: BitField | Plain) -> bool:
+    return (bounds.low is None or value >= bounds.low) and (bounds.high is None or value <= bounds.high)
+
+
+def _step(part: IndexPart, names: Mapping[int, Parts | None] | None) -> _Step:
+    match part:
+        case Plain():
+            return _plain(part)
+        case Packed():
+            return _packed(part.packings)
+        case Named():
+            return _packed(part.packings) if names is None else _named(part, names)
+        case Skip():
+            return lambda arcs, at, _parts: at + 1 if at < len(arcs) else _short(arcs)
+        case Only():
+            return lambda arcs, at, _parts: _only(part.value, arcs, at)
+        case OctetsPart():
+            return lambda arcs, at, parts: _octets(part, arcs, at, parts)
+        case TextPart():
+            return lambda arcs, at, parts: _text(part, arcs, at, parts)
+
+
+def _plain(plain: Plain) -> _Step:
+    position = _POSITIONS[plain.part]
+
+    def step(arcs: Arcs, at: int, parts: Parts) -> int:
+        if at >= len(arcs):
+            return _short(arcs)
+        value = arcs[at] + plain.plus
+        if not _within(value, plain):
+            raise BadIndex(f"{_dotted(arcs)}: {plain.part} {value} is out of its range")
+        parts[position] = value
+        return at + 1
+
+    return step
+
+
+def _packed(packings: tuple[Bits, ...]) -> _Step:
+    def step(arcs: Arcs, at: int, parts: Parts) -> int:
+        if at >= len(arcs):
+            return _short(arcs)
+        found = _unpacked(packings, arcs[at])
+        if found is None:
+            raise BadIndex(f"{arcs[at]} (0x{arcs[at]:08X}) is not built like the indices of this table")
+        _merge(found, parts)
+        return at + 1
+
+    return step
+
+
+def _named(named: Named, names: Mapping[int, Parts | None]) -> _Step:
+    def step(arcs: Arcs, at: int, parts: Parts) -> int:
+        if at >= len(arcs):
+            return _short(arcs)
+        if arcs[at] in names:
+            found = names[arcs[at]]
+            if found is None:
+                # An interface of another kind.
+                return -1
+        else:
+            found = _unpacked(named.packings, arcs[at])
+            if found is None:
+                raise BadIndex(f"{arcs[at]} has no name in {named.column}")
+        _merge(found, parts)
+        return at + 1
+
+    return step
+
+
+def _merge(found: Parts, parts: Parts) -> None:
+    for position, part in enumerate(found):
+        if part is not None:
+            parts[position] = part
+
+
+def _only(value: int, arcs: Arcs, at: int) -> int:
+    if at >= len(arcs):
+        return _short(arcs)
+    return at + 1 if arcs[at] == value else -1
+
+
+def _octets(part: OctetsPart, arcs: Arcs, at: int, parts: Parts) -> int:
+    octets = arcs[at : at + part.count]
+    if len(octets) < part.count or max(octets) > 255:
+        raise BadIndex(f"{_dotted(arcs)} does not hold {part.count} octets")
+    parts[_POSITIONS[part.part]] = bytes(octets).hex(":")
+    return at + part.count
+
+
+def _text(part: TextPart, arcs: Arcs, at: int, parts: Parts) -> int:
+    if at >= len(arcs):
+        return _short(arcs)
+    end = at + 1 + arcs[at]
+    letters = arcs[at + 1 : end]
+    if len(letters) != arcs[at] or not all(0x20 <= letter < 0x7F for letter in letters):
+        raise BadIndex(f"{_dotted(arcs)} does not hold a text")
+    parts[_POSITIONS[part.part]] = bytes(letters).decode()
+    return end
+
+
+def _short(arcs: Arcs) -> int:
+    raise BadIndex(f"{_dotted(arcs)} has fewer numbers than the index of its table")
+
+
+def _dotted(arcs: Arcs) -> str:
+    return ".".join(map(str, arcs[:16])) + ("..." if len(arcs) > 16 else "")
+
+
+def encode_index(layout: IndexLayout, key: Key, numbers: Mapping[Key, int] | None = None) -> Arcs:
+    """The index of a place, the inverse of decoding. `numbers` are those of places that are known by name."""
+    arcs: list[int] = []
+    for part in layout.parts:
+        match part:
+            case Plain():
+                arcs.append(_whole(key, part.part) - part.plus)
+            case Packed():
+                arcs.append(pack(part.packings[0], key))
+            case Named() if part.packings:
+                arcs.append(pack(part.packings[0], key))
+            case Named():
+                arcs.append((numbers or {})[key])
+            case Only():
+                arcs.append(part.value)
+            case Skip():
+                arcs.append(1)
+            case OctetsPart():
+                arcs.extend(bytes.fromhex(str(key.extra).replace(":", "")))
+            case TextPart():
+                arcs.extend((len(str(key.extra)), *str(key.extra).encode()))
+    return tuple(arcs)
+
+
+def pack(bits: Bits, key: Key) -> int:
+    number = bits.value & bits.fixed
+    for field in bits.fields:
+        number |= (_whole(key, field.part) - field.plus << field.at) & field.mask
+    return number
+
+
+def write_name(named: Named, key: Key) -> str:
+    parts = {part: key[position] for part, position in _POSITIONS.items()}
+    return named.names[0].replace("*", "").format(**parts)
+
+
+def _whole(key: Key, part: str) -> int:
+    value = key[_POSITIONS[part]]
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,40 @@
+"""The profiles that come with facho, and those of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from facho.vendors.errors import BadProfile, Mistake
+from facho.vendors.parse import parse_profile
+from facho.vendors.schema import Profile
+
+GENERIC: Final = "generic"
+
+
+@cache
+def builtin() -> Mapping[str, Profile]:
+    """By name, in the order of their names."""
+    folder = resources.files("facho.vendors") / "profiles"
+    files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    profiles = [parse_profile((folder / file).read_text("utf-8"), file) for file in files]
+    return {profile.name: profile for profile in profiles}
+
+
+def load(path: Path) -> Profile:
+    """A profile of the operator's own. Raises BadProfile."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise BadProfile([Mistake(str(path), 1, "", str(error.strerror))]) from error
+    except UnicodeDecodeError as error:
+        raise BadProfile([Mistake(str(path), 1, "", "this is not UTF-8 text")]) from error
+    return parse_profile(text, str(path))
+
+
+def with_extra(*paths: Path) -> Mapping[str, Profile]:
+    """The built-in ones and these; one of the same name takes the place of the built-in one."""
+    return {**builtin(), **{profile.name: profile for profile in map(load, paths)}}

@@ -1,0 +1,178 @@
+"""YAML that remembers its lines: so that a mistake can be named with its file, line and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import yaml
+
+from facho.vendors.errors import BadProfile, Mistake
+
+Scalar = str | int | float | bool | None
+_LARGEST_FILE: Final = 1 << 20
+
+
+class Notes:
+    """The mistakes found so far, all of them: people mend a file in one go."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.mistakes: list[Mistake] = []
+
+    def add(self, line: int, field: str, what: str) -> None:
+        self.mistakes.append(Mistake(self.file, line, field, what))
+
+    def raise_if_any(self) -> None:
+        if self.mistakes:
+            raise BadProfile(sorted(self.mistakes, key=lambda mistake: mistake.line))
+
+
+class Node:
+    """A value in the file. Reading it as what it is not notes a mistake and gives something harmless."""
+
+    def __init__(self, node: yaml.Node, field: str, notes: Notes) -> None:
+        self._node = node
+        self.field = field
+        self.notes = notes
+        self.line: int = node.start_mark.line + 1
+
+    def wrong(self, what: str) -> None:
+        self.notes.add(self.line, self.field, what)
+
+    @property
+    def is_map(self) -> bool:
+        return isinstance(self._node, yaml.MappingNode)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self._node, yaml.SequenceNode)
+
+    def scalar(self) -> Scalar:
+        if not isinstance(self._node, yaml.ScalarNode):
+            self.wrong("expected a single value")
+            return None
+        value: object = _LOADER.construct(self._node)
+        # A date or another type of YAML's own is meant as the text that it is.
+        return value if isinstance(value, str | int | float | bool) or value is None else self._node.value
+
+    def text(self) -> str:
+        value = self.scalar()
+        return "" if value is None else str(value)
+
+    def oid(self) -> str:
+        """An OID; its text is taken from the file, because YAML reads 1.3 as a number."""
+        text = self._node.value if isinstance(self._node, yaml.ScalarNode) else ""
+        parts = text.split(".")
+        if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
+            self.wrong(f"'{text}' is not an OID: write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8")
+            return "0.0"
+        return ".".join(str(int(part)) for part in parts)
+
+    def whole(self, low: int | None = None, high: int | None = None) -> int:
+        value = self.scalar()
+        if not isinstance(value, int) or isinstance(value, bool):
+            self.wrong(f"expected a whole number, not {value!r}")
+            return low or 0
+        if (low is not None and value < low) or (high is not None and value > high):
+            self.wrong(f"{value} is not between {low} and {high}")
+        return value
+
+    def number(self) -> float:
+        """A number, or a fraction such as 1/256."""
+        value = self.scalar()
+        if isinstance(value, str):
+            above, slash, below = value.partition("/")
+            if slash and above.strip().isdigit() and below.strip().isdigit() and int(below):
+                return int(above) / int(below)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            self.wrong(f"expected a number, not {value!r}")
+            return 1.0
+        return float(value)
+
+    def flag(self) -> bool:
+        value = self.scalar()
+        if not isinstance(value, bool):
+            self.wrong(f"expected yes or no, not {value!r}")
+        return bool(value)
+
+    def choice(self, choices: Iterable[str]) -> str:
+        text, known = self.text(), tuple(choices)
+        if text not in known:
+            self.wrong(f"'{text}' is not one of {', '.join(known)}")
+            return known[0]
+        return text
+
+    def items(self) -> list[Node]:
+        """The items of a list; a single value counts as a list of one."""
+        if isinstance(self._node, yaml.SequenceNode):
+            return [
+                Node(each, f"{self.field}[{number}]", self.notes)
+                for number, each in enumerate(self._node.value)
+            ]
+        return [self]
+
+    def pairs(self) -> Iterator[tuple[Node, Node]]:
+        """Key and value, in the order of the file. A key that comes twice is a mistake."""
+        if not isinstance(self._node, yaml.MappingNode):
+            self.wrong("expected a mapping (key: value)")
+            return
+        seen: set[str] = set()
+        for key, value in self._node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            field = f"{self.field}.{name}" if self.field else name
+            if name in seen:
+                self.notes.add(key.start_mark.line + 1, field, "is there twice; one of them would be lost")
+                continue
+            seen.add(name)
+            yield Node(key, field, self.notes), Node(value, field, self.notes)
+
+    def map(self, known: Iterable[str], needed: Iterable[str] = ()) -> dict[str, Node]:
+        """The keys of a mapping; those that are not known, or missing, are mistakes."""
+        allowed = tuple(known)
+        found: dict[str, Node] = {}
+        for key, value in self.pairs():
+            name = key.text()
+            if name in allowed:
+                found[name] = value
+            else:
+                key.wrong(f"unknown key '{name}': there are {', '.join(allowed)}")
+        if self.is_map:
+            for name in needed:
+                if name not in found:
+                    self.wrong(f"'{name}' is missing")
+        return found
+
+
+class _Constructor(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    def __init__(self) -> None:
+        yaml.constructor.SafeConstructor.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
+
+    def construct(self, node: yaml.ScalarNode) -> object:
+        value: object = self.construct_object(node)
+        self.constructed_objects.clear()
+        return value
+
+
+_LOADER: Final = _Constructor()
+
+
+def read(text: str, file: str) -> Node:
+    """Raises BadProfile when the text is no YAML at all."""
+    notes = Notes(file)
+    if len(text) > _LARGEST_FILE:
+        notes.add(1, "", f"a profile has at most {_LARGEST_FILE} characters")
+        notes.raise_if_any()
+    node = None
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"
+        notes.add(1 if mark is None else mark.line + 1, "", f"this is not YAML: {problem}")
+    if notes.mistakes or node is None:
+        if not notes.mistakes:
+            notes.add(1, "", "the file is empty")
+        raise BadProfile(notes.mistakes)
+    return Node(node, "", notes)

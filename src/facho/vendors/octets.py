@@ -1,0 +1,146 @@
+"""Octets to what they are: serial, hardware address, date, IP address, text; and back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from ipaddress import AddressValueError, IPv4Address
+from typing import Final
+
+from facho.vendors.errors import BadValue
+
+# Longer ones are garbage: the longest description that an OLT keeps has 255 characters.
+LONGEST_TEXT: Final = 1024
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_DATE_FORMATS: Final = (
+    "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d-%m-%Y %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d,%H:%M:%S"
+)  # fmt: skip
+
+
+def shown(raw: object) -> str:
+    """A raw value in a message: short, whatever it is."""
+    if isinstance(raw, bytes):
+        return f"0x{raw[:24].hex()}" + (f"... ({len(raw)} octets)" if len(raw) > 24 else "")
+    text = repr(raw)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def text(raw: object) -> str:
+    """What people wrote, without the padding that tables add. Raises BadValue with what could be read."""
+    if not isinstance(raw, bytes):
+        if isinstance(raw, int):
+            return str(raw)
+        raise BadValue(f"{shown(raw)} is no text")
+    if len(raw) > LONGEST_TEXT:
+        raise BadValue(f"a text of {len(raw)} octets")
+    try:
+        read = raw.decode()
+    except UnicodeDecodeError:
+        # Old terminals write Latin-1, which every sequence of octets is.
+        raise BadValue(f"{shown(raw)} is no UTF-8", _printable(raw.decode("latin-1"))) from None
+    return read.strip() if read.isprintable() else _printable(read)
+
+
+def _printable(read: str) -> str:
+    return "".join(letter for letter in read.replace("\n", " ") if letter.isprintable()).strip()
+
+
+def serial(raw: object) -> str | None:
+    """Eight octets as four letters and eight digits; a text that is such a serial, as it is."""
+    if not isinstance(raw, bytes):
+        raise BadValue(f"{shown(raw)} is no serial")
+    if len(raw) == 8:
+        head = raw[:4]
+        if head.isalnum():
+            return head.decode() + raw[4:].hex().upper()
+        return _odd_serial(raw)
+    return _serial_of_text(raw)
+
+
+def _odd_serial(raw: bytes) -> str | None:
+    if not any(raw):
+        return None
+    if all(0x21 <= octet < 0x7F for octet in raw[:4]):
+        return raw[:4].decode() + raw[4:].hex().upper()
+    return raw.hex().upper()
+
+
+def _serial_of_text(raw: bytes) -> str | None:
+    letters = raw.strip(b"\0 ")
+    if not letters:
+        return None
+    if len(letters) == 12 and _HEX.issuperset(letters[4:]) and letters[:4].isalnum():
+        return letters[:4].decode() + letters[4:].decode().upper()
+    if len(letters) == 16 and _HEX.issuperset(letters):
+        return serial(bytes.fromhex(letters.decode()))
+    raise BadValue(f"{shown(raw)} is no serial")
+
+
+def serial_octets(written: str) -> bytes:
+    """The eight octets of a serial."""
+    if len(written) == 16:
+        return bytes.fromhex(written)
+    return written[:4].encode() + bytes.fromhex(written[4:])
+
+
+def mac(raw: object) -> str | None:
+    if not isinstance(raw, bytes):
+        raise BadValue(f"{shown(raw)} is no hardware address")
+    if len(raw) == 6:
+        return raw.hex(":") if any(raw) else None
+    digits = bytes(octet for octet in raw[:32] if octet not in b":.- \0")
+    if not digits:
+        return None
+    if len(raw) > 32 or len(digits) != 12 or not _HEX.issuperset(digits):
+        raise BadValue(f"{shown(raw)} is no hardware address")
+    return mac(bytes.fromhex(digits.decode()))
+
+
+def date(raw: object) -> datetime | None:
+    """DateAndTime of 8 or 11 octets, or a text; all zero is no date. Without a zone it is taken as UTC."""
+    if not isinstance(raw, bytes):
+        raise BadValue(f"{shown(raw)} is no date")
+    if len(raw) not in (8, 11):
+        return _date_of_text(raw)
+    if not any(raw[:7]):
+        return None
+    try:
+        moment = datetime(raw[0] << 8 | raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], tzinfo=UTC)
+        if len(raw) == 11 and (raw[9] or raw[10]):
+            ahead = timedelta(hours=raw[9], minutes=raw[10])
+            moment = moment.replace(tzinfo=timezone(-ahead if raw[8:9] == b"-" else ahead)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadValue(f"{shown(raw)} is no date") from None
+    return moment
+
+
+def _date_of_text(raw: bytes) -> datetime | None:
+    read = raw[:32].decode("ascii", "replace").strip("\0 ")
+    if not read.strip("0-/: "):
+        return None
+    for form in _DATE_FORMATS:
+        try:
+            return datetime.strptime(read[:19], form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    raise BadValue(f"{shown(raw)} is no date")
+
+
+def date_octets(moment: datetime) -> bytes:
+    """DateAndTime of 8 octets, in UTC."""
+    at = moment.astimezone(UTC)
+    return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
+
+
+def ip(raw: object) -> IPv4Address | None:
+    if isinstance(raw, IPv4Address):
+        return raw if int(raw) else None
+    if not isinstance(raw, bytes):
+        raise BadValue(f"{shown(raw)} is no IP address")
+    written = raw if len(raw) == 4 else raw[:32].decode("ascii", "replace").strip("\0 ")
+    if not written:
+        return None
+    try:
+        address = IPv4Address(written)
+    except AddressValueError:
+        raise BadValue(f"{shown(raw)} is no IP address") from None
+    return address if int(address) else None

@@ -1,0 +1,214 @@
+"""From a raw value to a fact: one function per column, made once.
+
+The function gives the fact, None where the device says that it has none, or raises BadValue. Numbers and
+states repeat themselves, so what was found for them is remembered.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from facho.vendors import octets
+from facho.vendors.errors import BadValue
+from facho.vendors.octets import shown
+from facho.vendors.schema import NumberInText, Rule, Word
+from facho.vendors.vocabulary import Fact, Kind
+
+Read = Callable[[object], object]
+_REMEMBERED: Final = 1 << 14
+_LONGEST_REMEMBERED: Final = 64
+_DIGITS: Final = 3
+_NUMBER_LETTERS: Final = "+-.0123456789"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A state: what it means in our words, and the vendor's own word for it."""
+
+    meaning: str
+    word: str
+
+    def __str__(self) -> str:
+        return self.meaning
+
+
+class Remembering(dict[object, object]):
+    """What a function gave, by its argument; as a column's reader it is `remembering.__getitem__`."""
+
+    def __init__(self, read: Read) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, raw: object) -> object:
+        value = self._read(raw)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if not isinstance(raw, bytes) or len(raw) <= _LONGEST_REMEMBERED:
+            self[raw] = value
+        return value
+
+
+def compile_rule(fact: Fact, rule: Rule) -> Read:
+    """The column's reader. Raw values are what the client gives: int, float, bytes, IPv4Address, None."""
+    match fact.kind:
+        case Kind.NUMBER | Kind.WHOLE:
+            return Remembering(_number(fact, rule)).__getitem__
+        case Kind.WORD:
+            return Remembering(_word(rule.enum, rule.no_value)).__getitem__
+        case Kind.TEXT:
+            return _text(rule)
+        case Kind.SERIAL:
+            return _marked(_after(rule, octets.serial), rule)
+        case Kind.MAC:
+            return _marked(octets.mac, rule)
+        case Kind.DATE:
+            return _marked(octets.date, rule)
+        case Kind.IP:
+            return _marked(octets.ip, rule)
+
+
+def _is_nothing(raw: object) -> bool:
+    """NULL, and the protocol's own markers for what is not there."""
+    return raw is None or isinstance(raw, enum.Enum)
+
+
+def _number(fact: Fact, rule: Rule) -> Read:
+    markers = frozenset(rule.no_value)
+    low = fact.low if rule.low is None else rule.low
+    high = fact.high if rule.high is None else rule.high
+    compute = _dbm(rule.milliwatts) if rule.milliwatts else _linear(rule)
+    whole = fact.kind is Kind.WHOLE
+    # A scale of one keeps whole numbers whole: 64-bit counters do not fit into a float.
+    untouched = whole and not rule.milliwatts and rule.scale == 1.0 and rule.offset == 0.0
+
+    def read(raw: object) -> object:
+        if isinstance(raw, int | float):
+            number, scale = raw, rule.scale
+        elif isinstance(raw, bytes) and rule.number_in_text is not None:
+            found = _found_in(raw, rule.number_in_text, markers)
+            if found is None:
+                return None
+            number, scale = found, rule.text_scale
+        elif _is_nothing(raw):
+            return None
+        else:
+            raise BadValue(f"{shown(raw)} is no number")
+        if number in markers:
+            return None
+        if rule.signed and isinstance(number, int):
+            number = _with_sign(number, rule.signed)
+        value = number if untouched and isinstance(number, int) else compute(number, scale)
+        if value is None:
+            return None
+        if not (low is None or value >= low) or not (high is None or value <= high):
+            raise BadValue(
+                f"{shown(raw)} is {value:g} {fact.unit}".rstrip() + f", not within {low} to {high}"
+            )
+        return round(value) if whole else round(value, _DIGITS)
+
+    return read
+
+
+def _linear(rule: Rule) -> Callable[[float, float], float | None]:
+    return lambda number, scale: number * scale + rule.offset
+
+
+def _dbm(milliwatts: float) -> Callable[[float, float], float | None]:
+    """Power as a multiple of so many milliwatts; none at all is no value, for its logarithm is none."""
+    return lambda number, _: 10 * math.log10(number * milliwatts) if number > 0 else None
+
+
+def _with_sign(number: int, bits: int) -> int:
+    half = 1 << bits - 1
+    return number - (half << 1) if half <= number < half << 1 else number
+
+
+def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) -> float | None:
+    if len(raw) > octets.LONGEST_TEXT:
+        raise BadValue(f"a text of {len(raw)} octets where a number should be")
+    text = raw.decode("utf-8", "replace").strip("\0 ")
+    if not text or text in markers:
+        return None
+    number = _number_between(text, where)
+    if number is None:
+        raise BadValue(f"there is no number in '{text[:60]}'")
+    return number
+
+
+def _number_between(text: str, where: NumberInText) -> float | None:
+    """The number after the mark; where there is none, the one at the start."""
+    marked = text.partition(where.after)[2] if where.after else text
+    for piece in (marked.partition(where.before)[0] if where.before else marked, text):
+        piece = piece.strip()
+        try:
+            return float(piece[: len(piece) - len(piece.lstrip(_NUMBER_LETTERS))])
+        except ValueError:
+            continue
+    return None
+
+
+def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:
+    known: dict[int | str, Said | None] = {
+        word.raw: None if word.meaning is None else Said(word.meaning, word.word) for word in words
+    }
+    known.update(dict.fromkeys(no_value))
+
+    def read(raw: object) -> object:
+        if _is_nothing(raw):
+            return None
+        name = octets.text(raw) if isinstance(raw, bytes) else raw
+        if isinstance(name, str | int):
+            if name in known:
+                return known[name]
+            raise BadValue(
+                f"{shown(raw)} is a state that the profile does not know", Said("unknown", str(name))
+            )
+        raise BadValue(f"{shown(raw)} is no state")
+
+    return read
+
+
+def _text(rule: Rule) -> Read:
+    markers = frozenset(rule.no_value)
+    words = {word.raw: word.word for word in rule.enum}
+    if not markers and not words and not rule.strip and not rule.after:
+        return _plain_text
+
+    def read(raw: object) -> object:
+        if _is_nothing(raw) or raw in markers:
+            return None
+        if isinstance(raw, int) and raw in words:
+            return words[raw]
+        value = octets.text(raw)
+        if rule.after and rule.after in value:
+            value = value.partition(rule.after)[2]
+        value = value.strip(rule.strip + " ") if rule.strip else value
+        return None if value in markers else value
+
+    return read
+
+
+def _plain_text(raw: object) -> object:
+    return None if _is_nothing(raw) else octets.text(raw)
+
+
+def _after(rule: Rule, read: Read) -> Read:
+    if not rule.after:
+        return read
+    mark = rule.after.encode()
+    return lambda raw: read(raw.partition(mark)[2] if isinstance(raw, bytes) and mark in raw else raw)
+
+
+def _marked(read: Read, rule: Rule) -> Read:
+    markers = {each.encode() if isinstance(each, str) else each for each in rule.no_value}
+
+    def checked(raw: object) -> object:
+        if _is_nothing(raw) or raw in markers or raw == b"":
+            return None
+        return read(raw)
+
+    return checked

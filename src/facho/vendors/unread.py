@@ -1,0 +1,66 @@
+"""From a fact back to the raw value that a device would send: what the simulator serves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from facho.vendors import octets
+from facho.vendors.rules import Said
+from facho.vendors.schema import Rule
+from facho.vendors.vocabulary import Fact, Kind
+
+Raw = int | bytes
+
+
+def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
+    """The raw value of a fact; of None, its first marker. None when the vendor has no way to say it."""
+    if value is None:
+        return _nothing(fact, rule)
+    match fact.kind:
+        case Kind.NUMBER | Kind.WHOLE if isinstance(value, int | float):
+            return _number(fact, rule, value)
+        case Kind.WORD:
+            meaning = value.meaning if isinstance(value, Said) else str(value)
+            return _word(rule, meaning)
+        case Kind.SERIAL:
+            return octets.serial_octets(str(value))
+        case Kind.MAC:
+            return bytes.fromhex(str(value).replace(":", ""))
+        case Kind.DATE if isinstance(value, datetime):
+            return octets.date_octets(value)
+        case _:
+            return str(value).encode()
+
+
+def _nothing(fact: Fact, rule: Rule) -> Raw | None:
+    if rule.no_value:
+        return _octets_or_number(rule.no_value[0])
+    if fact.kind is Kind.WORD:
+        return next((_octets_or_number(word.raw) for word in rule.enum if word.meaning is None), None)
+    if fact.kind is Kind.DATE:
+        return bytes(8)
+    return None if fact.kind in (Kind.NUMBER, Kind.WHOLE) else b""
+
+
+def _number(fact: Fact, rule: Rule, value: float) -> Raw:
+    if rule.milliwatts:
+        return round(10 ** (value / 10) / rule.milliwatts)
+    if rule.number_in_text is not None:
+        where = rule.number_in_text
+        before = where.before or f" {fact.unit}"
+        return f"{where.after}{(value - rule.offset) / rule.text_scale:.2f}{before}".encode()
+    raw = round((value - rule.offset) / rule.scale)
+    return raw & (1 << rule.signed) - 1 if rule.signed else raw
+
+
+def _word(rule: Rule, meaning: str) -> Raw | None:
+    """The first number with this meaning; else the one for what is not known."""
+    for wanted in (meaning, "other", "offline", "unknown", None):
+        for word in rule.enum:
+            if word.meaning == wanted:
+                return _octets_or_number(word.raw)
+    return None
+
+
+def _octets_or_number(raw: int | str) -> Raw:
+    return raw.encode() if isinstance(raw, str) else raw

@@ -1,0 +1,39 @@
+"""Raw rows as the client gives them, written by hand."""
+
+from pathlib import Path
+
+from facho.sim import snmprec
+from facho.snmp import Oid
+from facho.snmp.ber import encode_arcs
+from facho.snmp.values import Value
+from facho.vendors import Profile
+
+RECORDINGS = Path(__file__).parents[4] / "shared" / "recordings"
+
+Table = dict[str, dict[bytes, Value]]
+
+
+def column(rows: dict[tuple[int, ...] | int, Value]) -> dict[bytes, Value]:
+    return {encode_arcs((index,) if isinstance(index, int) else index): raw for index, raw in rows.items()}
+
+
+def under(base: str, columns: dict[str, dict[tuple[int, ...] | int, Value]]) -> Table:
+    """Columns by the end of their OID."""
+    return {f"{base}.{end}": column(rows) for end, rows in columns.items()}
+
+
+def recorded(profile: Profile, file: str) -> Table:
+    records = snmprec.read(RECORDINGS / file)
+    return rows_of(profile, {record.oid.content: record.value for record in records})
+
+
+def rows_of(profile: Profile, values: dict[bytes, Value]) -> Table:
+    found: Table = {}
+    for oid in profile.oids():
+        prefix = Oid.parse(oid).content
+        found[oid] = {
+            content[len(prefix) :]: value
+            for content, value in values.items()
+            if content.startswith(prefix) and len(content) > len(prefix)
+        }
+    return found
