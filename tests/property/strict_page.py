@@ -17,7 +17,12 @@ def read_strictly(column: bytes, bindings: bytes) -> Page:
     rows: list[tuple[bytes, Value]] = []
     end: End | None = None
     for name, tag, content in list(iterate_bindings(bindings)):
-        end = end or _end_at(column, name, tag)
+        ended = _end_at(column, name, tag)
+        if end is None and ended is not None:
+            _check_end(ended, name, content)
+        if ended is None and end is not None:
+            raise BerError("rows after the end")
+        end = end or ended
         if end is None:
             rows.append((name[len(column) :], decode_value(tag, content)))
     by_suffix = dict(rows)
@@ -30,6 +35,14 @@ def _end_at(column: bytes, name: bytes, tag: int) -> End | None:
     if name != column and name[: len(column)] == column:
         return None
     return End.LEFT_COLUMN if ber.decode_arcs(name) > ber.decode_arcs(column) else End.WENT_BACK
+
+
+def _check_end(end: End, name: bytes, content: bytes) -> None:
+    if end is End.END_OF_MIB:
+        if content:
+            raise BerError("an end with a value")
+    elif ber.encode_arcs(ber.decode_arcs(name)) != name:
+        raise BerError("a padded name")
 
 
 def outcome(read: Callable[[bytes], Page], bindings: bytes) -> Outcome:

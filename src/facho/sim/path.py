@@ -6,6 +6,16 @@ from random import Random
 from typing import NamedTuple
 
 from facho.sim.scenario import Scenario
+from facho.snmp.errors import BerError
+from facho.snmp.message import decode_bindings, decode_message
+
+
+def is_well_formed(datagram: bytes) -> bool:
+    try:
+        decode_bindings(decode_message(datagram).bindings)
+    except BerError:
+        return False
+    return True
 
 
 class Delivery(NamedTuple):
@@ -44,6 +54,13 @@ class Path:
             datagram = datagram[: self._scenario.truncate_at]
         if not self._chance(self._scenario.corrupt):
             return datagram
+        damaged = self._with_one_octet_changed(datagram)
+        # What remains well-formed is not broken but wrong, and against that UDP has its checksum.
+        while is_well_formed(damaged):
+            damaged = self._with_one_octet_changed(datagram)
+        return damaged
+
+    def _with_one_octet_changed(self, datagram: bytes) -> bytes:
         at = self._random.randrange(len(datagram))
         return datagram[:at] + bytes((datagram[at] ^ self._random.randint(1, 255),)) + datagram[at + 1 :]
 

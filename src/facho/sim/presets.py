@@ -47,7 +47,9 @@ PRESETS: Final[Mapping[str, Preset]] = {
         "does not answer a GETBULK for 0 repetitions", Scenario(hang_on_zero_repetitions=True)
     ),
     "truncated": Preset("cuts every answer at 400 octets", Scenario(truncate_at=400)),
-    "corrupt": Preset("damages one octet in every tenth answer", Scenario(corrupt=0.1)),
+    "corrupt": Preset(
+        "damages one octet in every tenth answer, so that it is no BER any more", Scenario(corrupt=0.1)
+    ),
     "other-port": Preset("answers from another port", Scenario(other_port=True)),
     "other-address": Preset("answers from another address", Scenario(other_address=True)),
     "wrong-id": Preset("answers with the id of another request", Scenario(wrong_id=1.0)),

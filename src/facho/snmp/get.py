@@ -16,7 +16,7 @@ from facho.snmp.errors import (
     UnreadableRows,
 )
 from facho.snmp.message import ErrorStatus, Version, decode_bindings
-from facho.snmp.peer import Answer, Load
+from facho.snmp.peer import Answer, Load, Stopped
 from facho.snmp.talk import Talk
 from facho.snmp.values import Missing, Oid, Value
 
@@ -47,6 +47,8 @@ async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetRe
     try:
         async with asyncio.timeout(deadline):
             await _ask_all(talk, oids, result)
+    except Stopped as stopped:
+        raise stopped.error from None
     except NoAnswer as error:
         result.error = error
     except TimeoutError:

@@ -129,19 +129,21 @@ class ColumnReader:
     def _read_rest(self, bindings: bytes, rows: dict[bytes, Value], count: int) -> tuple[int, End | None]:
         end: End | None = None
         for name, tag, content in iterate_bindings(bindings):
-            # What follows the end is read only to see that it is well-formed.
-            if end is None:
-                end = self._end_at(name, tag)
-                if end is None:
-                    rows[name[len(self.column) :]] = decode_value(tag, content)
-                    count += 1
+            if tag != END_OF_MIB_VIEW and name.startswith(self.column) and len(name) > len(self.column):
+                if end is not None:
+                    # Then what looked like the end was damage, and taking it for one would lose rows.
+                    raise BerError("rows of the column come after its end")
+                rows[name[len(self.column) :]] = decode_value(tag, content)
+                count += 1
+            elif end is None:
+                end = self._end_at(name, tag, content)
         return count, end
 
-    def _end_at(self, name: bytes, tag: int) -> End | None:
+    def _end_at(self, name: bytes, tag: int, content: bytes) -> End:
         if tag == END_OF_MIB_VIEW:
+            if content:
+                raise BerError("the end of the MIB has a value")
             return End.END_OF_MIB
-        if name.startswith(self.column) and len(name) > len(self.column):
-            return None
         arcs = ber.decode_arcs(name)
         if ber.encode_arcs(arcs) != name:
             # Padded, it would be taken for another column when it is a row of this one.

@@ -20,11 +20,12 @@ from facho.snmp.message import Message, PduType, decode_message, peek_request_id
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.window import Window
 
-# A request id has 31 bits: an execution's tag in the upper 15, a running number of the agent's in the lower
-# 16.
+# A request id has 31 bits: an execution's tag in the upper 15, a number of the agent's in the lower 16. These
+# go through all 65536 in steps: an agent that is off by a few must not hit another request under way.
 TAG_SHIFT: Final = 16
 MAX_TAG: Final = 0x7FFF
 _SEQUENCE: Final = 0xFFFF
+_STEP: Final = 0x9E37
 
 
 @dataclass(slots=True)
@@ -58,6 +59,22 @@ class Asking:
     tag: int
     guard: Callable[[], None] | None
 
+    def check(self) -> None:
+        if self.guard is not None:
+            try:
+                self.guard()
+            except BaseException as error:
+                raise Stopped(error) from error
+
+
+class Stopped(Exception):
+    """What the guard raised. Wrapped, so that nobody on the way up takes it for an error of the agent or for
+    the deadline.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
 
 class Answer(NamedTuple):
     message: Message
@@ -82,7 +99,7 @@ class _Question:
         self.version = version
         self.ids: list[int] = []
         self.answer: asyncio.Future[Answer | None] = loop.create_future()
-        # What came after the time-out, while the repetition waits for its turn.
+        # What came between the time-out and its being noticed.
         self.late: Answer | None = None
 
     def expire(self) -> None:
@@ -179,10 +196,10 @@ class Peer:
             answer = await question.answer
         finally:
             timer.cancel()
-        if answer is None:
+        if answer is None and question.late is None:
             load.timeouts += 1
             self.window.timed_out(generation, asking.timeout)
-        return answer
+        return answer or question.late
 
     def _send(
         self,
@@ -193,8 +210,7 @@ class Peer:
         load: Load,
     ) -> int:
         """The generation of the settings that it was sent under."""
-        if asking.guard is not None:
-            asking.guard()
+        asking.check()
         if self._closed:
             raise ClientClosed("the SNMP client was closed")
         request_id = self._new_id(asking.tag)
@@ -211,7 +227,7 @@ class Peer:
 
     def _new_id(self, tag: int) -> int:
         while True:
-            self._last_id = (self._last_id + 1) & _SEQUENCE
+            self._last_id = (self._last_id + _STEP) & _SEQUENCE
             request_id = tag << TAG_SHIFT | self._last_id
             # 0 is what broken agents answer with; a number still in use would mix two answers.
             if request_id and request_id not in self._sent:

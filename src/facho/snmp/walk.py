@@ -24,7 +24,7 @@ from facho.snmp.errors import (
 )
 from facho.snmp.message import ErrorStatus, Message, Version
 from facho.snmp.page import ColumnReader, End, Page
-from facho.snmp.peer import Load
+from facho.snmp.peer import Load, Stopped
 from facho.snmp.talk import Talk
 from facho.snmp.values import Oid, TimeTicks, Value
 
@@ -92,6 +92,8 @@ async def walk_table(
     try:
         async with asyncio.timeout(deadline):
             await _walk_between_clock_readings(talk, result, progress)
+    except Stopped as stopped:
+        raise stopped.error from None
     except NoAnswer as error:
         result.errors.append(error)
     except TimeoutError:
@@ -188,7 +190,7 @@ class _ColumnWalk:
 
     async def _next_page(self) -> Page:
         """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
-        rows = wanted = self._talk.peer.window.varbinds
+        rows = wanted = self._talk.rows_asked(self._talk.peer.window.varbinds, 0)
         broken = 0
         while True:
             try:
@@ -231,7 +233,8 @@ class _ColumnWalk:
         if not page.rows and page.end is None:
             talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
             raise talk.corrupt("it holds no value at all")
-        talk.learn(answer, asked, len(page.rows), self._load)
+        # Without GETBULK one row is all that can be asked for, and counts as a full-sized answer.
+        talk.learn(answer, asked if talk.bulk else talk.peer.window.varbinds, len(page.rows), self._load)
         if asked < wanted and len(page.rows) == asked:
             talk.peer.window.smaller_worked(wanted, len(message.bindings) * wanted // asked)
         return page, asked, 0

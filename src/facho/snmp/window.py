@@ -62,10 +62,10 @@ class Window:
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter.cancelled():
-                self._waiting.remove(waiter)
-            else:
+            if not waiter.cancelled():
                 self.leave()
+            elif waiter in self._waiting:
+                self._waiting.remove(waiter)
             raise
 
     def leave(self) -> None:
@@ -76,8 +76,10 @@ class Window:
     def _admit(self) -> None:
         while self._waiting and self._in_flight < self.pace.learned.in_flight:
             waiter = self._waiting.popleft()
-            self._in_flight += 1
-            waiter.set_result(None)
+            # Who leaves may be cancelled together with those who wait, and before they could leave the queue.
+            if not waiter.cancelled():
+                self._in_flight += 1
+                waiter.set_result(None)
 
     async def wait_for_turn(self) -> None:
         if self.limits.requests_per_second is None:
