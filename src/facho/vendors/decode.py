@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 from facho.vendors.errors import BadIndex, BadValue
 from facho.vendors.index import (
@@ -20,7 +20,7 @@ from facho.vendors.index import (
     disagreements,
     split_arcs,
 )
-from facho.vendors.rules import Read, compile_rule
+from facho.vendors.rules import Read, Reader, compile_rule
 from facho.vendors.schema import Column, Profile, Source, Table, When
 from facho.vendors.vocabulary import Entity
 
@@ -122,7 +122,7 @@ class Decoder:
 class _CompiledColumn:
     column: Column
     sources: tuple[Source, ...]
-    read: Read
+    reader: Reader
 
 
 class _CompiledTable:
@@ -166,13 +166,13 @@ class _CompiledTable:
     def _read(
         self, compiled: _CompiledColumn, column: Rows, places: _Places, into: _Gathering, problems: Problems
     ) -> None:
-        fact, read = compiled.column.fact, compiled.read
+        fact, reader = compiled.column.fact, compiled.reader
         at = places.of(column, fact)
         try:
-            values = list(map(read, column.values()))
+            values = reader.all(column.values())
         except Exception:  # noqa: BLE001 - whatever a row holds, the others must be read
             values = [
-                _read_one(read, raw, (problems, self._table.name, fact, suffix))
+                _read_one(reader.one, raw, (problems, self._table.name, fact, suffix))
                 for suffix, raw in column.items()
             ]
         into.put(fact, at, values)
@@ -213,14 +213,24 @@ class _Places:
         self._joined = joined
         self._suffixes: list[bytes] = []
         self._at: list[int] | range = range(0)
+        self._complete = True
 
     def of(self, column: Rows, fact: str) -> list[int] | range:
         """Row numbers in the facts, -1 for rows that belong nowhere."""
         suffixes = list(column)
         if suffixes != self._suffixes:
-            keys = self._keys(suffixes, fact)
-            self._suffixes, self._at = suffixes, self._into.place(keys, suffixes)
+            self._suffixes, self._at = suffixes, self._find(suffixes, fact)
         return self._at
+
+    def _find(self, suffixes: list[bytes], fact: str) -> list[int] | range:
+        into = self._into
+        if self._index is into.index and suffixes == into.facts.indexes:
+            # The usual case: the table has the rows of the one before it.
+            return range(len(suffixes))
+        keys = self._keys(suffixes, fact)
+        if not into.facts.keys and self._index.layout.one_to_one and self._complete:
+            return into.start(keys, suffixes, self._index)
+        return into.place(keys, suffixes)
 
     def _keys(self, suffixes: list[bytes], fact: str) -> list[Key | None]:
         try:
@@ -236,6 +246,7 @@ class _Places:
             return self._index[suffix]
         except BadIndex as error:
             self._problems.add(self._table, fact, suffix, str(error))
+            self._complete = False
             return None
 
 
@@ -243,19 +254,29 @@ class _Gathering:
     """Facts that grow, table by table."""
 
     def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._at: dict[Key, int] = {}
+        self.facts = facts
         self.technology = ""
+        # What the keys were read with, while all of them are of one table.
+        self.index: CompiledIndex | None = None
+        self._at: dict[Key, int] = {}
 
     def keys_by_mac(self) -> dict[object, Key]:
-        macs = self._facts.columns.get("mac", [])
-        return dict(zip(macs, self._facts.keys, strict=False))
+        macs = self.facts.columns.get("mac", [])
+        return dict(zip(macs, self.facts.keys, strict=False))
+
+    def start(self, keys: list[Key | None], suffixes: list[bytes], index: CompiledIndex) -> range:
+        """Takes over the rows of the first table as they are."""
+        facts = self.facts
+        facts.keys, facts.indexes = cast(list[Key], keys), suffixes
+        facts.technologies = [self.technology] * len(keys)
+        self.index = index
+        return range(len(keys))
 
     def place(self, keys: list[Key | None], suffixes: list[bytes]) -> list[int] | range:
-        facts = self._facts
+        facts = self.facts
         if keys == facts.keys:
             return range(len(keys))
-        known = self._at
+        known = self._known()
         for key, suffix in zip(keys, suffixes, strict=True):
             if key is not None and key not in known:
                 known[key] = len(facts.keys)
@@ -268,13 +289,18 @@ class _Gathering:
         at = [-1 if key is None else known[key] for key in keys]
         return range(size) if at == list(range(size)) else at
 
+    def _known(self) -> dict[Key, int]:
+        if len(self._at) != len(self.facts.keys):
+            self._at = {key: number for number, key in enumerate(self.facts.keys)}
+        return self._at
+
     def put(self, fact: str, at: list[int] | range, values: list[object]) -> None:
         """The first value that is one counts: columns for the same fact come in the order of preference."""
-        columns = self._facts.columns
+        columns = self.facts.columns
         if isinstance(at, range) and fact not in columns:
             columns[fact] = values
             return
-        column = columns.setdefault(fact, [None] * len(self._facts.keys))
+        column = columns.setdefault(fact, [None] * len(self.facts.keys))
         for number, value in zip(at, values, strict=True):
             if number >= 0 and column[number] is None:
                 column[number] = value

@@ -99,6 +99,9 @@ def split_arcs(suffix: bytes) -> Arcs:
     arcs: list[int] = []
     arc = 0
     for octet in suffix:
+        if octet == 0x80 and not arc:
+            # Padded, one index would have two ways to be written.
+            raise BadIndex(f"0x{suffix[:32].hex()} is no index")
         arc = arc << 7 | octet & 0x7F
         if octet < 0x80:
             arcs.append(arc)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, timezone
 from ipaddress import AddressValueError, IPv4Address
 from typing import Final
@@ -24,12 +26,24 @@ def shown(raw: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def text(raw: object) -> str:
+def is_nothing(raw: object) -> bool:
+    """NULL, and the protocol's own markers for what is not there."""
+    return raw is None or isinstance(raw, enum.Enum)
+
+
+def _refuse_type(raw: object, what: str) -> None:
+    """What is not there is fine; what is of another type is not."""
+    if not is_nothing(raw):
+        raise BadValue(f"{shown(raw)} is no {what}")
+
+
+def text(raw: object) -> str | None:
     """What people wrote, without the padding that tables add. Raises BadValue with what could be read."""
     if not isinstance(raw, bytes):
         if isinstance(raw, int):
             return str(raw)
-        raise BadValue(f"{shown(raw)} is no text")
+        _refuse_type(raw, "text")
+        return None
     if len(raw) > LONGEST_TEXT:
         raise BadValue(f"a text of {len(raw)} octets")
     try:
@@ -40,6 +54,17 @@ def text(raw: object) -> str:
     return read.strip() if read.isprintable() else _printable(read)
 
 
+def texts(values: Collection[object]) -> list[object]:
+    """Many at once: quickly, if they are what texts should be."""
+    try:
+        read = list(map(bytes.decode, values))  # type: ignore[arg-type]
+        if max(map(len, read), default=0) <= LONGEST_TEXT and "".join(read).isprintable():
+            return list(map(str.strip, read))
+    except (TypeError, UnicodeDecodeError):
+        pass
+    return list(map(text, values))
+
+
 def _printable(read: str) -> str:
     return "".join(letter for letter in read.replace("\n", " ") if letter.isprintable()).strip()
 
@@ -47,13 +72,12 @@ def _printable(read: str) -> str:
 def serial(raw: object) -> str | None:
     """Eight octets as four letters and eight digits; a text that is such a serial, as it is."""
     if not isinstance(raw, bytes):
-        raise BadValue(f"{shown(raw)} is no serial")
-    if len(raw) == 8:
-        head = raw[:4]
-        if head.isalnum():
-            return head.decode() + raw[4:].hex().upper()
-        return _odd_serial(raw)
-    return _serial_of_text(raw)
+        _refuse_type(raw, "serial")
+        return None
+    if len(raw) != 8:
+        return _serial_of_text(raw)
+    head = raw[:4]
+    return head.decode() + raw[4:].hex().upper() if head.isalnum() else _odd_serial(raw)
 
 
 def _odd_serial(raw: bytes) -> str | None:
@@ -84,7 +108,8 @@ def serial_octets(written: str) -> bytes:
 
 def mac(raw: object) -> str | None:
     if not isinstance(raw, bytes):
-        raise BadValue(f"{shown(raw)} is no hardware address")
+        _refuse_type(raw, "hardware address")
+        return None
     if len(raw) == 6:
         return raw.hex(":") if any(raw) else None
     digits = bytes(octet for octet in raw[:32] if octet not in b":.- \0")
@@ -98,7 +123,8 @@ def mac(raw: object) -> str | None:
 def date(raw: object) -> datetime | None:
     """DateAndTime of 8 or 11 octets, or a text; all zero is no date. Without a zone it is taken as UTC."""
     if not isinstance(raw, bytes):
-        raise BadValue(f"{shown(raw)} is no date")
+        _refuse_type(raw, "date")
+        return None
     if len(raw) not in (8, 11):
         return _date_of_text(raw)
     if not any(raw[:7]):
@@ -135,7 +161,8 @@ def ip(raw: object) -> IPv4Address | None:
     if isinstance(raw, IPv4Address):
         return raw if int(raw) else None
     if not isinstance(raw, bytes):
-        raise BadValue(f"{shown(raw)} is no IP address")
+        _refuse_type(raw, "IP address")
+        return None
     written = raw if len(raw) == 4 else raw[:32].decode("ascii", "replace").strip("\0 ")
     if not written:
         return None

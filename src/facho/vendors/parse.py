@@ -72,9 +72,9 @@ def _profile(node: Node) -> Profile | None:
         ),
         ("profile", "title", "tables", "indexes", "confidence", "source"),
     )
-    if not {"profile", "title", "tables", "indexes"} <= keys.keys():
+    if "tables" not in keys or "indexes" not in keys:
         return None
-    name = _name(keys["profile"])
+    name = _name(keys["profile"]) if "profile" in keys else ""
     origin = parse_origin(keys, Origin(Confidence.GUESS, ""))
     rules, exceptions = _detection(keys["detect"], origin) if "detect" in keys else ((), ())
     if not rules and name != _FALLBACK:
@@ -87,7 +87,7 @@ def _profile(node: Node) -> Profile | None:
     _check_never(keys["tables"], tables, manners)
     return Profile(
         name,
-        keys["title"].text(),
+        keys["title"].text() if "title" in keys else "",
         keys["vendor"].text() if "vendor" in keys else "",
         rules,
         exceptions,

@@ -6,11 +6,10 @@ states repeat themselves, so what was found for them is remembered.
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from facho.vendors import octets
 from facho.vendors.errors import BadValue
@@ -19,6 +18,7 @@ from facho.vendors.schema import NumberInText, Rule, Word
 from facho.vendors.vocabulary import Fact, Kind
 
 Read = Callable[[object], object]
+ReadAll = Callable[[Collection[object]], list[object]]
 _REMEMBERED: Final = 1 << 14
 _LONGEST_REMEMBERED: Final = 64
 _DIGITS: Final = 3
@@ -36,8 +36,16 @@ class Said:
         return self.meaning
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A column's reader: for one value, and for all at once, which raises if any of them is bad."""
+
+    one: Read
+    all: ReadAll
+
+
 class Remembering(dict[object, object]):
-    """What a function gave, by its argument; as a column's reader it is `remembering.__getitem__`."""
+    """What a function gave, by its argument."""
 
     def __init__(self, read: Read) -> None:
         super().__init__()
@@ -52,28 +60,48 @@ class Remembering(dict[object, object]):
         return value
 
 
-def compile_rule(fact: Fact, rule: Rule) -> Read:
-    """The column's reader. Raw values are what the client gives: int, float, bytes, IPv4Address, None."""
+def compile_rule(fact: Fact, rule: Rule) -> Reader:
+    """Raw values are what the client gives: int, float, bytes, IPv4Address, None."""
     match fact.kind:
+        case Kind.WHOLE if rule == Rule():
+            return _counter(_number(fact, rule))
         case Kind.NUMBER | Kind.WHOLE:
-            return Remembering(_number(fact, rule)).__getitem__
+            return _remembering(_number(fact, rule))
         case Kind.WORD:
-            return Remembering(_word(rule.enum, rule.no_value)).__getitem__
+            return _remembering(_word(rule.enum, rule.no_value))
         case Kind.TEXT:
             return _text(rule)
         case Kind.SERIAL:
-            return _marked(_after(rule, octets.serial), rule)
+            return _each(_marked(_after(rule, octets.serial), rule))
         case Kind.MAC:
-            return _marked(octets.mac, rule)
+            return _each(_marked(octets.mac, rule))
         case Kind.DATE:
-            return _marked(octets.date, rule)
+            return _each(_marked(octets.date, rule))
         case Kind.IP:
-            return _marked(octets.ip, rule)
+            return _each(_marked(octets.ip, rule))
 
 
-def _is_nothing(raw: object) -> bool:
-    """NULL, and the protocol's own markers for what is not there."""
-    return raw is None or isinstance(raw, enum.Enum)
+def _each(read: Read) -> Reader:
+    return Reader(read, lambda values: list(map(read, values)))
+
+
+def _counter(read: Read) -> Reader:
+    """For numbers that are taken as they are, and seldom repeat."""
+
+    def read_all(values: Collection[object]) -> list[object]:
+        if all(issubclass(kind, int) for kind in set(map(type, values))):
+            numbers = list(map(int, cast(Collection[int], values)))
+            if min(numbers, default=0) >= 0:
+                return cast(list[object], numbers)
+        return list(map(read, values))
+
+    return Reader(read, read_all)
+
+
+def _remembering(read: Read) -> Reader:
+    """For what repeats itself: a step of Python for each distinct value only."""
+    remembered = Remembering(read).__getitem__
+    return Reader(remembered, lambda values: list(map(remembered, values)))
 
 
 def _number(fact: Fact, rule: Rule) -> Read:
@@ -93,7 +121,7 @@ def _number(fact: Fact, rule: Rule) -> Read:
             if found is None:
                 return None
             number, scale = found, rule.text_scale
-        elif _is_nothing(raw):
+        elif octets.is_nothing(raw):
             return None
         else:
             raise BadValue(f"{shown(raw)} is no number")
@@ -158,7 +186,7 @@ def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:
     known.update(dict.fromkeys(no_value))
 
     def read(raw: object) -> object:
-        if _is_nothing(raw):
+        if octets.is_nothing(raw):
             return None
         name = octets.text(raw) if isinstance(raw, bytes) else raw
         if isinstance(name, str | int):
@@ -172,28 +200,26 @@ def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:
     return read
 
 
-def _text(rule: Rule) -> Read:
+def _text(rule: Rule) -> Reader:
     markers = frozenset(rule.no_value)
     words = {word.raw: word.word for word in rule.enum}
     if not markers and not words and not rule.strip and not rule.after:
-        return _plain_text
+        return Reader(octets.text, octets.texts)
 
     def read(raw: object) -> object:
-        if _is_nothing(raw) or raw in markers:
+        if raw in markers:
             return None
         if isinstance(raw, int) and raw in words:
             return words[raw]
         value = octets.text(raw)
+        if value is None:
+            return None
         if rule.after and rule.after in value:
             value = value.partition(rule.after)[2]
         value = value.strip(rule.strip + " ") if rule.strip else value
         return None if value in markers else value
 
-    return read
-
-
-def _plain_text(raw: object) -> object:
-    return None if _is_nothing(raw) else octets.text(raw)
+    return _each(read)
 
 
 def _after(rule: Rule, read: Read) -> Read:
@@ -204,11 +230,7 @@ def _after(rule: Rule, read: Read) -> Read:
 
 
 def _marked(read: Read, rule: Rule) -> Read:
+    if not rule.no_value:
+        return read
     markers = {each.encode() if isinstance(each, str) else each for each in rule.no_value}
-
-    def checked(raw: object) -> object:
-        if _is_nothing(raw) or raw in markers or raw == b"":
-            return None
-        return read(raw)
-
-    return checked
+    return lambda raw: None if raw in markers else read(raw)

@@ -120,6 +120,11 @@ class IndexLayout:
         return frozenset(_given(self.parts))
 
     @property
+    def one_to_one(self) -> bool:
+        """Whether every index is a place, and no two of them the same."""
+        return not any(isinstance(part, Skip | Only | Named) for part in self.parts)
+
+    @property
     def named(self) -> Named | None:
         return next((part for part in self.parts if isinstance(part, Named)), None)
 

@@ -21,7 +21,7 @@ FIBRE = bytes((0x07, 0xE9, 3, 14, 15, 9, 26, 0))
 ONUS = under(
     f"{XPON}.2",
     {
-        "43.1.3": {A: b"HWTC\x12\x34\xab\xcd", B: b"ZTEG\xc0\xff\xee\x00", OFF: b"\x00\x01\x02\x03\x04\x05\x06\x07"},
+        "43.1.3": {A: b"HWTC\x12\x34\xab\xcd", B: b"ZTEG\xc0\xff\xee\x00", OFF: bytes(range(8))},
         "43.1.7": {A: b"line-profile_1", B: b"FTTH 100M", OFF: b""},
         "43.1.8": {A: b"srv-profile_1", B: b"srv", OFF: b""},
         "43.1.9": {A: "cli-001 Peñón".encode(), B: b"ONT_NO_DESCRIPTION", OFF: b"casa 7\x00\x00"},

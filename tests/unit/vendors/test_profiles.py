@@ -1,0 +1,257 @@
+"""Profiles as files: mistakes are named with file, line and field; the built-in ones keep their promises."""
+
+import pytest
+
+from facho.vendors import BadProfile, Entity, builtin
+from facho.vendors.parse import parse_profile
+from facho.vendors.vocabulary import Confidence
+
+GOOD = """\
+profile: acme
+title: Acme OLTs
+confidence: agreed
+source: its maker
+detect:
+  any:
+    - {object_id: 1.3.6.1.4.1.99999.1.7, model: A7}
+indexes:
+  onu:
+    - bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}
+      value: 0xFA000000
+    - onu
+  port: [{bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}, value: 0xFA000000}]
+tables:
+  onus:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.2.1
+    index: onu
+    columns:
+      serial: 3
+      state: {column: 4, enum: {1: online, 2: {word: gone, is: offline}}}
+      onu_rx_dbm: {column: 5, unit: dBm, scale: 0.01, no_value: [-1]}
+"""
+
+
+def mistakes(text: str) -> list[str]:
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "acme.yaml")
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def test_a_good_profile_is_taken() -> None:
+    assert parse_profile(GOOD, "acme.yaml").name == "acme"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "where", "what"),
+    [
+        (
+            "port: {at: 8, width: 5}}\n",
+            "port: {at: 8, width: 6}}\n",
+            "line 10, indexes.onu[0].bits",
+            "slot and port overlap: both have bit 13",
+        ),
+        (
+            "at: 13, width: 5}, port: {at: 8, width: 5}}\n",
+            "at: 30, width: 5}, port: {at: 8, width: 5}}\n",
+            "line 10, indexes.onu[0].bits.slot",
+            "are not in a number of 32 bits",
+        ),
+        (
+            "value: 0xFA000000\n    - onu",
+            "value: 0xFA002000\n    - onu",
+            "line 11, indexes.onu[0].value",
+            "has bits of its own where slot is",
+        ),
+        ("    - onu\n", "    - ont\n", "line 12, indexes.onu[1]", "'ont' is not one of"),
+        ("title:", "titel:", "line 2, titel", "unknown key 'titel'"),
+        (
+            "unit: dBm, scale",
+            "unit: dBm, scael",
+            "line 22, tables.onus.columns.onu_rx_dbm.scael",
+            "unknown key",
+        ),
+        (
+            "unit: dBm",
+            "unit: mW",
+            "line 22, tables.onus.columns.onu_rx_dbm.unit",
+            "onu_rx_dbm is in dBm, not in mW",
+        ),
+        (
+            "    oid: 1.3.6.1.4.1.99999.2.1\n",
+            "",
+            "line 19, tables.onus.columns.serial",
+            "column 3 of what? Its table has no 'oid'",
+        ),
+        ("index: onu\n", "index: onus\n", "line 18, tables.onus.index", "there is no index 'onus'"),
+        ("index: onu\n", "index: port\n", "line 18, tables.onus.index", "does not tell onu"),
+        ("serial: 3", "serail: 3", "line 20, tables.onus.columns.serail", "'serail' is no fact of onu"),
+        ("serial: 3", "serial: 3\n      serial: 4", "line 21, tables.onus.columns.serial", "is there twice"),
+        (
+            "serial: 3",
+            "serial: {column: 3, scale: 2}",
+            "line 20, tables.onus.columns.serial.scale",
+            "is for numbers, and serial is a serial",
+        ),
+        ("serial: 3", "serial: {}", "line 20, tables.onus.columns.serial", "needs 'column'"),
+        (
+            "is: offline",
+            "is: gone",
+            "line 21, tables.onus.columns.state.enum.2.is",
+            "'gone' is not one of online",
+        ),
+        (
+            "1: online",
+            "1: On-Line",
+            "line 21, tables.onus.columns.state.enum.1",
+            "the vendor's own word goes into 'word'",
+        ),
+        (
+            "scale: 0.01",
+            "scale: 0",
+            "line 22, tables.onus.columns.onu_rx_dbm.scale",
+            "a scale of 0 would lose every value",
+        ),
+        ("scale: 0.01", "scale: ten", "line 22, tables.onus.columns.onu_rx_dbm.scale", "expected a number"),
+        ("scale: 0.01", "scale: 0.01, milliwatts: 0.1", "line 22", "is a scale of its own"),
+        (
+            "scale: 0.01",
+            "scale: 0.01, range: [5, 1]",
+            "line 22, tables.onus.columns.onu_rx_dbm.range",
+            "expected [lowest, highest]",
+        ),
+        (
+            "{object_id: 1.3.6.1.4.1.99999.1.7, model: A7}",
+            "{object_id_under: 1.3.6.1.4.1.99999}",
+            "line 7, detect.any[0]",
+            "says too little",
+        ),
+        (
+            "{object_id: 1.3.6.1.4.1.99999.1.7, model: A7}",
+            "{object_id: 1.3.6.1.4.1.99999}",
+            "line 7, detect.any[0]",
+            "says too little",
+        ),
+        (
+            "{object_id: 1.3.6.1.4.1.99999.1.7, model: A7}",
+            "{descr: Acme}",
+            "line 7, detect.any[0]",
+            "says too little",
+        ),
+        (
+            "{object_id: 1.3.6.1.4.1.99999.1.7, model: A7}",
+            "{object_id: 1.3.x}",
+            "line 7, detect.any[0].object_id",
+            "'1.3.x' is not an OID",
+        ),
+        ("model: A7}", "descr: '('}", "line 7, detect.any[0].descr", "no regular expression"),
+        (
+            "confidence: agreed",
+            "confidence: sure",
+            "line 3, confidence",
+            "'sure' is not one of agreed, single, guess, conflict",
+        ),
+        ("source: its maker\n", "", "line 1", "'source' is missing"),
+        ("of: onu", "of: onus", "line 16, tables.onus.of", "'onus' is not one of onu"),
+        ("tables:", "tables: [", "line", "this is not YAML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(before: str, after: str, where: str, what: str) -> None:
+    assert before in GOOD
+    found = mistakes(GOOD.replace(before, after, 1))
+    assert any(each.startswith(f"acme.yaml, {where}") and what in each for each in found), found
+
+
+def test_two_columns_for_one_fact_are_refused_wherever_they_are() -> None:
+    more = (
+        GOOD
+        + """\
+  more:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.3.1
+    index: onu
+    columns:
+      serial: 1
+"""
+    )
+    assert mistakes(more) == [
+        "acme.yaml, line 28, tables.more.columns.serial: two columns for one fact: 'onus' has it too "
+        "(line 20); put the second into 'otherwise' of the first"
+    ]
+    other_technology = more.replace("  more:\n    of: onu\n", "  more:\n    of: onu\n    technology: epon\n")
+    assert len(parse_profile(other_technology, "acme.yaml").tables) == 2
+
+
+def test_tables_that_cannot_be_joined_are_refused() -> None:
+    more = (
+        GOOD.replace("  port: [", "  flat: [onu]\n  port: [")
+        + """\
+  more:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.3.1
+    index: flat
+    columns:
+      description: 1
+"""
+    )
+    assert "tells onu, but 'onus' tells onu, port, slot: they cannot be joined" in mistakes(more)[0]
+
+
+def test_a_column_that_is_never_to_be_read_is_not_read() -> None:
+    text = GOOD + "ask:\n  never: [{oid: 1.3.6.1.4.1.99999.2.1.3, why: passwords}]\n"
+    assert "1.3.6.1.4.1.99999.2.1.3 is never to be read: passwords" in mistakes(text)[0]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
+    text = GOOD.replace("title:", "titel:").replace("unit: dBm", "unit: mW").replace("serial: 3", "serail: 3")
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "acme.yaml")
+    assert [mistake.line for mistake in caught.value.mistakes] == [1, 2, 20, 22]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- 1\n", "just words", "profile: x\n", "a: &a [*a]\n", "\0", "? [a]\n: b\n"]
+)
+def test_what_is_no_profile_at_all_is_refused_with_a_sentence(text: str) -> None:
+    assert mistakes(text)
+
+
+def test_packings_that_cannot_be_told_apart_are_refused() -> None:
+    packings = "packings: [{bits: {onu: {at: 0, width: 8}}}, {bits: {onu: {at: 8, width: 8}}}]"
+    assert (
+        "cannot be told apart"
+        in mistakes(GOOD.replace("  port: [", f"  odd: [{{{packings}}}]\n  port: ["))[0]
+    )
+
+
+@pytest.mark.parametrize("name", builtin())
+def test_a_built_in_profile_says_where_everything_comes_from(name: str) -> None:
+    profile = builtin()[name]
+    assert profile.name == name
+    assert all(origin.source for origin in profile.origins())
+    assert all(origin.confidence in Confidence for origin in profile.origins())
+
+
+def test_guesses_and_conflicts_are_marked_as_such() -> None:
+    def marked(name: str, confidence: Confidence) -> set[str]:
+        return {
+            f"{table.name}.{column.fact}"
+            for table in builtin()[name].tables
+            for column in table.columns
+            if column.origin.confidence is confidence
+        }
+
+    assert marked("huawei", Confidence.CONFLICT) == {"epon_optics.onu_tx_dbm", "epon_optics.onu_rx_dbm"}
+    assert marked("huawei", Confidence.GUESS) == {"epon_state.down_cause", "epon_optics.voltage_v"}
+    assert marked("zte", Confidence.GUESS) == {"gpon_ip.ip", "gpon_uni.state"}
+
+
+def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
+    huawei = builtin()["huawei"]
+    gently = {table.name for table in huawei.tables if table.asking == "get-online"}
+    assert gently == {"gpon_optics", "epon_optics"}
+    never = [each.oid for each in huawei.manners.never]
+    assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4" in never
+    assert not any(oid.startswith(tuple(never)) for oid in huawei.oids())
+    assert "1.3.6.1.4.1.2011.6.128.1.1.2.23.1.4" in huawei.oids(Entity.PORT)
+    assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3" not in huawei.oids(Entity.PORT)
