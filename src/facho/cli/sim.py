@@ -59,6 +59,8 @@ _EXAMPLES: Final = """
 
 `facho sim --recording walk.snmprec`  what a real agent once said
 
+`facho sim --profile acme.yaml`  a brand that only a vendor profile knows
+
 `snmpbulkwalk -v2c -c public 127.0.0.1:16100 1.3.6.1.4.1.2011`  asks the first of them
 """
 
@@ -67,7 +69,9 @@ _EXAMPLES: Final = """
 def sim(
     olts: Annotated[int, typer.Option(help="How many OLTs.", min=1)] = 1,
     onus: Annotated[int, typer.Option(help="How many ONUs each of them has.", min=0)] = 500,
-    family: Annotated[str, typer.Option(help=f"Whose tables: {', '.join(FAMILIES)} or {MIXED}.")] = "huawei",
+    family: Annotated[
+        str, typer.Option(help=f"Whose tables: {', '.join(FAMILIES)}, {MIXED} or a built-in profile.")
+    ] = "huawei",
     base_port: Annotated[
         int, typer.Option(help="UDP port of the first OLT, the next ones follow; 0 takes free ones.", min=0)
     ] = 16100,
@@ -83,6 +87,9 @@ def sim(
     community: Annotated[str, typer.Option(help="The community they answer to.")] = "public",
     recording: Annotated[
         Path | None, typer.Option(help="Replay this .snmprec file instead of a family.", metavar="FILE")
+    ] = None,
+    profile: Annotated[
+        Path | None, typer.Option(help="Serve the tables of this vendor profile (YAML).", metavar="FILE")
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same fleet and same accidents.")] = 1,
     as_json: Annotated[
@@ -111,6 +118,7 @@ def sim(
             base_port=base_port,
             addresses=addresses,
             recording=recording,
+            profile=profile,
         )
         uvloop.run(_run(config, console, as_json))
     except (FleetError, UnknownScenario) as error:

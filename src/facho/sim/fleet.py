@@ -12,8 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from facho import vendors
 from facho.sim import snmprec
 from facho.sim.families.family import Family
+from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
 from facho.sim.model import OltModel, Shape
@@ -52,6 +54,8 @@ class FleetConfig:
     onus_per_port: int = 64
     # Replayed by every OLT in place of a family's tables.
     recording: Path | None = None
+    # A vendor profile to serve the tables of, in place of a family's.
+    profile: Path | None = None
 
 
 class Fleet:
@@ -64,7 +68,7 @@ class Fleet:
         families: Mapping[str, Family] = FAMILIES,
     ) -> None:
         self.config = config
-        self._families = families
+        self._families = families = _with_profiles(config, families)
         self._clock = clock or _steady_clock()
         self._born = self._clock()
         self._security = CommunitySecurity(config.community)
@@ -88,7 +92,8 @@ class Fleet:
 
     def _family_of(self, number: int) -> str:
         names = tuple(self._families)
-        return names[number % len(names)] if self.config.family == MIXED else self.config.family
+        turns = self.config.family == MIXED or self.config.profile is not None
+        return names[number % len(names)] if turns else self.config.family
 
     async def __aenter__(self) -> Self:
         try:
@@ -139,6 +144,20 @@ def replay(path: Path) -> Layout[OltModel]:
         raise FleetError(str(error)) from error
 
 
+def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mapping[str, Family]:
+    """The operator's profile alone; or, with the families, the built-in profile that is named."""
+    if config.profile is not None:
+        try:
+            family = from_profile(vendors.load(config.profile))
+        except vendors.BadProfile as error:
+            raise FleetError(str(error)) from error
+        return {family.name: family}
+    if config.recording is None and config.family not in (MIXED, *families):
+        profile = vendors.builtin().get(config.family)
+        return families if profile is None else {**families, profile.name: from_profile(profile)}
+    return families
+
+
 def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if not 1 <= config.olts <= _MAX_OLTS:
         raise FleetError(f"a fleet has 1 to {_MAX_OLTS} OLTs, not {config.olts}")
@@ -148,7 +167,7 @@ def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if not 0 <= config.base_port <= last_port <= _MAX_PORT:
         raise FleetError(f"ports {config.base_port} to {last_port} are not all between 1 and {_MAX_PORT}")
     if config.recording is None:
-        if config.family not in (MIXED, *families):
+        if config.profile is None and config.family not in (MIXED, *families):
             raise FleetError(f"there is no family '{config.family}': take {', '.join(families)} or {MIXED}")
         known = {each.name for family in families.values() for each in family.columns}
         for name in set(config.scenario.columns) - known:

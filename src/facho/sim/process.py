@@ -31,6 +31,7 @@ from facho.sim.scenario import Scenario
 _METHODS: Final = (
     "restart", "silence", "take_offline", "bring_back", "cut_fibre", "cut_power", "restore"
 )  # fmt: skip
+_PATHS: Final = ("recording", "profile")
 _PATIENCE_S: Final = 10.0
 
 
@@ -177,14 +178,15 @@ def _obey(fleet: Fleet, order: dict[str, Any]) -> None:
 def _config_to_json(config: FleetConfig) -> dict[str, Any]:
     told = {field.name: getattr(config, field.name) for field in fields(config)}
     told["scenario"] = config.scenario.changed()
-    told["recording"] = None if config.recording is None else str(config.recording)
+    for name in _PATHS:
+        told[name] = None if told[name] is None else str(told[name])
     return told
 
 
 def _config_from_json(told: dict[str, Any]) -> FleetConfig:
-    recording = None if told["recording"] is None else Path(told["recording"])
+    paths = {name: None if told[name] is None else Path(told[name]) for name in _PATHS}
     scenario = _scenario_from_json(told["scenario"])
-    return FleetConfig(**{**told, "scenario": scenario, "recording": recording})
+    return FleetConfig(**{**told, "scenario": scenario, **paths})
 
 
 def _scenario_from_json(told: dict[str, Any]) -> Scenario:

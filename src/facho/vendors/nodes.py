@@ -156,6 +156,8 @@ class _Constructor(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
 
 
 _LOADER: Final = _Constructor()
+# The one in C, where PyYAML was built with it, is ten times as fast.
+_COMPOSER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read(text: str, file: str) -> Node:
@@ -166,7 +168,7 @@ def read(text: str, file: str) -> Node:
         notes.raise_if_any()
     node = None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_COMPOSER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"

@@ -36,7 +36,7 @@ def _nothing(fact: Fact, rule: Rule) -> Raw | None:
     if rule.no_value:
         return _octets_or_number(rule.no_value[0])
     if fact.kind is Kind.WORD:
-        return next((_octets_or_number(word.raw) for word in rule.enum if word.meaning is None), None)
+        return _word(rule, None)
     if fact.kind is Kind.DATE:
         return bytes(8)
     return None if fact.kind in (Kind.NUMBER, Kind.WHOLE) else b""
@@ -49,13 +49,14 @@ def _number(fact: Fact, rule: Rule, value: float) -> Raw:
         where = rule.number_in_text
         before = where.before or f" {fact.unit}"
         return f"{where.after}{(value - rule.offset) / rule.text_scale:.2f}{before}".encode()
-    raw = round((value - rule.offset) / rule.scale)
+    # Without a scale nothing is computed: 64-bit counters do not fit into a float.
+    raw = round((value - rule.offset) / rule.scale if rule.scale != 1.0 or rule.offset else value)
     return raw & (1 << rule.signed) - 1 if rule.signed else raw
 
 
-def _word(rule: Rule, meaning: str) -> Raw | None:
-    """The first number with this meaning; else the one for what is not known."""
-    for wanted in (meaning, "other", "offline", "unknown", None):
+def _word(rule: Rule, meaning: str | None) -> Raw | None:
+    """The first number with this meaning; else one that says less."""
+    for wanted in (meaning, *(("unknown", "other") if meaning is None else ("other", "offline", "unknown"))):
         for word in rule.enum:
             if word.meaning == wanted:
                 return _octets_or_number(word.raw)

@@ -1,0 +1,195 @@
+"""What is true about a simulated OLT, in the words of vendor profiles: fact -> (OLT, row, now) -> value.
+
+None is what the OLT cannot tell: the optics of an ONU that is offline, the date of what never happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from ipaddress import IPv4Address
+from typing import Final
+
+from facho.sim.families.telling import customer
+from facho.sim.model import Cause, OltModel
+from facho.vendors.octets import serial
+from facho.vendors.vocabulary import Entity
+
+Tell = Callable[[OltModel, int, float], object]
+
+_LETTERS: Final = (b"HWTC", b"ZTEG", b"ALCL", b"FHTT", b"TPLG", b"GPON", b"CDTC", b"VSOL")
+_MODELS: Final = ("S1", "S1-W", "S4-WT", "X4")
+_STATES: Final = {Cause.LOS: "los", Cause.DYING_GASP: "power_off"}
+_CAUSES: Final = {
+    Cause.LOS: "los",
+    Cause.LOFI: "signal",
+    Cause.DEACTIVATED: "disabled",
+    Cause.REBOOT: "reboot",
+    Cause.DYING_GASP: "power_off",
+}
+
+
+def _always(value: object) -> Tell:
+    return lambda _olt, _row, _now: value
+
+
+def _while_online(tell: Tell) -> Tell:
+    return lambda olt, row, now: tell(olt, row, now) if olt.online(row, now) else None
+
+
+def onu_serial(olt: OltModel, row: int, _now: float = 0.0) -> str:
+    return str(serial(olt.serial(_LETTERS[olt.noise(row) >> 13 & 7], row)))
+
+
+def onu_mac(olt: OltModel, row: int, _now: float = 0.0) -> str:
+    return (b"\x02\x00" + olt.number.to_bytes(2, "big") + row.to_bytes(2, "big")).hex(":")
+
+
+def _state(olt: OltModel, row: int, now: float) -> object:
+    state = olt.state(row, now)
+    if state.online or state.cause is None:
+        return "online"
+    return _STATES.get(state.cause, "offline")
+
+
+def _down_cause(olt: OltModel, row: int, now: float) -> object:
+    cause = olt.state(row, now).cause
+    return None if cause is None else _CAUSES.get(cause)
+
+
+def _admin_state(olt: OltModel, row: int, now: float) -> object:
+    state = olt.state(row, now)
+    return "disabled" if state.cause is Cause.DEACTIVATED and not state.online else "enabled"
+
+
+def _moment(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(int(at), UTC)
+
+
+def _last_dying_gasp(olt: OltModel, row: int, now: float) -> object:
+    state = olt.state(row, now)
+    return _moment(state.last_down) if state.cause is Cause.DYING_GASP else None
+
+
+def _last_distance(olt: OltModel, row: int, now: float) -> object:
+    return None if olt.state(row, now).cause is Cause.NEVER_SEEN else olt.distance_m(row)
+
+
+def _uptime(olt: OltModel, row: int, now: float) -> object:
+    since = olt.state(row, now).last_up
+    return None if since is None else int(max(0.0, now - since))
+
+
+_ONU: Final[Mapping[str, Tell]] = {
+    "serial": onu_serial,
+    "serial_actual": _while_online(onu_serial),
+    "mac": onu_mac,
+    "name": lambda olt, row, _: f"ONU-{olt.number:03d}-{row:05d}",
+    "description": lambda olt, row, _: customer(olt, row),
+    "type": lambda olt, row, _: _MODELS[olt.noise(row) >> 16 & 3],
+    "model": lambda olt, row, _: _MODELS[olt.noise(row) >> 16 & 3],
+    "vendor_id": lambda olt, row, _: onu_serial(olt, row)[:4],
+    "hw_version": _always("V1.0"),
+    "sw_version": lambda olt, row, _: f"V2.{olt.noise(row) & 3}",
+    "sw_version_standby": _always("V1.9"),
+    "line_profile": lambda olt, row, _: f"line-profile_{olt.noise(row) & 3}",
+    "srv_profile": lambda olt, row, _: f"srv-profile_{olt.noise(row) & 1}",
+    "plan": lambda olt, row, _: f"FTTH {(olt.noise(row) & 3) + 1}00M",
+    "admin_state": _admin_state,
+    "state": _state,
+    "config_state": _while_online(_always("ok")),
+    "match_state": _while_online(_always("ok")),
+    "down_cause": _down_cause,
+    "last_up": lambda olt, row, now: _moment(olt.state(row, now).last_up),
+    "last_down": lambda olt, row, now: _moment(olt.state(row, now).last_down),
+    "last_dying_gasp": _last_dying_gasp,
+    "uptime_s": _while_online(_uptime),
+    "distance_m": _while_online(lambda olt, row, _: olt.distance_m(row)),
+    "last_distance_m": _last_distance,
+    "mac_count": _while_online(lambda olt, row, _: olt.noise(row) & 7),
+    "onu_rx_dbm": _while_online(lambda olt, row, now: olt.rx_dbm(row, now)),
+    "onu_tx_dbm": _while_online(lambda olt, row, _: olt.tx_dbm(row)),
+    "olt_rx_dbm": _while_online(lambda olt, row, now: olt.olt_rx_dbm(row, now)),
+    "catv_rx_dbm": _always(None),
+    "temperature_c": _while_online(lambda olt, row, _: olt.temperature_c(row)),
+    "voltage_v": _while_online(lambda olt, row, _: olt.voltage_v(row)),
+    "bias_ma": _while_online(lambda olt, row, _: olt.bias_ma(row)),
+    "ip": _while_online(lambda olt, row, _: IPv4Address(0x0A00_0000 | olt.number << 16 | row + 1)),
+    "ip_mac": _while_online(onu_mac),
+    "up_octets": lambda olt, row, _: olt.noise(row) >> 8,
+    "down_octets": lambda olt, row, _: olt.noise(row) >> 4,
+}
+
+_PORT: Final[Mapping[str, Tell]] = {
+    "name": lambda _olt, port, _: f"PON {port + 1}",
+    "description": _always(""),
+    "state": lambda olt, port, _: "down" if port in olt.dark_ports else "up",
+    "admin_state": _always("enabled"),
+    "down_cause": lambda olt, port, _: "los" if port in olt.dark_ports else None,
+    "onus_known": lambda olt, port, _: len(olt.shape.rows_of_port(port)),
+    "onus_online": lambda olt, port, now: sum(olt.online(row, now) for row in olt.shape.rows_of_port(port)),
+    "onus_offline": lambda olt, port, now: sum(
+        not olt.online(row, now) for row in olt.shape.rows_of_port(port)
+    ),
+    "tx_dbm": lambda olt, port, _: 6.9 + (olt.number + port) % 50 / 100,
+    "rx_dbm": _always(None),
+    "temperature_c": lambda olt, port, _: 34 + (olt.number + port) % 9,
+    "voltage_v": lambda olt, port, _: 3.19 + (olt.number + port) % 5 / 100,
+    "bias_ma": lambda olt, port, _: 30 + (olt.number + port) % 11,
+    "in_octets": lambda olt, port, _: (olt.number + port) * 1_000_003,
+    "out_octets": lambda olt, port, _: (olt.number + port) * 9_000_011,
+    "speed_mbps": _always(2488),
+}
+
+_BOARD: Final[Mapping[str, Tell]] = {
+    "name": _always("PON16"),
+    "state": _always("ok"),
+    "cpu_pct": lambda olt, row, _: 8 + (olt.number + row) % 30,
+    "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
+    "temperature_c": lambda olt, row, _: 38 + (olt.number + row) % 12,
+    "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
+    "sw_version": _always("V1.0"),
+    "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
+}
+
+_OLT: Final[Mapping[str, Tell]] = {
+    "name": lambda olt, _row, _now: olt.name,
+    "description": _always("simulated"),
+    "model": _always("simulated"),
+    "version": _always("V1.0"),
+    "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
+    "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
+    "cpu_pct": lambda olt, _row, _now: 10 + olt.number % 40,
+    "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
+    "temperature_c": lambda olt, _row, _now: 35 + olt.number % 15,
+    "power_w": lambda olt, _row, _now: 200 + olt.number % 100,
+}
+
+TELLERS: Final[Mapping[Entity, Mapping[str, Tell]]] = {
+    Entity.ONU: _ONU,
+    Entity.UNI: {
+        "state": lambda olt, row, now: "up" if olt.online(row, now) else "down",
+        "admin_state": _always("enabled"),
+        "speed": _always("1000"),
+    },
+    Entity.PORT: _PORT,
+    Entity.BOARD: _BOARD,
+    Entity.FAN: {"state": _always("ok"), "speed_rpm": _always(3300), "speed_pct": _always(40)},
+    Entity.OLT: _OLT,
+    Entity.AUTOFIND: {
+        "serial": lambda olt, row, _: serial(olt.serial(b"FACH", -1 - row)),
+        "mac": lambda olt, row, _: onu_mac(olt, 0xFF00 + row),
+        "model": lambda _olt, row, _now: _MODELS[row & 3],
+        "vendor_id": _always("FACH"),
+        "sw_version": _always("V2.0"),
+        "hw_version": _always("V1.0"),
+        "seen_at": lambda olt, _row, _now: _moment(olt.born),
+    },
+}
+# What an ONU says of itself that never changes; all else has to be told anew with its state.
+LASTING: Final = frozenset(
+    {
+        "serial", "mac", "name", "description", "type", "model", "vendor_id", "hw_version", "sw_version",
+        "sw_version_standby", "line_profile", "srv_profile", "plan",
+    }
+)  # fmt: skip

@@ -1,0 +1,149 @@
+"""A simulated brand from its vendor profile alone: raw values that read back as the model's facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from facho.sim.families.facts import LASTING, TELLERS, Tell
+from facho.sim.families.family import SCALAR, Family, OltColumn, Teller, system_columns
+from facho.sim.families.places import Places, onu_address, onu_name, simulated_tables, space_name
+from facho.sim.model import OltModel, Shape
+from facho.sim.tables import Changes, ColumnSpec, IndexSpace
+from facho.snmp.values import Counter64, Value
+from facho.vendors.schema import Asking, Column, DetectRule, Profile, Source, Table
+from facho.vendors.unread import encode_fact
+from facho.vendors.vocabulary import Entity
+
+_SYSTEM: Final = "1.3.6.1.2.1.1."
+
+
+def from_profile(profile: Profile) -> Family:
+    chassis = _Chassis(profile)
+
+    def spaces(shape: Shape) -> Mapping[str, IndexSpace]:
+        return {"scalar": SCALAR, **chassis.places(shape).spaces}
+
+    return Family(profile.name, tuple(_columns(chassis)), spaces)
+
+
+class _Chassis:
+    """The rows of a profile's tables, found once for each shape of OLT."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._places: dict[Shape, Places] = {}
+
+    def places(self, shape: Shape) -> Places:
+        found = self._places.get(shape)
+        if found is None:
+            found = self._places[shape] = Places(self.profile, shape)
+        return found
+
+
+def _columns(chassis: _Chassis) -> Iterator[OltColumn]:
+    profile = chassis.profile
+    yield from system_columns(*_identity(profile))
+    served: set[str] = set()
+    for oid, table in _name_columns(profile).items():
+        served.add(oid)
+        yield ColumnSpec(f"names.{table.name}", oid, oid, _names(chassis, oid))
+    for table in simulated_tables(profile):
+        for column in table.columns:
+            if column.source.oid not in served and not column.source.oid.startswith(_SYSTEM):
+                served.add(column.source.oid)
+                yield _column(chassis, table, column)
+        for source in {column.source: None for column in table.columns if column.source.when}:
+            yield from _deciding(table, source, served)
+
+
+def _name_columns(profile: Profile) -> dict[str, Table]:
+    return {
+        table.index.named.column: table
+        for table in simulated_tables(profile)
+        if table.index.named is not None
+    }
+
+
+def _names(chassis: _Chassis, oid: str) -> Teller:
+    return lambda olt, row, _now: chassis.places(olt.shape).name(oid, row)
+
+
+def _column(chassis: _Chassis, table: Table, column: Column) -> OltColumn:
+    slow = table.slow or table.asking is Asking.GET_ONLINE
+    changes = Changes.NEVER if column.fact in LASTING else Changes.WITH_STATE
+    return ColumnSpec(
+        f"{table.name}.{column.fact}",
+        column.source.oid,
+        space_name(table),
+        _teller(chassis, table, column),
+        Changes.ALWAYS if column.fact == "uptime_s" and table.entity is Entity.OLT else changes,
+        optics=slow,
+    )
+
+
+def _teller(chassis: _Chassis, table: Table, column: Column) -> Teller:
+    space, fact, rule = space_name(table), table.fact(column), column.rule
+    tell = _tell(chassis.profile, table, column.fact)
+
+    def teller(olt: OltModel, row: int, now: float) -> Value:
+        counted = chassis.places(olt.shape).order[space][row]
+        raw = encode_fact(fact, rule, tell(olt, counted, now))
+        return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
+
+    return teller
+
+
+def _tell(profile: Profile, table: Table, fact: str) -> Tell:
+    onus = {part for each in profile.tables if each.entity is Entity.ONU for part in each.index.gives}
+    if table.entity is Entity.ONU and fact == "serial" and "name" in onus:
+        return lambda _olt, row, _now: onu_name(row)
+    if table.entity is Entity.ONU and fact == "mac" and "mac" in onus:
+        return lambda _olt, row, _now: onu_address(row + 1)
+    if table.entity is Entity.ONU and fact in ("frame", "slot", "port", "onu_id"):
+        return _place_of_onu(fact)
+    return TELLERS[table.entity].get(fact, lambda _olt, _row, _now: None)
+
+
+def _place_of_onu(fact: str) -> Tell:
+    """Where a column says it, beside the index."""
+
+    def tell(olt: OltModel, row: int, _now: float) -> object:
+        port, onu = divmod(row, olt.shape.onus_per_port)
+        board, number = divmod(port, olt.shape.ports_per_board)
+        return {"frame": 1, "slot": board + 1, "port": number + 1, "onu_id": onu + 1}[fact]
+
+    return tell
+
+
+def _deciding(table: Table, source: Source, served: set[str]) -> Iterator[OltColumn]:
+    """The column that says whether another one counts: always, here."""
+    assert source.when is not None
+    raw = source.when.value
+    value: Value = raw.encode() if isinstance(raw, str) else raw
+    if source.when.oid not in served:
+        served.add(source.when.oid)
+        name = f"{table.name}.when.{source.when.oid}"
+        yield ColumnSpec(name, source.when.oid, space_name(table), lambda _olt, _row, _now: value)
+
+
+def _identity(profile: Profile) -> tuple[str, str]:
+    """sysDescr and sysObjectID by which it is detected."""
+    rule = max(profile.rules, key=lambda rule: bool(rule.object_id), default=None)
+    if rule is None:
+        return profile.title, "1.3.6.1.4.1.0"
+    return _description(
+        rule
+    ) or profile.title, rule.object_id or f"{rule.object_id_under or '1.3.6.1.4.1.0'}.1"
+
+
+def _description(rule: DetectRule) -> str:
+    """A text that the rule's pattern finds, for the simple patterns that profiles have."""
+    if rule.descr is None:
+        return ""
+    text = rule.descr.pattern.removeprefix("^").removesuffix("$").replace(".*", " ").partition("|")[0]
+    text = re.sub(r"\[\^[^]]*\][+*]?", "D", text)
+    text = re.sub(r"\[(.)[^]]*\][+*]?", r"\1", text)
+    text = re.sub(r"\\d[+*]?", "1", text)
+    return re.sub(r"\\(.)", r"\1", text)

@@ -1,0 +1,158 @@
+"""Where the ONUs, ports and boards of a simulated OLT are, for any profile: the rows of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from facho.sim.model import Shape
+from facho.sim.tables import Arcs, IndexSpace
+from facho.vendors.errors import BadIndex
+from facho.vendors.index import Key, compile_index, encode_index, write_name
+from facho.vendors.schema import IndexLayout, Named, Packed, Plain, Profile, Table
+from facho.vendors.vocabulary import Entity
+
+_FANS: Final = 2
+_FIELDS: Final = Key._fields
+
+
+class Places:
+    """The rows of every table of a profile, for OLTs of one shape. Raises ValueError, with a sentence, for a
+    shape that such an OLT cannot have."""
+
+    def __init__(self, profile: Profile, shape: Shape) -> None:
+        self.profile = profile
+        self._shape = shape
+        self._numbers: dict[str, dict[Key, int]] = {}
+        self._names: dict[str, dict[Arcs, bytes]] = {}
+        # In the order in which an agent gives them: the rows as the model counts them.
+        self.order: dict[str, list[int]] = {}
+        self.spaces: dict[str, IndexSpace] = {}
+        for table in simulated_tables(profile):
+            if space_name(table) not in self.spaces:
+                self._add(table)
+        for oid, names in self._names.items():
+            self.spaces[oid] = IndexSpace(sorted(names))
+
+    def name(self, oid: str, row: int) -> bytes:
+        """Of an interface, where tables are indexed by interfaces."""
+        return self._names[oid][self.spaces[oid].arcs[row]]
+
+    def _add(self, table: Table) -> None:
+        keys = list(self._keys(table))
+        # If the last one fits, so do the others, most likely; if not, there is no need to write them all.
+        if table.index.named is None:
+            self._check(table.index, keys[-1:], [encode_index(table.index, key) for key in keys[-1:]])
+        rows = [self._arcs(table.index, key) for key in keys]
+        if len(set(rows)) != len(rows):
+            raise ValueError(f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs")
+        self._check(table.index, keys, rows)
+        name = space_name(table)
+        self.order[name] = sorted(range(len(rows)), key=rows.__getitem__)
+        self.spaces[name] = IndexSpace(
+            (rows[row] for row in self.order[name]), of_onus=table.entity is Entity.ONU
+        )
+
+    def _check(self, layout: IndexLayout, keys: list[Key], rows: list[Arcs]) -> None:
+        """What does not fit into the bits of an index would be read as another place."""
+        if layout.named is not None and not layout.named.packings:
+            return
+        index = compile_index(layout)
+        for key, arcs in zip(keys, rows, strict=True):
+            try:
+                fits = index.decode(arcs) == key
+            except BadIndex:
+                fits = False
+            if not fits:
+                raise ValueError(
+                    f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs: there is no {key}"
+                )
+
+    def _arcs(self, layout: IndexLayout, key: Key) -> Arcs:
+        named = layout.named
+        if named is None:
+            return encode_index(layout, key)
+        parts = {part for part in _FIELDS if f"{{{part}}}" in named.names[0]}
+        place = Key(**{part: value for part, value in key._asdict().items() if part in parts})
+        numbers = self._numbers.setdefault(named.column, {})
+        number = numbers.setdefault(place, len(numbers) + 1)
+        arcs = encode_index(layout, key, {key: number})
+        at = layout.parts.index(named)
+        self._names.setdefault(named.column, {})[arcs[at : at + 1]] = write_name(named, place).encode()
+        return arcs
+
+    def _keys(self, table: Table) -> Iterator[Key]:
+        gives, shape = table.index.gives, self._shape
+        match table.entity:
+            case Entity.OLT:
+                yield Key()
+            case Entity.ONU:
+                yield from (self._onu(gives, row) for row in range(shape.onus))
+            case Entity.UNI:
+                yield from (self._onu(gives, row)._replace(extra=1) for row in range(shape.onus))
+            case Entity.PORT:
+                yield from (self._port(gives, port) for port in range(shape.ports))
+            case Entity.AUTOFIND:
+                yield from (self._unknown(gives, row) for row in range(shape.autofind))
+            case Entity.BOARD:
+                yield from (self._board(gives, board) for board in range(max(1, shape.boards)))
+            case Entity.FAN:
+                yield from (self._board(gives, 0)._replace(extra=row + 1) for row in range(_FANS))
+
+    def _onu(self, gives: frozenset[str], row: int) -> Key:
+        if "name" in gives:
+            return Key(extra=onu_name(row))
+        if "mac" in gives:
+            return Key(extra=onu_address(row + 1))
+        per_port = self._shape.onus_per_port
+        if "port" not in gives:
+            return Key(onu=self._lowest("onu") + row)
+        return self._port(gives, row // per_port)._replace(onu=self._lowest("onu") + row % per_port)
+
+    def _unknown(self, gives: frozenset[str], row: int) -> Key:
+        port = self._port(gives, 0)
+        return port._replace(extra=row + 1) if "row" in gives else port._replace(onu=row + 1)
+
+    def _port(self, gives: frozenset[str], port: int) -> Key:
+        board, number = divmod(port, self._shape.ports_per_board) if "slot" in gives else (0, port)
+        return self._board(gives, board)._replace(port=self._lowest("port") + number)
+
+    def _board(self, gives: frozenset[str], board: int) -> Key:
+        if "slot" not in gives and "row" in gives:
+            return Key(frame=self._lowest("frame") if "frame" in gives else None, extra=board + 1)
+        return Key(
+            self._lowest("frame") if "frame" in gives else None,
+            self._lowest("slot") + board if "slot" in gives else None,
+        )
+
+    def _lowest(self, part: str) -> int:
+        """The first number of its kind; 1 unless the profile says otherwise."""
+        return max((low for layout in self.profile.indexes for low in _lows(layout, part)), default=1)
+
+
+def _lows(layout: IndexLayout, wanted: str) -> Iterator[int]:
+    for part in layout.parts:
+        if isinstance(part, Plain) and part.part == wanted and part.low is not None:
+            yield part.low
+        elif isinstance(part, Packed | Named):
+            fields = (field for bits in part.packings for field in bits.fields)
+            yield from (field.low for field in fields if field.part == wanted and field.low is not None)
+
+
+def onu_name(row: int) -> str:
+    """Where ONUs are known by their serial, all OLTs of a fleet have the same ones: they share their rows."""
+    return f"FACH{row:08X}"
+
+
+def onu_address(row: int) -> str:
+    return row.to_bytes(6, "big").hex(":")
+
+
+def simulated_tables(profile: Profile) -> list[Table]:
+    """An OLT has ONUs of one technology: of several, the first that the profile has."""
+    first = next((table.technology for table in profile.tables if table.entity is Entity.ONU), "")
+    return [table for table in profile.tables if table.technology in ("", first)]
+
+
+def space_name(table: Table) -> str:
+    return f"{table.entity}/{table.index.name}"
