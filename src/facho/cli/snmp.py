@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import json
-import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
@@ -15,8 +13,19 @@ import typer
 import uvloop
 from rich.console import Console
 
-from facho.snmp import Client, Load, Oid, SnmpError, Target, Value, Version
-from facho.snmp.address import parse_address
+from facho.cli.target import (
+    AsJson,
+    CommunityEnv,
+    CommunityText,
+    Deadline,
+    Retries,
+    SnmpVersion,
+    Timeout,
+    VersionName,
+    refuse,
+    target_of,
+)
+from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import AgentRefused, NoAnswer, TooBig, UnreadableRows
 from facho.snmp.refusal import port_is_closed
@@ -25,16 +34,10 @@ from facho.snmp.values import Missing, Unknown, type_name
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
 
 _ANSWERED: Final = 0
-_BAD_USE: Final = 2
 _NO_ANSWER: Final = 3
 _REFUSED: Final = 4
 _INCOMPLETE: Final = 5
 _EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
-
-
-class VersionName(enum.StrEnum):
-    V1 = "1"
-    V2C = "2c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +105,6 @@ Address = Annotated[
     str, typer.Argument(metavar="ADDRESS[:PORT]", help="IPv4, [IPv6] or name; port 161 if none.")
 ]
 Oids = Annotated[list[str], typer.Argument(metavar="OID...", help="Numbers with dots: 1.3.6.1.2.1.1.1.0")]
-SnmpVersion = Annotated[VersionName, typer.Option("-v", "--version", help="SNMP version.")]
-CommunityText = Annotated[
-    str | None,
-    typer.Option(
-        "--community", metavar="TEXT", help="Community, 'public' if none. Others can see it in `ps`."
-    ),
-]
-CommunityEnv = Annotated[
-    str | None,
-    typer.Option("--community-env", metavar="NAME", help="Environment variable that holds the community."),
-]
-Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer.")]
-Retries = Annotated[int, typer.Option(min=0, help="How often to ask again when none comes.")]
-Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for all of it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 _EXAMPLES_GET: Final = f"""
 **Examples**
@@ -156,7 +144,7 @@ def get(
 ) -> None:
     """Read single values."""
     wanted = _oids(oids)
-    target = _target(address, version, community, community_env, timeout, retries, bulk=True)
+    target = target_of(address, version, community, community_env, timeout, retries, bulk=True)
 
     async def ask(agent: Agent, _progress: Callable[[int], None]) -> Outcome:
         result = await agent.get_many(wanted, deadline=deadline)
@@ -183,7 +171,7 @@ def walk(
 ) -> None:
     """Read columns or subtrees to their end."""
     columns = _oids(oids)
-    target = _target(address, version, community, community_env, timeout, retries, bulk=bulk)
+    target = target_of(address, version, community, community_env, timeout, retries, bulk=bulk)
 
     async def ask(agent: Agent, progress: Callable[[int], None]) -> Outcome:
         result = await agent.walk_table(columns, deadline=deadline, progress=progress)
@@ -204,7 +192,7 @@ def _report(
         try:
             outcome = uvloop.run(_talk(target, ask, progress))
         except SnmpError as error:
-            _refuse(str(error))
+            refuse(str(error))
     if as_json:
         typer.echo(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
@@ -259,45 +247,4 @@ def _oids(texts: Iterable[str]) -> list[Oid]:
     try:
         return [Oid.parse(text) for text in texts]
     except SnmpError as error:
-        _refuse(str(error))
-
-
-def _target(
-    address: str,
-    version: VersionName,
-    community: str | None,
-    community_env: str | None,
-    timeout: float,
-    retries: int,
-    *,
-    bulk: bool,
-) -> Target:
-    try:
-        host, port = parse_address(address)
-    except SnmpError as error:
-        _refuse(str(error))
-    return Target(
-        host,
-        _community(community, community_env),
-        port,
-        Version.V1 if version is VersionName.V1 else Version.V2C,
-        timeout,
-        retries,
-        bulk,
-    )
-
-
-def _community(text: str | None, env: str | None) -> str:
-    if text is not None and env is not None:
-        _refuse("give either --community or --community-env, not both")
-    if env is None:
-        return "public" if text is None else text
-    value = os.environ.get(env)
-    if value is None:
-        _refuse(f"the environment has no variable {env}")
-    return value
-
-
-def _refuse(message: str) -> NoReturn:
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(_BAD_USE)
+        refuse(str(error))
