@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from facho import __version__
-from facho.cli import bench, demo, sim, snmp
+from facho.cli import bench, demo, profile, sim, snmp
 
 # A group is a module of this package with a typer app named `app`. With a name its commands are
 # `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
 GROUPS: tuple[tuple[str | None, typer.Typer], ...] = (
     (None, demo.app),
     ("snmp", snmp.app),
+    ("profile", profile.app),
     (None, sim.app),
     ("bench", bench.app),
 )
@@ -25,6 +26,8 @@ EXAMPLES = """
 `facho demo`  starts a simulated fleet and walks it
 
 `facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  reads a column of a device
+
+`facho profile try --address 10.0.0.1`  shows what facho makes of a device: ONUs, ports, boards
 
 `facho sim --olts 10 --scenario slow`  starts simulated OLTs and leaves them running
 

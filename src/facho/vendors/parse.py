@@ -191,6 +191,9 @@ def _table(name: str, node: Node, indexes: dict[str, IndexLayout], origin: Origi
     if not {"of", "index", "columns"} <= keys.keys():
         return None
     entity = Entity(keys["of"].choice(tuple(Entity)))
+    if entity != keys["of"].text():
+        # Whatever else could be said of it would be about another kind of thing.
+        return None
     index = indexes.get(keys["index"].text())
     if index is None:
         keys["index"].wrong(f"there is no index '{keys['index'].text()}': there are {', '.join(indexes)}")

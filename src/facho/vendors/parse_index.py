@@ -15,11 +15,13 @@ from facho.vendors.schema import (
     Named,
     OctetsPart,
     Only,
+    Origin,
     Packed,
     Plain,
     Skip,
     TextPart,
 )
+from facho.vendors.vocabulary import Confidence
 
 _KEYS: Final = (
     "part", "plus", "range", "bits", "value", "packings", "skip", "only", "octets", "text", "names", "column"
@@ -72,7 +74,10 @@ def _range(keys: dict[str, Node]) -> tuple[int | None, int | None]:
 
 def _packings(node: Node, keys: dict[str, Node]) -> tuple[Bits, ...]:
     if "packings" in keys:
-        each = [(item, item.map(("bits", "value"), ("bits",))) for item in keys["packings"].items()]
+        each = [
+            (item, item.map(("bits", "value", "confidence", "source"), ("bits",)))
+            for item in keys["packings"].items()
+        ]
     else:
         each = [(node, keys)]
     found = [_bits(item, inner) for item, inner in each if "bits" in inner]
@@ -98,18 +103,26 @@ def _bits(node: Node, keys: dict[str, Node]) -> Bits:
     for field in fields:
         if value & field.mask:
             keys["value"].wrong(f"0x{value:08X} has bits of its own where {field.part} is")
-    return Bits(fields, value)
+    return Bits(fields, value, _origin(keys))
 
 
 def _field(part: str, node: Node) -> BitField:
-    keys = node.map(("at", "width", "plus", "range"), ("at", "width"))
+    keys = node.map(("at", "width", "plus", "range", "confidence", "source"), ("at", "width"))
     at = keys["at"].whole(0, 31) if "at" in keys else 0
     width = keys["width"].whole(1, 32) if "width" in keys else 1
     if at + width > 32:
         node.wrong(f"bits {at} to {at + width - 1} are not in a number of 32 bits")
         width = 1
     low, high = _range(keys)
-    return BitField(part, at, width, keys["plus"].whole() if "plus" in keys else 0, low, high)
+    plus = keys["plus"].whole() if "plus" in keys else 0
+    return BitField(part, at, width, plus, low, high, _origin(keys))
+
+
+def _origin(keys: dict[str, Node]) -> Origin | None:
+    if "confidence" not in keys:
+        return None
+    source = keys["source"].text() if "source" in keys else ""
+    return Origin(Confidence(keys["confidence"].choice(tuple(Confidence))), source)
 
 
 def _named(node: Node, keys: dict[str, Node]) -> Named | None:

@@ -30,6 +30,8 @@ class BitField:
     plus: int = 0
     low: int | None = None
     high: int | None = None
+    # Where it is less sure than the index that it is in.
+    origin: Origin | None = None
 
     @property
     def mask(self) -> int:
@@ -42,6 +44,7 @@ class Bits:
 
     fields: tuple[BitField, ...]
     value: int
+    origin: Origin | None = None
 
     @property
     def fixed(self) -> int:
@@ -292,7 +295,14 @@ class Profile:
     def origins(self) -> Iterator[Origin]:
         yield from (rule.origin for rule in self.rules)
         yield from (index.origin for index in self.indexes)
+        for bits in (bits for index in self.indexes for part in index.parts for bits in packings_of(part)):
+            origins = (bits.origin, *(field.origin for field in bits.fields))
+            yield from (origin for origin in origins if origin is not None)
         yield from (column.origin for table in self.tables for column in table.columns)
+
+
+def packings_of(part: IndexPart) -> tuple[Bits, ...]:
+    return part.packings if isinstance(part, Packed | Named) else ()
 
 
 def table_oids(table: Table) -> Iterator[str]:

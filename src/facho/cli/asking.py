@@ -1,0 +1,169 @@
+"""All that a profile knows of one device, asked once by hand: `facho profile try`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from facho.sim import snmprec
+from facho.snmp import Client, Limits, Missing, Oid, SnmpError, Target, Value
+from facho.snmp.client import Agent
+from facho.vendors import Decoder, Detection, Identity, Key, Profile, Said, detect, probes
+from facho.vendors.index import encode_index, join_arcs
+from facho.vendors.schema import Asking, Table, table_oids
+
+_DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
+_OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
+_BATCH: Final = 20
+
+Rows = dict[str, dict[bytes, Value]]
+
+
+@dataclass(slots=True)
+class Asked:
+    """What came of asking: the profile, the raw rows, and what was wrong on the way."""
+
+    profile: Profile
+    detection: Detection
+    rows: Rows
+    errors: list[SnmpError] = field(default_factory=list)
+
+
+def _choose(
+    given: Profile | None,
+    profiles: Mapping[str, Profile],
+    identity: Identity,
+    found: Mapping[str, str | None],
+) -> tuple[Profile, Detection]:
+    if given is not None:
+        return given, Detection(given.name, "", "it was asked for")
+    detection = detect(identity, found, profiles)
+    return profiles[detection.profile], detection
+
+
+async def ask_device(
+    target: Target,
+    profiles: Mapping[str, Profile],
+    given: Profile | None,
+    *,
+    optics: int,
+    deadline: float,
+    progress: Callable[[int], None],
+) -> Asked:
+    """Raises NoAnswer and the like when the device does not even say what it is."""
+    async with Client() as client:
+        agent = await client.agent(target)
+        identity, found = await _identify(agent, profiles if given is None else {}, deadline)
+        profile, detection = _choose(given, profiles, identity, found)
+        asked = Asked(profile, detection, {})
+        gentle = await client.agent(_with_manners(target, profile))
+        await _walk(gentle, asked, deadline, progress)
+        await _get_online(gentle, asked, optics, deadline, progress)
+        return asked
+
+
+async def _identify(
+    agent: Agent, profiles: Mapping[str, Profile], deadline: float
+) -> tuple[Identity, dict[str, str | None]]:
+    result = await agent.get_many([_DESCR, _OBJECT_ID], deadline=deadline)
+    if result.error is not None:
+        raise result.error
+    identity = _identity(result.values)
+    found: dict[str, str | None] = {}
+    for oid in probes(identity, profiles):
+        walked = await agent.walk(Oid.parse(oid), deadline=deadline)
+        found[oid] = next(map(_written, walked.rows.values()), None)
+    return identity, found
+
+
+def _identity(values: Mapping[Oid, Value]) -> Identity:
+    descr, object_id = values.get(_DESCR), values.get(_OBJECT_ID)
+    return Identity(
+        str(object_id) if isinstance(object_id, Oid) else "",
+        descr.decode("utf-8", "replace") if isinstance(descr, bytes) else "",
+    )
+
+
+def _written(value: Value) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _with_manners(target: Target, profile: Profile) -> Target:
+    manners, allowed = profile.manners, target.limits
+    limits = Limits(
+        min(allowed.in_flight, manners.in_flight or allowed.in_flight),
+        min(allowed.varbinds, manners.repetitions or allowed.varbinds),
+        allowed.requests_per_second,
+    )
+    return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
+
+
+async def _walk(agent: Agent, asked: Asked, deadline: float, progress: Callable[[int], None]) -> None:
+    walked = [table for table in asked.profile.tables if table.asking is Asking.WALK]
+    oids = dict.fromkeys(oid for table in walked for oid in table_oids(table))
+    result = await agent.walk_table(map(Oid.parse, oids), deadline=deadline, progress=progress)
+    asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
+    asked.errors.extend(result.errors)
+
+
+async def _get_online(
+    agent: Agent, asked: Asked, most: int, deadline: float, progress: Callable[[int], None]
+) -> None:
+    """What the OLT has to ask each ONU for: only of those that are online, some of them, a few at a time."""
+    tables = [table for table in asked.profile.tables if table.asking is Asking.GET_ONLINE]
+    if not tables or asked.errors:
+        return
+    decoded = Decoder(asked.profile).decode(asked.rows)
+    for table in tables:
+        suffixes = list(_online(decoded.onus.keys, decoded.onus.columns.get("state", []), table))
+        column_of = {
+            Oid(Oid.parse(oid).content + suffix): (oid, suffix)
+            for suffix in suffixes[:most]
+            for oid in table_oids(table)
+        }
+        for batch in _batches(column_of, table.batch or _BATCH):
+            result = await agent.get_many(batch, deadline=deadline)
+            for oid, value in result.values.items():
+                if not isinstance(value, Missing):
+                    column, suffix = column_of[oid]
+                    asked.rows.setdefault(column, {})[suffix] = value
+            progress(len(result.values))
+            if result.error is not None:
+                asked.errors.append(result.error)
+                return
+
+
+def _batches(oids: Iterable[Oid], size: int) -> Iterator[list[Oid]]:
+    left = iter(oids)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+def _online(keys: Iterable[Key], states: list[object], table: Table) -> Iterator[bytes]:
+    for key, state in zip(keys, states, strict=False):
+        if isinstance(state, Said) and state.meaning == "online":
+            yield join_arcs(encode_index(table.index, key))
+
+
+def ask_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | None) -> Asked:
+    """The same from a recording. Raises snmprec.BadRecording."""
+    values = {record.oid: record.value for record in snmprec.read(path)}
+    contents = {oid.content: value for oid, value in values.items()}
+    identity = _identity(values)
+    found = {
+        oid: next(map(_written, _under(contents, oid).values()), None) for oid in probes(identity, profiles)
+    }
+    profile, detection = _choose(given, profiles, identity, found)
+    return Asked(profile, detection, {oid: _under(contents, oid) for oid in profile.oids()})
+
+
+def _under(contents: Mapping[bytes, Value], oid: str) -> dict[bytes, Value]:
+    prefix = Oid.parse(oid).content
+    return {
+        content[len(prefix) :]: value
+        for content, value in contents.items()
+        if content.startswith(prefix) and len(content) > len(prefix)
+    }

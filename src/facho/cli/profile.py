@@ -1,0 +1,232 @@
+"""`facho profile list`, `check` and `try`: what is known about each vendor's OLTs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from facho.cli.asking import Asked, ask_device, ask_recording
+from facho.cli.facts import as_json, print_facts
+from facho.cli.target import (
+    AsJson,
+    CommunityEnv,
+    CommunityText,
+    Deadline,
+    Retries,
+    SnmpVersion,
+    Timeout,
+    VersionName,
+    refuse,
+    target_of,
+)
+from facho.sim.snmprec import BadRecording
+from facho.snmp import SnmpError
+from facho.snmp.errors import NoAnswer
+from facho.vendors import BadProfile, Decoder, Profile, builtin, load
+from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
+
+app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables of each brand mean.")
+
+_BAD: Final = 2
+_NO_ANSWER: Final = 3
+_INCOMPLETE: Final = 5
+
+_EXAMPLES_LIST: Final = """
+**Examples**
+
+`facho profile list`  the profiles that come with facho, and how sure each is
+
+`facho profile list --json`
+"""
+_EXAMPLES_CHECK: Final = """
+**Examples**
+
+`facho profile check acme.yaml`  says what is wrong, with file, line and field
+
+Exit codes: 0 all are fine, 2 mistakes were found.
+"""
+_EXAMPLES_TRY: Final = """
+**Examples**
+
+`facho profile try --address 10.0.0.1`  finds the profile of a device, and shows what it makes of it
+
+`facho profile try acme.yaml --address 10.0.0.1 --community-env OLT_COMMUNITY`  with a profile of your own
+
+`facho profile try huawei --recording walk.snmprec --json`  a built-in one, on a recording
+
+Exit codes: 0 complete, 2 bad use, 3 no answer, 5 incomplete. Rows that could not be read are shown at
+the end, and do not count as incomplete.
+"""
+
+
+@app.command("list", epilog=_EXAMPLES_LIST)
+def list_profiles(as_json: AsJson = False) -> None:
+    """Show the built-in profiles, and how sure their entries are."""
+    if as_json:
+        told = [_described(profile) for profile in builtin().values()]
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    table = Table("profile", "for", box=None, pad_edge=False)
+    for heading in ("tables", "facts", *Confidence):
+        table.add_column(heading, justify="right")
+    for profile in builtin().values():
+        sure = _confidence(profile)
+        numbers = (len(profile.tables), _facts(profile), *(sure[each] for each in Confidence))
+        table.add_row(profile.name, profile.title, *map(str, numbers))
+    console = Console()
+    console.print(table)
+    console.print()
+    for confidence, words in CONFIDENCE_WORDS.items():
+        console.print(f"{confidence}: {words}")
+
+
+def _described(profile: Profile) -> dict[str, Any]:
+    return {
+        "profile": profile.name,
+        "title": profile.title,
+        "vendor": profile.vendor,
+        "tables": len(profile.tables),
+        "facts": _facts(profile),
+        "confidence": {str(each): _confidence(profile)[each] for each in Confidence},
+        "never_read": [never.oid for never in profile.manners.never],
+        "quirks": [quirk.what for quirk in profile.quirks],
+    }
+
+
+def _facts(profile: Profile) -> int:
+    return sum(len(table.columns) for table in profile.tables)
+
+
+def _confidence(profile: Profile) -> Counter[Confidence]:
+    return Counter(origin.confidence for origin in profile.origins())
+
+
+@app.command(epilog=_EXAMPLES_CHECK)
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Profiles in YAML.")],
+) -> None:
+    """Look for mistakes in profiles."""
+    bad = False
+    for file in files:
+        try:
+            profile = load(file)
+        except BadProfile as error:
+            typer.echo(str(error), err=True)
+            bad = True
+        else:
+            typer.echo(
+                f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_facts(profile)} facts"
+            )
+    if bad:
+        raise typer.Exit(_BAD)
+
+
+@app.command("try", epilog=_EXAMPLES_TRY)
+def try_profile(
+    profile: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="A profile in YAML, or the name of a built-in one; else found."
+        ),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="ADDRESS[:PORT]", help="The device to ask.")
+    ] = None,
+    recording: Annotated[
+        Path | None, typer.Option("--recording", metavar="FILE", help="A .snmprec file instead of a device.")
+    ] = None,
+    version: SnmpVersion = VersionName.V2C,
+    community: CommunityText = None,
+    community_env: CommunityEnv = None,
+    timeout: Timeout = 3.0,
+    retries: Retries = 2,
+    deadline: Deadline = 600.0,
+    optics: Annotated[
+        int, typer.Option(min=0, help="Of how many ONUs to ask what the OLT must ask them for.")
+    ] = 64,
+    rows: Annotated[int, typer.Option(min=0, help="How many rows of a table to show; 0 shows all.")] = 20,
+    as_json_: AsJson = False,
+) -> None:
+    """Show what a profile makes of a device or of a recording: ONUs, ports, boards, health.
+
+    Without a profile the device's own is found, and it says why.
+    """
+    given = None if profile is None else _profile(profile)
+    if (address is None) == (recording is None):
+        refuse("give either --address or --recording")
+    if recording is not None:
+        try:
+            asked = ask_recording(recording, builtin(), given)
+        except BadRecording as error:
+            refuse(str(error))
+    else:
+        assert address is not None
+        target = target_of(address, version, community, community_env, timeout, retries, bulk=True)
+        with _progress() as progress:
+            try:
+                asked = uvloop.run(
+                    ask_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
+                )
+            except NoAnswer as error:
+                typer.echo(f"Error: {error}", err=True)
+                raise typer.Exit(_NO_ANSWER) from error
+            except SnmpError as error:
+                refuse(str(error))
+    _show(asked, rows, as_json_)
+    if asked.errors:
+        raise typer.Exit(_INCOMPLETE)
+
+
+def _profile(text: str) -> Profile:
+    path = Path(text)
+    if not path.exists() and text in builtin():
+        return builtin()[text]
+    try:
+        return load(path)
+    except BadProfile as error:
+        refuse(str(error))
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    count = 0
+    with Console(stderr=True).status("asking") as status:
+
+        def more(values: int) -> None:
+            nonlocal count
+            count += values
+            status.update(f"{count:,} values")
+
+        yield more
+
+
+def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
+    decoded = Decoder(asked.profile).decode(asked.rows)
+    reason = "; ".join(dict.fromkeys(map(str, asked.errors))) or None
+    if json_wanted:
+        told = {
+            "profile": asked.profile.name,
+            "model": asked.detection.model or None,
+            "why": asked.detection.why,
+            "complete": not asked.errors,
+            "reason": reason,
+            **as_json(decoded),
+        }
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    console = Console()
+    model = f" ({asked.detection.model})" if asked.detection.model else ""
+    console.print(Text(f"{asked.profile.title}{model}: {asked.detection.why}."), soft_wrap=True)
+    print_facts(console, decoded, rows)
+    if reason:
+        typer.echo(f"Not complete: {reason}", err=True)
