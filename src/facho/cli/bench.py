@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Final
@@ -116,6 +117,45 @@ def _print_grid(comparison: Comparison, title: str) -> None:
     console.print(
         f"Adaptive: {seconds} (ended at {ended}); {comparison.ratio:.2f} times the best fixed setting, "
         f"{comparison.timeout_share:.2%} time-outs.\n"
+    )
+
+
+_EXAMPLES_DECODE: Final = """
+**Examples**
+
+`facho bench decode`  what it costs to turn a walk's rows into facts, beside the walk itself
+
+`facho bench decode --json`  `values_per_cpu_second` and `share_of_client_cost`
+"""
+
+
+@app.command(epilog=_EXAMPLES_DECODE)
+def decode(
+    rounds: Annotated[int, typer.Option(min=1, help="How often to walk and decode.")] = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Walk ten simulated OLTs and decode what they said, in turns."""
+    from facho.bench.decode import measure
+
+    with _noting() as note:
+        result = measure(rounds, note)
+    if as_json:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+        return
+    table = Table("what", title=f"{result.values:,} values a round, {rounds} rounds")
+    for heading in ("microseconds a value", "lowest", "highest"):
+        table.add_column(heading, justify="right")
+    for what, costs in (
+        ("walk", result.walk_us),
+        ("decode the same", result.decode_us),
+        ("decode every column of ONUs", result.all_columns_us),
+    ):
+        table.add_row(what, *(f"{us:.3f}" for us in (statistics.median(costs), min(costs), max(costs))))
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{result.values_per_cpu_second:,.0f} values decoded per CPU-second; "
+        f"{result.share_of_client_cost:.0%} of what it cost to walk them."
     )
 
 
