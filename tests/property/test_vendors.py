@@ -1,0 +1,163 @@
+"""Index layouts and value rules, for every layout and every value: what is written reads back."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from importlib import resources
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facho.snmp import ber
+from facho.snmp.values import Counter64, Gauge32, Missing, OpaqueDouble, Unknown
+from facho.vendors import BadProfile, Decoder, Key, builtin
+from facho.vendors.errors import BadIndex, BadValue, Mistake
+from facho.vendors.index import compile_index, encode_index, join_arcs, split_arcs
+from facho.vendors.parse import parse_profile
+from facho.vendors.rules import compile_rule
+from facho.vendors.schema import BitField, Bits, IndexLayout, Only, Origin, Packed, Plain, Rule, Skip
+from facho.vendors.unread import encode_fact
+from facho.vendors.vocabulary import FACTS, Confidence, Entity
+
+ORIGIN = Origin(Confidence.GUESS, "a test")
+ARC = st.integers(0, 0xFFFF_FFFF)
+PLACE_PARTS = ("frame", "slot", "port", "onu")
+
+
+@given(st.lists(ARC, min_size=1, max_size=12).map(tuple))
+def test_index_numbers_travel_as_the_protocol_encodes_them(arcs: tuple[int, ...]) -> None:
+    assert join_arcs(arcs) == ber.encode_arcs(arcs)
+    assert split_arcs(join_arcs(arcs)) == arcs
+
+
+@st.composite
+def packed_layouts(draw: st.DrawFn) -> tuple[IndexLayout, Key]:
+    """Some parts in bits that do not overlap, the others as numbers of their own, and idle numbers."""
+    inside = draw(st.lists(st.sampled_from(PLACE_PARTS), min_size=1, max_size=4, unique=True))
+    bounds = sorted(draw(st.sets(st.integers(0, 32), min_size=2 * len(inside), max_size=2 * len(inside))))
+    plus = draw(st.integers(0, 1))
+    fields = tuple(
+        BitField(part, low, high - low, plus)
+        for part, low, high in zip(inside, bounds[::2], bounds[1::2], strict=True)
+    )
+    value = draw(ARC) & Bits(fields, 0).fixed
+    parts: list[Any] = [Packed((Bits(fields, value),))]
+    parts += [Plain(part, plus) for part in PLACE_PARTS if part not in inside]
+    parts += draw(st.lists(st.sampled_from([Skip(), Only(1)]), max_size=2))
+    numbers = {field.part: draw(st.integers(0, (1 << field.width) - 1)) + plus for field in fields}
+    numbers |= {part: draw(st.integers(plus, 1000)) for part in PLACE_PARTS if part not in inside}
+    return IndexLayout("drawn", tuple(draw(st.permutations(parts))), ORIGIN), Key(**numbers)
+
+
+@given(packed_layouts())
+def test_the_index_of_a_place_reads_back_as_that_place(drawn: tuple[IndexLayout, Key]) -> None:
+    layout, key = drawn
+    arcs = encode_index(layout, key)
+    assert all(0 <= arc <= 0xFFFF_FFFF for arc in arcs)
+    assert compile_index(layout)[join_arcs(arcs)] == key
+
+
+@given(
+    st.sampled_from([layout for profile in builtin().values() for layout in profile.indexes]),
+    st.binary(max_size=40),
+)
+def test_any_octets_are_a_place_or_refused(layout: IndexLayout, suffix: bytes) -> None:
+    with suppress(BadIndex):
+        key = compile_index(layout)[suffix]
+        assert key is None or isinstance(key, Key)
+
+
+NUMBER_RULES = st.builds(
+    Rule,
+    scale=st.sampled_from([1.0, 0.1, 0.01, 0.002, 0.001, 1 / 256]),
+    offset=st.sampled_from([0.0, -30.0, -100.0]),
+    signed=st.sampled_from([0, 16, 32]),
+)
+
+
+@given(NUMBER_RULES, st.floats(-50, 10))
+def test_a_power_reads_back_to_within_half_a_step(rule: Rule, dbm: float) -> None:
+    fact = FACTS[Entity.ONU]["onu_rx_dbm"]
+    raw = encode_fact(fact, rule, dbm)
+    assert isinstance(raw, int)
+    try:
+        read = compile_rule(fact, rule).one(raw)
+    except BadValue:
+        # Half a step may lie beyond the range, and 16 bits do not hold every step.
+        assert min(abs(dbm + 50), abs(dbm - 10)) <= rule.scale or (rule.signed == 16 and rule.scale <= 0.002)
+        return
+    assert isinstance(read, float)
+    steps = (1 << 16) * rule.scale
+    assert abs(read - dbm) <= rule.scale / 2 + 0.001 or (
+        rule.signed == 16 and abs(read - dbm) >= steps / 2 - 100
+    )
+
+
+@given(st.floats(-49, 9))
+def test_a_linear_power_reads_back(dbm: float) -> None:
+    fact, rule = FACTS[Entity.ONU]["onu_rx_dbm"], Rule(milliwatts=0.0000001)
+    read = compile_rule(fact, rule).one(encode_fact(fact, rule, dbm))
+    assert isinstance(read, float)
+    assert abs(read - dbm) < 0.05
+
+
+RAW = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**64),
+    st.integers(0, 2**32 - 1).map(Gauge32),
+    st.integers(0, 2**64 - 1).map(Counter64),
+    st.floats().map(OpaqueDouble),
+    st.binary(max_size=40),
+    st.text(max_size=20).map(str.encode),
+    st.ip_addresses(v=4),
+    st.sampled_from(Missing),
+    st.builds(Unknown, st.integers(0, 255), st.binary(max_size=8)),
+)
+DECODERS = {name: Decoder(profile) for name, profile in builtin().items()}
+
+
+@given(st.sampled_from(sorted(builtin())), st.data())
+def test_whatever_a_device_says_is_decoded_or_reported(name: str, data: st.DataObject) -> None:
+    profile = builtin()[name]
+    oids = data.draw(st.lists(st.sampled_from(profile.oids()), min_size=1, max_size=6, unique=True))
+    suffixes = st.one_of(
+        st.binary(min_size=1, max_size=12),
+        st.tuples(st.sampled_from([0xFA000000, 0x10010100, 0x30110100, 1]), st.integers(0, 300)).map(
+            ber.encode_arcs
+        ),
+    )
+    rows = {oid: data.draw(st.dictionaries(suffixes, RAW, max_size=8)) for oid in oids}
+    found = DECODERS[name].decode(rows)
+    for facts in found.facts.values():
+        assert len(facts.indexes) == len(facts.keys) == len(set(facts.keys)) == len(facts.technologies)
+        assert all(len(values) == len(facts) for values in facts.columns.values())
+
+
+@given(st.text(alphabet=":{}[]&*!|>'\"%@`#,-?\n abprofile01.", max_size=200))
+def test_no_text_breaks_the_reader_of_profiles(text: str) -> None:
+    # Hardly anything that can be drawn is a profile.
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "drawn.yaml")
+    assert caught.value.mistakes
+
+
+@given(st.integers(0, 10_000), st.integers(0, 400), st.data())
+def test_a_damaged_profile_is_refused_with_a_place_or_still_a_profile(
+    at: int, size: int, data: st.DataObject
+) -> None:
+    good = resources.files("facho.vendors").joinpath("profiles/huawei.yaml").read_text("utf-8")
+    at %= len(good)
+    damaged = (
+        good[:at] + data.draw(st.sampled_from(["", "x", ": ", "\n", "- ", "{", "1"])) + good[at + size % 40 :]
+    )
+    assert all(mistake.line >= 1 and mistake.what for mistake in _mistakes(damaged))
+
+
+def _mistakes(text: str) -> list[Mistake]:
+    try:
+        parse_profile(text, "damaged.yaml")
+    except BadProfile as error:
+        return error.mistakes
+    return []
