@@ -63,7 +63,7 @@ class Remembering(dict[object, object]):
 def compile_rule(fact: Fact, rule: Rule) -> Reader:
     """Raw values are what the client gives: int, float, bytes, IPv4Address, None."""
     match fact.kind:
-        case Kind.WHOLE if rule == Rule():
+        case Kind.WHOLE if rule == Rule() and fact.low == 0 and fact.high is None:
             return _counter(_number(fact, rule))
         case Kind.NUMBER | Kind.WHOLE:
             return _remembering(_number(fact, rule))

@@ -132,6 +132,9 @@ def test_text_and_integers_of_one_column_have_scales_of_their_own() -> None:
         ("onu_rx_dbm", b"-21", "is no number"),
         ("onu_rx_dbm", Unknown(68, b"xx"), "is no number"),
         ("distance_m", -5, "not within"),
+        ("distance_m", 100_001, "not within"),
+        ("up_octets", -5, "not within"),
+        ("up_octets", b"5", "is no number"),
         ("serial", 7, "is no serial"),
         ("serial", b"short", "is no serial"),
         ("mac", b"zz:1E:10:AA:BB:CC", "is no hardware address"),
@@ -144,8 +147,11 @@ def test_text_and_integers_of_one_column_have_scales_of_their_own() -> None:
     ],
 )
 def test_garbage_is_refused_with_a_reason(fact: str, raw: object, why: str) -> None:
+    reader = compile_rule(ONU[fact], Rule())
     with pytest.raises(BadValue, match=why) as caught:
-        compile_rule(ONU[fact], Rule()).one(raw)
+        reader.one(raw)
+    with pytest.raises(BadValue, match=why):
+        reader.all([raw])
     assert len(str(caught.value)) < 200
     assert caught.value.instead is None
 

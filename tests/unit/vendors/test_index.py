@@ -1,0 +1,128 @@
+"""Kinds of index that the built-in profiles do not have, and that other brands do."""
+
+from pathlib import Path
+
+import pytest
+
+from facho.sim.families.from_profile import from_profile
+from facho.sim.model import Shape
+from facho.vendors import Decoder, Entity, Key, Said, with_extra
+from facho.vendors.errors import BadIndex
+from facho.vendors.index import compile_index
+from facho.vendors.parse import parse_profile
+from facho.vendors.schema import Profile
+from tests.unit.vendors.rows import column
+from tests.unit.vendors.simulated import model, rows
+
+KINDS = """\
+profile: kinds
+title: Kinds of index
+confidence: guess
+source: a test
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7}]}
+indexes:
+  shifted:
+    - value: 0x01C00000
+      bits:
+        slot: {at: 25, width: 6, plus: -1}
+        port: {at: 16, width: 5, plus: 1}
+        onu: {at: 9, width: 7, plus: 1}
+  first_counts:
+    - {bits: {port: {at: 12, width: 6, plus: 1}, onu: {at: 0, width: 12}}, value: 0x480000}
+    - {skip: yes}
+  serial: [{text: name}]
+  named: [{column: 1.3.6.1.4.1.99999.9, names: ['gpon-{frame}/{slot}/{port}-onu-{onu}*']}]
+  by_mac: [{skip: yes}, {octets: 6}]
+tables:
+  onus:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.2
+    index: serial
+    columns:
+      serial: 1
+      port: {column: 2, no_value: 0, keep_last: yes}
+      state: {column: 3, enum: {1: online, 2: offline}}
+"""
+PROFILE = parse_profile(KINDS, "kinds.yaml")
+SERIAL = (12, *b"UBNT20731888")
+
+
+def decoded(name: str, *arcs: int) -> Key | None:
+    return compile_index(next(index for index in PROFILE.indexes if index.name == name)).decode(arcs)
+
+
+@pytest.mark.parametrize(
+    ("name", "arcs", "key"),
+    [
+        ("shifted", (96468992,), Key(slot=1, port=1, onu=1)),
+        ("shifted", (96665600,), Key(slot=1, port=4, onu=1)),
+        ("shifted", (96714752,), Key(slot=1, port=4, onu=97)),
+        ("first_counts", (4718593, 7), Key(port=1, onu=1)),
+        ("first_counts", (4722690, 0), Key(port=2, onu=2)),
+        ("serial", SERIAL, Key(extra="UBNT20731888")),
+        ("by_mac", (5, 0, 30, 16, 170, 187, 204), Key(extra="00:1e:10:aa:bb:cc")),
+    ],
+)
+def test_an_index_tells_its_place(name: str, arcs: tuple[int, ...], key: Key) -> None:
+    assert decoded(name, *arcs) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "arcs"),
+    [
+        ("serial", (12, 85)),
+        ("serial", (1, 7)),
+        ("serial", (*SERIAL, 1)),
+        ("by_mac", (5, 0, 30, 16, 170, 187)),
+        ("by_mac", (5, 0, 30, 16, 170, 187, 256)),
+        ("named", (17,)),
+        ("shifted", (0x0A000000,)),
+    ],
+)
+def test_what_is_no_such_index_is_refused(name: str, arcs: tuple[int, ...]) -> None:
+    with pytest.raises(BadIndex):
+        decoded(name, *arcs)
+
+
+def with_index(index: str, columns: str) -> Profile:
+    head, _, _ = KINDS.partition("  onus:")
+    table = f"  onus: {{of: onu, oid: 1.3.6.1.4.1.99999.2, index: {index}, columns: {columns}}}\n"
+    return parse_profile(head + table, "kinds.yaml")
+
+
+def test_names_may_go_on_after_what_matters() -> None:
+    profile = with_index("named", "{description: 1}")
+    found = Decoder(profile).decode(
+        {
+            "1.3.6.1.4.1.99999.9": column({17: b"gpon-1/1/3-onu-0 (down)", 18: b"ten-gigabit-1/1/1", 19: 5}),
+            "1.3.6.1.4.1.99999.2.1": column({17: b"casa", 18: b"uplink", 19: b"odd", 20: b"no name"}),
+        }
+    )
+    assert found.onus.by_key() == {Key(1, 1, 3, 0): {"description": "casa"}}
+    assert [problem.index for problem in found.problems.first] == ["20"]
+
+
+def test_of_several_rows_of_an_onu_the_first_that_says_something_counts() -> None:
+    profile = with_index("first_counts", "{onu_rx_dbm: {column: 1, scale: 0.01, no_value: -1}}")
+    rows = column({(4718593, 1): -1, (4718593, 2): -2495, (4718593, 3): -1000})
+    onus = Decoder(profile).decode({"1.3.6.1.4.1.99999.2.1": rows}).onus
+    assert onus.by_key() == {Key(port=1, onu=1): {"onu_rx_dbm": -24.95}}
+
+
+def test_onus_that_are_known_by_their_serial_alone_can_be_read_and_simulated() -> None:
+    found = Decoder(PROFILE).decode(rows(from_profile(PROFILE), model(Shape(5))))
+    assert found.problems.first == []
+    assert [(key.extra, row["serial"]) for key, row in found.onus.by_key().items()] == [
+        (f"FACH{row:08X}", f"FACH{row:08X}") for row in range(5)
+    ]
+    assert {row["port"] for row in found.onus.by_key().values()} == {1}
+    assert {str(row["state"]) for row in found.onus.by_key().values()} <= {"online", "offline"}
+    assert Said("online", "online") in found[Entity.ONU].columns["state"]
+
+
+def test_a_profile_of_the_operator_takes_the_place_of_a_built_in_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(KINDS.replace("profile: kinds", "profile: zte"))
+    profiles = with_extra(file)
+    assert profiles["zte"].title == "Kinds of index"
+    assert profiles["huawei"].title.startswith("Huawei")
