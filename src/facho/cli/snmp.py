@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import json
-import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
 
@@ -15,26 +13,42 @@ import typer
 import uvloop
 from rich.console import Console
 
-from facho.snmp import Client, Load, Oid, SnmpError, Target, Value, Version
-from facho.snmp.address import parse_address
+from facho.cli.target import (
+    AUTH_ENV,
+    PRIV_ENV,
+    Address,
+    AsJson,
+    AuthPasswordEnv,
+    AuthProtocol,
+    CommunityEnv,
+    CommunityText,
+    Context,
+    Credentials,
+    Oids,
+    PrivPasswordEnv,
+    PrivProtocol,
+    Retries,
+    SnmpVersion,
+    Timeout,
+    UserName,
+    VersionName,
+    oids_of,
+    refuse,
+    target_of,
+)
+from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
-from facho.snmp.errors import AgentRefused, NoAnswer, TooBig, UnreadableRows
+from facho.snmp.errors import AgentRefused, NoAnswer, SecurityError, TooBig, UnreadableRows
 from facho.snmp.refusal import port_is_closed
 from facho.snmp.values import Missing, Unknown, type_name
 
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
 
 _ANSWERED: Final = 0
-_BAD_USE: Final = 2
 _NO_ANSWER: Final = 3
 _REFUSED: Final = 4
 _INCOMPLETE: Final = 5
 _EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
-
-
-class VersionName(enum.StrEnum):
-    V1 = "1"
-    V2C = "2c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ class Outcome:
         if isinstance(self.errors[0], NoAnswer):
             return _NO_ANSWER
         # Nothing was read, because of what the agent itself answered.
-        refused = isinstance(self.errors[0], AgentRefused | TooBig | UnreadableRows)
+        refused = isinstance(self.errors[0], AgentRefused | SecurityError | TooBig | UnreadableRows)
         return _REFUSED if refused else _INCOMPLETE
 
     @property
@@ -98,25 +112,7 @@ def _text(octets: bytes) -> str:
     return "0x" + octets.hex()
 
 
-Address = Annotated[
-    str, typer.Argument(metavar="ADDRESS[:PORT]", help="IPv4, [IPv6] or name; port 161 if none.")
-]
-Oids = Annotated[list[str], typer.Argument(metavar="OID...", help="Numbers with dots: 1.3.6.1.2.1.1.1.0")]
-SnmpVersion = Annotated[VersionName, typer.Option("-v", "--version", help="SNMP version.")]
-CommunityText = Annotated[
-    str | None,
-    typer.Option(
-        "--community", metavar="TEXT", help="Community, 'public' if none. Others can see it in `ps`."
-    ),
-]
-CommunityEnv = Annotated[
-    str | None,
-    typer.Option("--community-env", metavar="NAME", help="Environment variable that holds the community."),
-]
-Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer.")]
-Retries = Annotated[int, typer.Option(min=0, help="How often to ask again when none comes.")]
 Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for all of it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 _EXAMPLES_GET: Final = f"""
 **Examples**
@@ -136,6 +132,10 @@ _EXAMPLES_WALK: Final = f"""
 
 `facho snmp walk '[2001:db8::7]' 1.3.6.1.2.1.1 -v 1 --json`
 
+`facho snmp walk 10.0.0.1 1.3.6.1.2.1.1 -v 3 --user monitor --auth SHA-256 --priv AES`  asks for the passwords
+
+`FACHO_AUTH_PASSWORD=... FACHO_PRIV_PASSWORD=... facho snmp walk ...`  takes them from the environment
+
 With --json: `complete`, `reason`, `rows` (`oid`, `type`, `value`), `requests`, `timeouts`, `seconds`.
 
 {_EXIT_CODES}
@@ -149,14 +149,23 @@ def get(
     version: SnmpVersion = VersionName.V2C,
     community: CommunityText = None,
     community_env: CommunityEnv = None,
+    user: UserName = None,
+    auth: AuthProtocol = None,
+    priv: PrivProtocol = None,
+    auth_password_env: AuthPasswordEnv = AUTH_ENV,
+    priv_password_env: PrivPasswordEnv = PRIV_ENV,
+    context: Context = "",
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Read single values."""
-    wanted = _oids(oids)
-    target = _target(address, version, community, community_env, timeout, retries, bulk=True)
+    wanted = oids_of(oids)
+    who = Credentials(
+        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
+    )
+    target = target_of(address, who, timeout, retries)
 
     async def ask(agent: Agent, _progress: Callable[[int], None]) -> Outcome:
         result = await agent.get_many(wanted, deadline=deadline)
@@ -175,6 +184,12 @@ def walk(
     version: SnmpVersion = VersionName.V2C,
     community: CommunityText = None,
     community_env: CommunityEnv = None,
+    user: UserName = None,
+    auth: AuthProtocol = None,
+    priv: PrivProtocol = None,
+    auth_password_env: AuthPasswordEnv = AUTH_ENV,
+    priv_password_env: PrivPasswordEnv = PRIV_ENV,
+    context: Context = "",
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 1800.0,
@@ -182,8 +197,11 @@ def walk(
     as_json: AsJson = False,
 ) -> None:
     """Read columns or subtrees to their end."""
-    columns = _oids(oids)
-    target = _target(address, version, community, community_env, timeout, retries, bulk=bulk)
+    columns = oids_of(oids)
+    who = Credentials(
+        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
+    )
+    target = target_of(address, who, timeout, retries, bulk=bulk)
 
     async def ask(agent: Agent, progress: Callable[[int], None]) -> Outcome:
         result = await agent.walk_table(columns, deadline=deadline, progress=progress)
@@ -204,7 +222,7 @@ def _report(
         try:
             outcome = uvloop.run(_talk(target, ask, progress))
         except SnmpError as error:
-            _refuse(str(error))
+            refuse(str(error))
     if as_json:
         typer.echo(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
@@ -253,51 +271,3 @@ async def _talk(
             for task in (asking, closed):
                 task.cancel()
             await asyncio.gather(asking, closed, return_exceptions=True)
-
-
-def _oids(texts: Iterable[str]) -> list[Oid]:
-    try:
-        return [Oid.parse(text) for text in texts]
-    except SnmpError as error:
-        _refuse(str(error))
-
-
-def _target(
-    address: str,
-    version: VersionName,
-    community: str | None,
-    community_env: str | None,
-    timeout: float,
-    retries: int,
-    *,
-    bulk: bool,
-) -> Target:
-    try:
-        host, port = parse_address(address)
-    except SnmpError as error:
-        _refuse(str(error))
-    return Target(
-        host,
-        _community(community, community_env),
-        port,
-        Version.V1 if version is VersionName.V1 else Version.V2C,
-        timeout,
-        retries,
-        bulk,
-    )
-
-
-def _community(text: str | None, env: str | None) -> str:
-    if text is not None and env is not None:
-        _refuse("give either --community or --community-env, not both")
-    if env is None:
-        return "public" if text is None else text
-    value = os.environ.get(env)
-    if value is None:
-        _refuse(f"the environment has no variable {env}")
-    return value
-
-
-def _refuse(message: str) -> NoReturn:
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(_BAD_USE)

@@ -11,6 +11,7 @@ from facho.snmp.errors import (
     CorruptAnswer,
     DeadlineExceeded,
     NoAnswer,
+    SecurityError,
     SnmpError,
     TooBig,
     UnreadableRows,
@@ -47,7 +48,7 @@ async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetRe
     try:
         async with asyncio.timeout(deadline):
             await _ask_all(talk, oids, result)
-    except NoAnswer as error:
+    except (NoAnswer, SecurityError) as error:
         result.error = error
     except TimeoutError:
         result.error = DeadlineExceeded(f"{talk.peer.name}: the values were not all read in {deadline:g} s")

@@ -18,6 +18,7 @@ from facho.snmp.errors import (
     NoAnswer,
     OidsWentBack,
     RepeatingOids,
+    SecurityError,
     SnmpError,
     TooBig,
     UnreadableRows,
@@ -92,7 +93,7 @@ async def walk_table(
     try:
         async with asyncio.timeout(deadline):
             await _walk_between_clock_readings(talk, result, progress)
-    except NoAnswer as error:
+    except (NoAnswer, SecurityError) as error:
         result.errors.append(error)
     except TimeoutError:
         result.errors.append(
