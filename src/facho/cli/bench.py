@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from facho.bench.adapt import Comparison
+from facho.bench.snmp import Result
 from facho.snmp import Learned
 
 app = typer.Typer(
@@ -25,7 +26,7 @@ _EXAMPLES_SNMP: Final = """
 
 `facho bench snmp`  a table: values per CPU-second of every client that is installed
 
-`facho bench snmp --json`  `values_per_cpu_second` and `ratios`; null for what is not installed
+`facho bench snmp --json`  `values_per_cpu_second` and `ratios`, null for what is not installed; `v3` the same
 
 CPU time counts, wall time does not. Every client walks the same simulated OLTs in turns, at its best setting.
 """
@@ -36,30 +37,30 @@ def snmp(
     rounds: Annotated[int, typer.Option(min=1, help="How often each client walks all OLTs.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Walk ten simulated OLTs with facho and with other SNMP clients."""
-    from facho.bench.snmp import COLUMNS, OLTS, ONUS, compare
+    """Walk ten simulated OLTs with facho and with other SNMP clients, in v2c and in v3."""
+    from facho.bench.snmp import COLUMNS, OLTS, ONUS, PEERS, V3_PEERS, compare
 
     with _noting() as note:
-        result = compare(rounds, note)
+        plain = compare(PEERS, rounds, note)
+        v3 = compare(V3_PEERS, rounds, note)
     if as_json:
-        typer.echo(json.dumps(result.as_json(), indent=2))
+        typer.echo(json.dumps(plain.as_json() | {"v3": v3.as_json()}, indent=2))
         return
-    table = Table(title=f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {rounds} rounds")
-    for heading in (
-        "client",
-        "repetitions",
-        "values per CPU-second",
-        "lowest",
-        "highest",
-        "facho is faster by",
-    ):
-        table.add_column(heading, justify="left" if heading == "client" else "right")
+    work = f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {rounds} rounds"
+    _print_speeds(plain, f"SNMPv2c: {work}")
+    _print_speeds(v3, f"SNMPv3, SHA-256 and AES-128: {work}")
+
+
+def _print_speeds(result: Result, title: str) -> None:
+    table = Table(title=title)
+    for heading in ("client", "repetitions", "values per CPU-second", "lowest", "highest", "facho is"):
+        left = heading == "client"
+        table.add_column(heading, justify="left" if left else "right", no_wrap=left)
     ratios = result.ratios()
     for line in result.lines:
         numbers = (line.values_per_cpu_second, min(line.rounds), max(line.rounds))
-        table.add_row(
-            line.name, str(line.repetitions), *(f"{n:,.0f}" for n in numbers), f"{ratios[line.name]:.2f} x"
-        )
+        speeds = (f"{number:,.0f}" for number in numbers)
+        table.add_row(line.name, str(line.repetitions), *speeds, f"{ratios[line.name]:.2f} x")
     for name in result.missing:
         table.add_row(name, "", "not installed")
     Console().print(table)
