@@ -175,7 +175,8 @@ def _has_program(name: str) -> Callable[[], bool]:
 
 _BULKWALK_V2C: Final = ("-v2c", "-c", COMMUNITY)
 _BULKWALK_V3: Final = (
-    "-v3", "-u", USER, "-l", "authPriv", "-a", "SHA-256", "-A", AUTH_PASSWORD, "-x", "AES", "-X", PRIV_PASSWORD,
+    "-v3", "-u", USER, "-l", "authPriv",
+    "-a", "SHA-256", "-A", AUTH_PASSWORD, "-x", "AES", "-X", PRIV_PASSWORD,
 )  # fmt: skip
 
 PEERS: Final = (

@@ -78,7 +78,7 @@ _EXAMPLES_ADAPT: Final = """
 
 `facho bench adapt`  a table for each kind of agent: seconds at every fixed setting, and adaptive
 
-`facho bench adapt --json`  the same, with the ratio to the best fixed setting and the share of time-outs
+`facho bench adapt --json`  `ratio` to the best fixed setting and `timeout_share`, the worst of all `agents`
 """
 
 
@@ -90,7 +90,12 @@ def adapt(as_json: AsJson = False) -> None:
     with _noting() as note:
         comparisons = compare(note)
     if as_json:
-        typer.echo(json.dumps([comparison.as_json() for comparison in comparisons], indent=2))
+        result = {
+            "ratio": round(max(comparison.ratio for comparison in comparisons), 3),
+            "timeout_share": round(max(comparison.timeout_share for comparison in comparisons), 4),
+            "agents": [comparison.as_json() for comparison in comparisons],
+        }
+        typer.echo(json.dumps(result, indent=2))
         return
     for comparison in comparisons:
         _print_grid(comparison, f"{comparison.agent}; {ONUS:,} ONUs")
