@@ -328,13 +328,13 @@ class UserSecurity:
             return message
         if self.user.priv is not None and not received.is_encrypted:
             return None
-        return message if message.request_id == received.message_id else None
+        return message if _answers(message, received) else None
 
     def _open_unsigned(self, header: Header) -> Message | None:
         message = decode_scoped(header.scoped) if not header.is_encrypted else None
         if message is None or message.pdu_type == PduType.REPORT:
             return message
-        return message if message.request_id == header.message_id else None
+        return message if _answers(message, header) else None
 
     def _open_unsigned_report(self, header: Header) -> Message | None:
         """An engine cannot sign for a user it does not know. But a clock is believed only when signed."""
@@ -345,11 +345,10 @@ class UserSecurity:
         return None
 
     def complain(self, message: Message, name: str) -> SecurityError:
-        """The report as an error with a sentence."""
-        user = self.user
+        """The report as an error with a sentence. It may be logged, and so it does not name the user."""
         stat = stat_of(message)
         said: dict[Stat | None, SecurityError] = {
-            Stat.UNKNOWN_USER: UnknownUser(f"{name} does not know the SNMPv3 user '{user.name}'"),
+            Stat.UNKNOWN_USER: UnknownUser(f"{name} does not know this SNMPv3 user: check its name"),
             Stat.WRONG_DIGEST: WrongDigest(
                 f"{name} says that the signature is wrong: check the authentication password and protocol"
             ),
@@ -357,7 +356,7 @@ class UserSecurity:
                 f"{name} could not decrypt the request: check the privacy password and protocol"
             ),
             Stat.UNSUPPORTED_LEVEL: UnsupportedLevel(
-                f"{name} does not offer this security level to the SNMPv3 user '{user.name}'"
+                f"{name} does not offer this security level to this SNMPv3 user"
             ),
             Stat.NOT_IN_TIME_WINDOW: NotInTimeWindow(f"{name} keeps saying that our clock of it is wrong"),
             Stat.UNKNOWN_ENGINE: UnknownEngine(f"{name} keeps saying that its engine id is another one"),
@@ -389,6 +388,11 @@ class Discovery:
             return None
         self._engine.discovered(received)
         return message
+
+
+def _answers(message: Message, header: Header) -> bool:
+    """Our own question, sent back to us, is signed as well as any answer."""
+    return message.pdu_type == PduType.RESPONSE and message.request_id == header.message_id
 
 
 def stat_of(message: Message) -> Stat | None:
