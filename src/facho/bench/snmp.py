@@ -180,7 +180,7 @@ _BULKWALK_V3: Final = (
 )  # fmt: skip
 
 PEERS: Final = (
-    Peer("facho", lambda: True, _with_python("facho"), (50, 100, 150, 200)),
+    Peer("facho", lambda: True, _with_python("facho"), (100, 200, 300, 400)),
     Peer(
         "snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk(*_BULKWALK_V2C), (50, 100, 150, 200)
     ),
@@ -191,7 +191,7 @@ PEERS: Final = (
 )
 # Signed with SHA-256 and encrypted with AES-128.
 V3_PEERS: Final = (
-    Peer("facho", lambda: True, _with_python("facho", v3=True), (100, 200, 300)),
-    Peer("snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk(*_BULKWALK_V3), (50, 100, 150)),
+    Peer("facho", lambda: True, _with_python("facho", v3=True), (200, 300, 400)),
+    Peer("snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk(*_BULKWALK_V3), (50, 100, 200)),
     Peer("gufo_snmp", _has_module("gufo"), _with_python("gufo_snmp", v3=True), (50, 65, 75)),
 )
