@@ -283,7 +283,7 @@ class UserSecurity:
         self.engine = engine
         # Never the same twice with one key; a random start keeps it so over restarts.
         self._salt = secrets.randbits(64)
-        self._keys_of = (b"", usm.Keys(b"", b""))
+        self._keys_of: tuple[bytes, usm.Keys] | None = None
 
     @property
     def silence(self) -> str:
@@ -297,11 +297,9 @@ class UserSecurity:
 
     @property
     def keys(self) -> usm.Keys:
-        engine_id, keys = self._keys_of
-        if engine_id != self.engine.id:
-            keys = usm.localised_keys(self.user, self.engine.id)
-            self._keys_of = (self.engine.id, keys)
-        return keys
+        if self._keys_of is None or self._keys_of[0] != self.engine.id:
+            self._keys_of = (self.engine.id, usm.localised_keys(self.user, self.engine.id))
+        return self._keys_of[1]
 
     def seal(self, request_id: int, pdu: bytes) -> bytes:
         engine = self.engine

@@ -298,6 +298,12 @@ def test_a_signed_report_about_the_clock_sets_it(signer: User) -> None:
     assert (there.engine.boots, there.engine.time) == (9, 1)
 
 
+def test_a_question_can_be_written_to_an_engine_that_was_forgotten_meanwhile(user: User) -> None:
+    """Another conversation may find out that it is another one, while this one waits for its turn."""
+    header = v3.decode_header(UserSecurity(user, Engine(Clock())).seal(ID, response()))
+    assert (header.engine_id, header.user) == (b"", user.name.encode())
+
+
 def test_keys_follow_the_engine_when_it_becomes_another_one(signer: User) -> None:
     there = Conversation(signer)
     before = there.security.keys
