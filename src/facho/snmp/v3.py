@@ -287,9 +287,12 @@ class UserSecurity:
 
     @property
     def silence(self) -> str:
+        causes = ["it went off or unreachable"]
         if self.user.priv is not None:
-            return "it went off, or the privacy password or protocol is not what it expects"
-        return "it went off or unreachable"
+            causes.append("the privacy password or protocol is not what it expects")
+        if self.user.context:
+            causes.append("it does not have this context")
+        return ", or ".join(causes)
 
     @property
     def is_ready(self) -> bool:

@@ -380,6 +380,19 @@ def test_a_report_that_says_nothing_is_an_error_too(bindings: bytes) -> None:
     assert str(error) == "olt-7:161 sent a report that SNMPv3 does not define"
 
 
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        (SIGNER, "it went off or unreachable"),
+        (HIDER, "unreachable, or the privacy password or protocol is not what it expects"),
+        (replace(SIGNER, context="vrf-7"), "unreachable, or it does not have this context"),
+    ],
+)
+def test_silence_is_explained_by_what_engines_are_silent_about(who: User, said: str) -> None:
+    assert Conversation(who).security.silence.endswith(said)
+    assert "vrf-7" not in Conversation(who).security.silence
+
+
 # Conversations
 
 
