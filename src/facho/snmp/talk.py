@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer
+from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer, NoAnswer
 from facho.snmp.message import (
     ErrorStatus,
     Message,
@@ -71,7 +71,12 @@ class Talk:
         while True:
             if not security.is_ready:
                 await self._discover(security, load)
-            answer = await self._send(security, pdu, load)
+            try:
+                answer = await self._send(security, pdu, load)
+            except NoAnswer:
+                # Its messages look replayed if it restarted without counting its boots, as cheap ones do.
+                security.engine.doubt()
+                raise
             if answer.message.pdu_type != PduType.REPORT:
                 return answer
             reports += 1
@@ -83,7 +88,7 @@ class Talk:
         stat = stat_of(report)
         if stat is Stat.UNKNOWN_ENGINE:
             # Another device answers at this address now.
-            security.engine.forget()
+            security.engine.doubt()
         return stat in (Stat.UNKNOWN_ENGINE, Stat.NOT_IN_TIME_WINDOW)
 
     async def _discover(self, security: UserSecurity, load: Load) -> None:

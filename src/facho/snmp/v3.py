@@ -242,6 +242,7 @@ class Engine:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
+        self.is_known = False
         self.id = b""
         self.boots = 0
         self._time = 0
@@ -254,13 +255,17 @@ class Engine:
 
     def discovered(self, header: Header) -> None:
         self.id = header.engine_id
+        self.is_known = True
         self.set_clock(header)
 
     def set_clock(self, header: Header) -> None:
         self.boots, self._time, self._read_at = header.boots, header.time, self._clock()
 
-    def forget(self) -> None:
-        self.id, self.boots, self._time, self._read_at = b"", 0, 0, 0.0
+    def doubt(self) -> None:
+        """It is asked anew who it is before the next question. Until it has said so, what we know holds:
+        others may be waiting for its answers.
+        """
+        self.is_known = False
 
     def accepts(self, header: Header) -> bool:
         """Whether a signed message is this engine's and not too old. Newer ones set our clock of it."""
@@ -296,7 +301,7 @@ class UserSecurity:
 
     @property
     def is_ready(self) -> bool:
-        return bool(self.engine.id)
+        return self.engine.is_known
 
     @property
     def keys(self) -> usm.Keys:

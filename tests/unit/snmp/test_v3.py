@@ -298,17 +298,26 @@ def test_a_signed_report_about_the_clock_sets_it(signer: User) -> None:
     assert (there.engine.boots, there.engine.time) == (9, 1)
 
 
-def test_a_question_can_be_written_to_an_engine_that_was_forgotten_meanwhile(user: User) -> None:
-    """Another conversation may find out that it is another one, while this one waits for its turn."""
+def test_a_question_can_be_written_to_an_engine_that_is_not_known(user: User) -> None:
     header = v3.decode_header(UserSecurity(user, Engine(Clock())).seal(ID, response()))
     assert (header.engine_id, header.user) == (b"", user.name.encode())
+
+
+def test_an_engine_in_doubt_is_asked_who_it_is_and_heard_meanwhile(signer: User) -> None:
+    there = Conversation(signer)
+    there.engine.doubt()
+    assert not there.security.is_ready
+    assert there.opens(there.says(response())) is not None
+    # Only a discovery can put its clock back.
+    assert there.opens(there.says(response(), time=1)) is None
+    Discovery(there.engine).open(v3.decode_header(there.says(report(Stat.UNKNOWN_ENGINE), time=1, user=None)))
+    assert there.engine.time == 1
+    assert there.opens(there.says(response(), time=1)) is not None
 
 
 def test_keys_follow_the_engine_when_it_becomes_another_one(signer: User) -> None:
     there = Conversation(signer)
     before = there.security.keys
-    there.engine.forget()
-    assert there.engine.time == 0
     there.engine.discovered(
         v3.decode_header(there.says(report(Stat.UNKNOWN_ENGINE), engine_id=OTHER_ID, user=None))
     )
