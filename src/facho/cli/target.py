@@ -151,6 +151,9 @@ def _user(who: Credentials) -> User:
         refuse("SNMPv3 has no community: give --user")
     if who.user is None:
         refuse("SNMPv3 needs --user")
+    if who.priv and not who.auth:
+        # Before anybody types a password in vain.
+        refuse("SNMPv3 privacy needs authentication: give --auth too")
     auth = Auth[who.auth.name] if who.auth else None
     priv = Priv[who.priv.name] if who.priv else None
     return User(

@@ -99,11 +99,16 @@ def localised_keys(user: User, engine_id: bytes) -> Keys:
     """A megabyte is hashed for each password, so this is done once for a user and an engine."""
     if user.auth is None:
         return Keys(b"", b"")
-    auth_key = _localise(user.auth, user.auth_password.encode(), engine_id)
+    auth_key = _localise(user.auth, _octets(user.auth_password), engine_id)
     if user.priv is None:
         return Keys(auth_key, b"")
-    priv_key = _localise(user.auth, user.priv_password.encode(), engine_id)
+    priv_key = _localise(user.auth, _octets(user.priv_password), engine_id)
     return Keys(auth_key, _stretched(user.auth, user.priv, priv_key, engine_id))
+
+
+def _octets(password: str) -> bytes:
+    """What the environment holds may be no UTF-8; Python keeps such octets as lone surrogates."""
+    return password.encode(errors="surrogateescape")
 
 
 @lru_cache(maxsize=256)

@@ -188,6 +188,14 @@ def test_no_secret_shows_where_a_user_is_written_out(auth: Auth) -> None:
         assert word not in written
 
 
+def test_a_password_is_its_octets_whatever_they_are() -> None:
+    """As os.environ gives them: what is no UTF-8 stays what it was."""
+    raw, theirs = b"caf\xe9-noir", SnmpUSMSecurityModel.AUTH_SERVICES[AUTH_ID[Auth.SHA256]]
+    signer = User("monitor", Auth.SHA256, raw.decode(errors="surrogateescape"))
+    their_key = theirs.localize_key(theirs.hash_passphrase(raw), univ.OctetString(ENGINE))
+    assert localised_keys(signer, ENGINE).auth == their_key.asOctets()
+
+
 def test_who_does_not_sign_has_no_keys() -> None:
     assert localised_keys(User("guest"), ENGINE) == Keys(b"", b"")
     assert localised_keys(user(Auth.MD5), ENGINE).priv == b""
