@@ -202,7 +202,16 @@ def test_an_answer_is_opened(user: User) -> None:
 
 Forgery = Callable[[Conversation], bytes]
 OTHER_ID = ENGINE_ID[:-1] + b"8"
+
+
+def another_name(there: Conversation) -> bytes:
+    """Signed with the right key, and yet it says that another engine did."""
+    outgoing = Outgoing(ID, OTHER_ID, BOOTS, TIME, there.user.name.encode(), reportable=False)
+    return v3.seal(outgoing, there.user, there.security.keys, 78, v3.encode_scoped(OTHER_ID, b"", response()))
+
+
 FORGERIES: dict[str, Forgery] = {
+    "under another engine's name": another_name,
     "another key": lambda there: there.says(
         response(), user=replace(there.user, auth_password="another secret")
     ),
