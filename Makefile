@@ -43,7 +43,7 @@ bench: setup ## Compare the SNMP client with its peers, then fuzz it for long
 	@$(BIN)/python -m tests.services prepare
 	@$(BIN)/facho bench snmp
 	@$(BIN)/facho bench adapt
-	@FACHO_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest tests/property/test_fuzz.py
+	@FACHO_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes
 	@for name in build runtime dev; do \

@@ -31,7 +31,7 @@ def test_an_answer_seen_in_the_same_turn_as_its_time_out_is_taken() -> None:
         wire, load = Wire(), Load()
         peer = Peer(("192.0.2.1", 161), cast(Endpoint, wire), loop, 0)
         asking = Asking(timeout=0.02, retries=0, tag=0, guard=None)
-        asked = asyncio.ensure_future(peer.ask(Version.V2C, request, asking, load))
+        asked = asyncio.ensure_future(peer.ask(PUBLIC, request, asking, load))
         await asyncio.sleep(0)
         (request_id,) = wire.ids
         answer = PUBLIC.wrap(encode_pdu(PduType.RESPONSE, request_id, 0, 0, b""))

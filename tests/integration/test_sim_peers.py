@@ -15,6 +15,7 @@ from pysnmp.proto import api, rfc1905
 from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
 from facho.sim.process import FleetProcess
+from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD
 from facho.sim.wire import NO_SUCH_NAME
 from facho.snmp.values import Counter64
 from tests.unit.sim.asking import (
@@ -63,6 +64,47 @@ def test_snmpbulkwalk_sees_every_row(tool: Tool, fleet: FleetProcess, number: in
 def test_snmpbulkwalk_of_a_column_stops_at_its_end(tool: Tool, fleet: FleetProcess) -> None:
     walk = tool("snmpbulkwalk", fleet, 0, "-v2c", "AGENT", RUN_STATUS)
     assert oids(walk.stdout) == [oid for oid, _ in Asker(onus=150).walk(RUN_STATUS)]
+
+
+AS_NET_SNMP_HAS_IT = {
+    "noauth": (),
+    "md5-des": ("-a", "MD5", "-x", "DES"),
+    "sha-aes-256": ("-a", "SHA", "-x", "AES-256"),
+    "sha-256-aes": ("-a", "SHA-256", "-x", "AES"),
+    "sha-384": ("-a", "SHA-384"),
+    "sha-512-aes-192": ("-a", "SHA-512", "-x", "AES-192"),
+}
+
+
+def as_user(name: str, protocols: tuple[str, ...], auth_password: str = AUTH_PASSWORD) -> list[str]:
+    level = ("noAuthNoPriv", "authNoPriv", "authPriv")[len(protocols) // 2]
+    return ["-v3", "-u", name, "-l", level, "-A", auth_password, "-X", PRIV_PASSWORD, *protocols]
+
+
+@pytest.mark.parametrize(("name", "protocols"), AS_NET_SNMP_HAS_IT.items(), ids=AS_NET_SNMP_HAS_IT.keys())
+def test_snmpbulkwalk_reads_as_an_snmpv3_user(
+    tool: Tool, fleet: FleetProcess, name: str, protocols: tuple[str, ...]
+) -> None:
+    walk = tool("snmpbulkwalk", fleet, 0, *as_user(name, protocols), "AGENT", RUN_STATUS)
+    assert walk.returncode == 0, walk.stderr
+    assert oids(walk.stdout) == [oid for oid, _ in Asker(onus=150).walk(RUN_STATUS)]
+
+
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [
+        (as_user("nobody", ("-a", "SHA")), "Unknown user name"),
+        (as_user("sha", ("-a", "SHA"), "wr0ng-password"), "Authentication failure"),
+        (as_user("sha", ()), "Unsupported security level"),
+    ],
+    ids=["no such user", "wrong password", "level too low"],
+)
+def test_snmpget_is_told_why_it_is_refused(
+    tool: Tool, fleet: FleetProcess, who: list[str], said: str
+) -> None:
+    done = tool("snmpget", fleet, 0, *who, "AGENT", UPTIME)
+    assert done.returncode != 0
+    assert said in done.stderr
 
 
 def test_snmpwalk_in_version_1_skips_64_bit_counters(tool: Tool, fleet: FleetProcess) -> None:

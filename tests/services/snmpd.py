@@ -23,10 +23,21 @@ SYS_DESCR = "A private snmpd for tests"
 TABLE = "1.3.6.1.4.1.8072.9999.9999.7.1"
 ROWS = 1000
 
+# SNMPv3: a user for each protocol that Debian builds net-snmp with, by a name that says it (`sha-256-aes`),
+# who may read at that level and no lower; and one who neither signs nor encrypts.
+AUTHS = ("MD5", "SHA", "SHA-224", "SHA-256", "SHA-384", "SHA-512")
+PRIVS = ("DES", "AES", "AES-192", "AES-256")
+GUEST = "guest"
+AUTH_PASSWORD = "auth-password"
+PRIV_PASSWORD = "priv-password"
+# One who signs with SHA-256 and may read in this context only, where the agent has what it has in none.
+TENANT = "tenant"
+CONTEXT = "vrf-7"
+
 
 @dataclass(frozen=True)
 class Snmpd:
-    """A running agent that answers SNMP v1 and v2c, on `host` and, if it is set, on `host6`."""
+    """A running agent that answers SNMP v1, v2c and v3, on `host` and, if it is set, on `host6`."""
 
     host: str
     host6: str | None
@@ -97,8 +108,27 @@ def _configuration(agent: Snmpd) -> str:
     lines.append(f"agentAddress {','.join(addresses)}")
     lines.append(f"sysDescr {agent.sys_descr}")
     lines.append("dontLogTCPWrappersConnects yes")
+    lines += _users()
+    lines += _context(agent)
     lines += [_override(oid, value) for oid, value in agent.values.items()]
     return "\n".join(lines) + "\n"
+
+
+def _users() -> Iterator[str]:
+    yield from (f"createUser {GUEST}", f"rouser {GUEST} noauth")
+    for auth in AUTHS:
+        signer = auth.lower()
+        yield from (f"createUser {signer} {auth} {AUTH_PASSWORD}", f"rouser {signer} auth")
+        for priv in PRIVS:
+            hider = f"{auth}-{priv}".lower()
+            yield f"createUser {hider} {auth} {AUTH_PASSWORD} {priv} {PRIV_PASSWORD}"
+            yield f"rouser {hider} priv"
+
+
+def _context(agent: Snmpd) -> Iterator[str]:
+    yield from (f"createUser {TENANT} SHA-256 {AUTH_PASSWORD}", "view everything included .1")
+    yield f"rouser {TENANT} auth -V everything {CONTEXT}"
+    yield f"proxy -Cn {CONTEXT} -v 2c -c {agent.community} {agent.host}:{agent.port} .1.3.6.1"
 
 
 def _override(oid: str, value: int | bytes) -> str:

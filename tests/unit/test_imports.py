@@ -46,3 +46,12 @@ def test_a_lower_package_imports_only_what_it_may(package: str) -> None:
 def test_a_stranger_is_found_wherever_it_is_imported() -> None:
     source = "import os, django.db\n\ndef later():\n    from celery.app import Celery\n"
     assert strangers(source, {"uvloop"}) == {"django", "celery"}
+
+
+def test_one_module_has_the_ciphers() -> None:
+    users = {
+        str(path.relative_to(FACHO))
+        for path in FACHO.rglob("*.py")
+        if "cryptography" in imported_by(path.read_text())
+    }
+    assert users == {"snmp/usm.py"}

@@ -20,9 +20,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from facho.bench.exporter import PROGRAM, running_exporter
-from facho.bench.walker import COMMUNITY, Cost, Job
+from facho.bench.walker import COMMUNITY, USER, Cost, Job
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
+from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD
 
 Addresses = Sequence[tuple[str, int]]
 
@@ -80,9 +81,9 @@ class Result:
         }
 
 
-def compare(rounds: int, note: Callable[[str], None]) -> Result:
+def compare(peers: Sequence[Peer], rounds: int, note: Callable[[str], None]) -> Result:
     """Finds each peer's best setting, then lets them walk in turns. `note` is told what goes on."""
-    present = [peer for peer in PEERS if peer.installed()]
+    present = [peer for peer in peers if peer.installed()]
     with FleetProcess(FleetConfig(olts=OLTS, onus=ONUS), prebuilt=True) as fleet:
         best = {peer.name: _best_repetitions(peer, fleet.addresses, note) for peer in present}
         speeds: dict[str, list[float]] = {peer.name: [] for peer in present}
@@ -91,7 +92,7 @@ def compare(rounds: int, note: Callable[[str], None]) -> Result:
                 note(f"round {number + 1} of {rounds}: {peer.name}")
                 speeds[peer.name].append(_speed(peer, fleet.addresses, best[peer.name]))
     lines = tuple(Line(peer.name, best[peer.name], tuple(speeds[peer.name])) for peer in present)
-    return Result(lines, tuple(peer.name for peer in PEERS if peer not in present))
+    return Result(lines, tuple(peer.name for peer in peers if peer not in present))
 
 
 def _best_repetitions(peer: Peer, addresses: Addresses, note: Callable[[str], None]) -> int:
@@ -119,9 +120,9 @@ class WalkFailed(Exception):
     """A peer did not bring the whole table."""
 
 
-def _with_python(client: str) -> Callable[[Addresses, int], Cost]:
+def _with_python(client: str, *, v3: bool = False) -> Callable[[Addresses, int], Cost]:
     def walk(addresses: Addresses, repetitions: int) -> Cost:
-        job = Job(client, list(addresses), list(COLUMNS), repetitions)
+        job = Job(client, list(addresses), list(COLUMNS), repetitions, v3)
         done = subprocess.run(
             [sys.executable, "-m", "facho.bench.walker"],
             input=json.dumps(asdict(job)),
@@ -135,21 +136,22 @@ def _with_python(client: str) -> Callable[[Addresses, int], Cost]:
     return walk
 
 
-def _with_snmpbulkwalk(addresses: Addresses, repetitions: int) -> Cost:
+def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
     """A process for each column of an agent, all columns at once. It reads no MIBs and writes nowhere."""
-    before = _children_cpu_s()
-    for host, port in addresses:
-        running = [
-            subprocess.Popen(
-                ["snmpbulkwalk", "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}",
-                 "-t", "10", f"{host}:{port}", column],
-                stdout=subprocess.DEVNULL,
-            )
-            for column in COLUMNS
-        ]  # fmt: skip
-        if max(process.wait() for process in running):
-            raise WalkFailed("snmpbulkwalk failed")
-    return Cost(len(addresses) * len(COLUMNS) * ONUS, _children_cpu_s() - before)
+
+    def walk(addresses: Addresses, repetitions: int) -> Cost:
+        command = ("snmpbulkwalk", *who, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}", "-t", "10")
+        before = _children_cpu_s()
+        for host, port in addresses:
+            running = [
+                subprocess.Popen([*command, f"{host}:{port}", column], stdout=subprocess.DEVNULL)
+                for column in COLUMNS
+            ]
+            if max(process.wait() for process in running):
+                raise WalkFailed("snmpbulkwalk failed")
+        return Cost(len(addresses) * len(COLUMNS) * ONUS, _children_cpu_s() - before)
+
+    return walk
 
 
 def _children_cpu_s() -> float:
@@ -171,11 +173,25 @@ def _has_program(name: str) -> Callable[[], bool]:
     return lambda: shutil.which(name) is not None
 
 
+_BULKWALK_V2C: Final = ("-v2c", "-c", COMMUNITY)
+_BULKWALK_V3: Final = (
+    "-v3", "-u", USER, "-l", "authPriv",
+    "-a", "SHA-256", "-A", AUTH_PASSWORD, "-x", "AES", "-X", PRIV_PASSWORD,
+)  # fmt: skip
+
 PEERS: Final = (
-    Peer("facho", lambda: True, _with_python("facho"), (50, 100, 150, 200)),
-    Peer("snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk, (50, 100, 150, 200)),
+    Peer("facho", lambda: True, _with_python("facho"), (100, 200, 300, 400)),
+    Peer(
+        "snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk(*_BULKWALK_V2C), (50, 100, 150, 200)
+    ),
     Peer("gufo_snmp", _has_module("gufo"), _with_python("gufo_snmp"), (50, 65, 80, 100)),
     Peer("pysnmp", _has_module("pysnmp"), _with_python("pysnmp"), (50, 100), olts=1),
     Peer("snmp_exporter", _has_program(PROGRAM), _with_exporter, (50, 100, 200)),
     Peer("gufo_snmp_sync", _has_module("gufo"), _with_python("gufo_snmp_sync"), (50, 65, 80, 100)),
+)
+# Signed with SHA-256 and encrypted with AES-128.
+V3_PEERS: Final = (
+    Peer("facho", lambda: True, _with_python("facho", v3=True), (200, 300, 400)),
+    Peer("snmpbulkwalk", _has_program("snmpbulkwalk"), _with_snmpbulkwalk(*_BULKWALK_V3), (50, 100, 200)),
+    Peer("gufo_snmp", _has_module("gufo"), _with_python("gufo_snmp", v3=True), (50, 65, 75)),
 )

@@ -13,11 +13,14 @@ import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import uvloop
 
+from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD, SIMULATED_USERS
+
 COMMUNITY = "public"
+USER = "sha-256-aes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,8 @@ class Job:
     addresses: list[tuple[str, int]]
     columns: list[str]
     repetitions: int
+    # SNMPv3 with SHA-256 and AES-128, else v2c.
+    v3: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,24 @@ class Cost:
 
 
 async def walk_with_facho(job: Job) -> int:
-    from facho.snmp import Client, Learned, Limits, Oid, Target
+    from facho.snmp import Client, Learned, Limits, Oid, Target, Version
 
     columns = [Oid.parse(column) for column in job.columns]
     limits = Limits(in_flight=len(columns), varbinds=job.repetitions)
     learned = Learned(job.repetitions, len(columns))
     async with Client() as client:
         agents = [
-            await client.agent(Target(host, COMMUNITY, port, limits=limits), learned=learned)
+            await client.agent(
+                Target(
+                    host,
+                    COMMUNITY,
+                    port,
+                    Version.V3 if job.v3 else Version.V2C,
+                    limits=limits,
+                    user=SIMULATED_USERS[USER] if job.v3 else None,
+                ),
+                learned=learned,
+            )
             for host, port in job.addresses
         ]
         results = await asyncio.gather(*(agent.walk_table(columns) for agent in agents))
@@ -53,11 +68,15 @@ async def walk_with_facho(job: Job) -> int:
 
 
 async def walk_with_gufo_snmp(job: Job) -> int:
+    from gufo.snmp import Aes128Key, Sha256Key, User
     from gufo.snmp.aio import SnmpSession
+
+    user = User(USER, auth_key=Sha256Key(AUTH_PASSWORD.encode()), priv_key=Aes128Key(PRIV_PASSWORD.encode()))
+    who = {"user": user} if job.v3 else {"community": COMMUNITY}
 
     async def walk(host: str, port: int, column: str) -> int:
         async with SnmpSession(
-            addr=host, port=port, community=COMMUNITY, max_repetitions=job.repetitions, timeout=10.0
+            addr=host, port=port, max_repetitions=job.repetitions, timeout=10.0, **who
         ) as session:
             return len([value async for _, value in session.getbulk(column)])
 
@@ -123,7 +142,7 @@ CLIENTS: dict[str, Callable[[Job], Awaitable[int]]] = {
 
 async def measure(job: Job) -> Cost:
     walk = CLIENTS[job.client]
-    await walk(Job(job.client, job.addresses[:1], job.columns, job.repetitions))
+    await walk(replace(job, addresses=job.addresses[:1]))
     started = time.process_time()
     values = await walk(job)
     return Cost(values, time.process_time() - started)
@@ -131,12 +150,7 @@ async def measure(job: Job) -> Cost:
 
 def main() -> None:
     given = json.loads(sys.stdin.read())
-    job = Job(
-        given["client"],
-        [(host, port) for host, port in given["addresses"]],
-        given["columns"],
-        given["repetitions"],
-    )
+    job = Job(**given | {"addresses": [(host, port) for host, port in given["addresses"]]})
     sys.stdout.write(json.dumps(asdict(uvloop.run(measure(job)))))
 
 

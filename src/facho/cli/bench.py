@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated, Final
 
 import typer
@@ -13,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from facho.bench.adapt import Comparison
+from facho.bench.snmp import Result
+from facho.cli.progress import noting
 from facho.snmp import Learned
 
 app = typer.Typer(
@@ -26,7 +26,7 @@ _EXAMPLES_SNMP: Final = """
 
 `facho bench snmp`  a table: values per CPU-second of every client that is installed
 
-`facho bench snmp --json`  `values_per_cpu_second` and `ratios`; null for what is not installed
+`facho bench snmp --json`  `values_per_cpu_second` and `ratios`, null for what is not installed; `v3` the same
 
 CPU time counts, wall time does not. Every client walks the same simulated OLTs in turns, at its best setting.
 """
@@ -37,40 +37,33 @@ def snmp(
     rounds: Annotated[int, typer.Option(min=1, help="How often each client walks all OLTs.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Walk ten simulated OLTs with facho and with other SNMP clients."""
-    from facho.bench.snmp import COLUMNS, OLTS, ONUS, compare
+    """Walk ten simulated OLTs with facho and with other SNMP clients, in v2c and in v3."""
+    from facho.bench.snmp import COLUMNS, OLTS, ONUS, PEERS, V3_PEERS, compare
 
-    with _noting() as note:
-        result = compare(rounds, note)
+    with noting() as note:
+        plain = compare(PEERS, rounds, note)
+        v3 = compare(V3_PEERS, rounds, note)
     if as_json:
-        typer.echo(json.dumps(result.as_json(), indent=2))
+        typer.echo(json.dumps(plain.as_json() | {"v3": v3.as_json()}, indent=2))
         return
-    table = Table(title=f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {rounds} rounds")
-    for heading in (
-        "client",
-        "repetitions",
-        "values per CPU-second",
-        "lowest",
-        "highest",
-        "facho is faster by",
-    ):
-        table.add_column(heading, justify="left" if heading == "client" else "right")
+    work = f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {rounds} rounds"
+    _print_speeds(plain, f"SNMPv2c: {work}")
+    _print_speeds(v3, f"SNMPv3, SHA-256 and AES-128: {work}")
+
+
+def _print_speeds(result: Result, title: str) -> None:
+    table = Table(title=title)
+    for heading in ("client", "repetitions", "values per CPU-second", "lowest", "highest", "facho is"):
+        left = heading == "client"
+        table.add_column(heading, justify="left" if left else "right", no_wrap=left)
     ratios = result.ratios()
     for line in result.lines:
         numbers = (line.values_per_cpu_second, min(line.rounds), max(line.rounds))
-        table.add_row(
-            line.name, str(line.repetitions), *(f"{n:,.0f}" for n in numbers), f"{ratios[line.name]:.2f} x"
-        )
+        speeds = (f"{number:,.0f}" for number in numbers)
+        table.add_row(line.name, str(line.repetitions), *speeds, f"{ratios[line.name]:.2f} x")
     for name in result.missing:
         table.add_row(name, "", "not installed")
     Console().print(table)
-
-
-@contextmanager
-def _noting() -> Iterator[Callable[[str], None]]:
-    """What goes on, on standard error of a terminal."""
-    with Console(stderr=True).status("starting") as status:
-        yield lambda text: status.update(text)
 
 
 _EXAMPLES_ADAPT: Final = """
@@ -78,7 +71,7 @@ _EXAMPLES_ADAPT: Final = """
 
 `facho bench adapt`  a table for each kind of agent: seconds at every fixed setting, and adaptive
 
-`facho bench adapt --json`  the same, with the ratio to the best fixed setting and the share of time-outs
+`facho bench adapt --json`  `ratio` to the best fixed setting and `timeout_share`, the worst of all `agents`
 """
 
 
@@ -87,10 +80,15 @@ def adapt(as_json: AsJson = False) -> None:
     """Walk slow simulated OLTs at every fixed setting, and with the client finding its own."""
     from facho.bench.adapt import ONUS, compare
 
-    with _noting() as note:
+    with noting() as note:
         comparisons = compare(note)
     if as_json:
-        typer.echo(json.dumps([comparison.as_json() for comparison in comparisons], indent=2))
+        result = {
+            "ratio": round(max(comparison.ratio for comparison in comparisons), 3),
+            "timeout_share": round(max(comparison.timeout_share for comparison in comparisons), 4),
+            "agents": [comparison.as_json() for comparison in comparisons],
+        }
+        typer.echo(json.dumps(result, indent=2))
         return
     for comparison in comparisons:
         _print_grid(comparison, f"{comparison.agent}; {ONUS:,} ONUs")
@@ -137,7 +135,7 @@ def decode(
     """Walk ten simulated OLTs and decode what they said, in turns."""
     from facho.bench.decode import measure
 
-    with _noting() as note:
+    with noting() as note:
         result = measure(rounds, note)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
@@ -173,7 +171,7 @@ def sim(as_json: AsJson = False) -> None:
     """Measure the simulated fleet itself: it must be faster than what is measured with it."""
     from facho.bench.sim import measure_memory, measure_speed
 
-    with _noting() as note:
+    with noting() as note:
         note("serving GETBULK requests for 50 rows")
         speed = measure_speed()
         note("building 250 OLTs of 4,000 ONUs")

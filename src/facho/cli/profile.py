@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,21 +15,31 @@ from rich.text import Text
 
 from facho.cli.asking import Asked, ask_device, ask_recording
 from facho.cli.facts import as_json, print_facts
+from facho.cli.progress import counting
 from facho.cli.target import (
+    AUTH_ENV,
+    PRIV_ENV,
     AsJson,
+    AuthPasswordEnv,
+    AuthProtocol,
     CommunityEnv,
     CommunityText,
+    Context,
+    Credentials,
     Deadline,
+    PrivPasswordEnv,
+    PrivProtocol,
     Retries,
     SnmpVersion,
     Timeout,
+    UserName,
     VersionName,
     refuse,
     target_of,
 )
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError
-from facho.snmp.errors import NoAnswer
+from facho.snmp.errors import NoAnswer, SecurityError
 from facho.vendors import BadProfile, Decoder, Profile, builtin, load
 from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
 
@@ -39,6 +47,7 @@ app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables o
 
 _BAD: Final = 2
 _NO_ANSWER: Final = 3
+_REFUSED: Final = 4
 _INCOMPLETE: Final = 5
 
 _EXAMPLES_LIST: Final = """
@@ -64,8 +73,8 @@ _EXAMPLES_TRY: Final = """
 
 `facho profile try huawei --recording walk.snmprec --json`  a built-in one, on a recording
 
-Exit codes: 0 complete, 2 bad use, 3 no answer, 5 incomplete. Rows that could not be read are shown at
-the end, and do not count as incomplete.
+Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete. Rows that could not be
+read are shown at the end, and do not count as incomplete.
 """
 
 
@@ -148,6 +157,12 @@ def try_profile(
     version: SnmpVersion = VersionName.V2C,
     community: CommunityText = None,
     community_env: CommunityEnv = None,
+    user: UserName = None,
+    auth: AuthProtocol = None,
+    priv: PrivProtocol = None,
+    auth_password_env: AuthPasswordEnv = AUTH_ENV,
+    priv_password_env: PrivPasswordEnv = PRIV_ENV,
+    context: Context = "",
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 600.0,
@@ -171,8 +186,11 @@ def try_profile(
             refuse(str(error))
     else:
         assert address is not None
-        target = target_of(address, version, community, community_env, timeout, retries, bulk=True)
-        with _progress() as progress:
+        who = Credentials(
+            version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
+        )
+        target = target_of(address, who, timeout, retries)
+        with counting("values") as progress:
             try:
                 asked = uvloop.run(
                     ask_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
@@ -180,6 +198,9 @@ def try_profile(
             except NoAnswer as error:
                 typer.echo(f"Error: {error}", err=True)
                 raise typer.Exit(_NO_ANSWER) from error
+            except SecurityError as error:
+                typer.echo(f"Error: {error}", err=True)
+                raise typer.Exit(_REFUSED) from error
             except SnmpError as error:
                 refuse(str(error))
     _show(asked, rows, as_json_)
@@ -195,19 +216,6 @@ def _profile(text: str) -> Profile:
         return load(path)
     except BadProfile as error:
         refuse(str(error))
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    count = 0
-    with Console(stderr=True).status("asking") as status:
-
-        def more(values: int) -> None:
-            nonlocal count
-            count += values
-            status.update(f"{count:,} values")
-
-        yield more
 
 
 def _show(asked: Asked, rows: int, json_wanted: bool) -> None:

@@ -20,6 +20,7 @@ from facho.sim.fleet import FAMILIES, MIXED, Fleet, FleetConfig, FleetError
 from facho.sim.olt import SimulatedOlt
 from facho.sim.presets import PRESETS, UnknownScenario, combine
 from facho.sim.report import OltReport
+from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD, SIMULATED_USERS
 
 app = typer.Typer()
 
@@ -43,6 +44,7 @@ _WORDS: Final = {
     "unknown_community": "unknown community",
     "garbage": "garbage",
     "restarts": "restarts",
+    "reports": "SNMPv3 reports",
     "max_outstanding": "most at once",
     "overlaps": "overlapping executions",
 }
@@ -56,6 +58,8 @@ _EXAMPLES: Final = """
 `facho sim --scenario slow --set queue=4`  the same with a shorter queue
 
 `facho sim --olts 250 --onus 4000 --addresses`  a million ONUs on 127.1.0.1 and up, all on port 16100
+
+`facho sim --list-users`  the SNMPv3 users that every simulated OLT knows, one for each protocol
 
 `facho sim --recording walk.snmprec`  what a real agent once said
 
@@ -98,14 +102,18 @@ def sim(
     list_scenarios: Annotated[
         bool, typer.Option("--list-scenarios", help="Show the scenarios and exit.")
     ] = False,
+    list_users: Annotated[bool, typer.Option("--list-users", help="Show the SNMPv3 users and exit.")] = False,
 ) -> None:
     """Run a fleet of simulated OLTs on this machine, until Ctrl-C.
 
-    They answer SNMPv1 and v2c on loopback addresses, and report what they were asked.
+    They answer SNMPv1, v2c and v3 on loopback addresses, and report what they were asked.
     """
     console = Console()
     if list_scenarios:
         console.print(_scenario_table())
+        return
+    if list_users:
+        console.print(f"Passwords: {AUTH_PASSWORD} and {PRIV_PASSWORD}", *SIMULATED_USERS, sep="\n")
         return
     try:
         config = FleetConfig(

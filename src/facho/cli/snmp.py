@@ -5,29 +5,41 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
 import uvloop
-from rich.console import Console
 
+from facho.cli.progress import counting
 from facho.cli.target import (
+    AUTH_ENV,
+    PRIV_ENV,
+    Address,
     AsJson,
+    AuthPasswordEnv,
+    AuthProtocol,
     CommunityEnv,
     CommunityText,
+    Context,
+    Credentials,
     Deadline,
+    Oids,
+    PrivPasswordEnv,
+    PrivProtocol,
     Retries,
     SnmpVersion,
     Timeout,
+    UserName,
     VersionName,
+    oids_of,
     refuse,
     target_of,
 )
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
-from facho.snmp.errors import AgentRefused, NoAnswer, TooBig, UnreadableRows
+from facho.snmp.errors import AgentRefused, NoAnswer, SecurityError, TooBig, UnreadableRows
 from facho.snmp.refusal import port_is_closed
 from facho.snmp.values import Missing, Unknown, type_name
 
@@ -57,7 +69,7 @@ class Outcome:
         if isinstance(self.errors[0], NoAnswer):
             return _NO_ANSWER
         # Nothing was read, because of what the agent itself answered.
-        refused = isinstance(self.errors[0], AgentRefused | TooBig | UnreadableRows)
+        refused = isinstance(self.errors[0], AgentRefused | SecurityError | TooBig | UnreadableRows)
         return _REFUSED if refused else _INCOMPLETE
 
     @property
@@ -101,11 +113,6 @@ def _text(octets: bytes) -> str:
     return "0x" + octets.hex()
 
 
-Address = Annotated[
-    str, typer.Argument(metavar="ADDRESS[:PORT]", help="IPv4, [IPv6] or name; port 161 if none.")
-]
-Oids = Annotated[list[str], typer.Argument(metavar="OID...", help="Numbers with dots: 1.3.6.1.2.1.1.1.0")]
-
 _EXAMPLES_GET: Final = f"""
 **Examples**
 
@@ -124,6 +131,10 @@ _EXAMPLES_WALK: Final = f"""
 
 `facho snmp walk '[2001:db8::7]' 1.3.6.1.2.1.1 -v 1 --json`
 
+`facho snmp walk 10.0.0.1 1.3.6.1.2.1.1 -v 3 --user monitor --auth SHA-256 --priv AES`  asks for the passwords
+
+`FACHO_AUTH_PASSWORD=... FACHO_PRIV_PASSWORD=... facho snmp walk ...`  takes them from the environment
+
 With --json: `complete`, `reason`, `rows` (`oid`, `type`, `value`), `requests`, `timeouts`, `seconds`.
 
 {_EXIT_CODES}
@@ -137,14 +148,23 @@ def get(
     version: SnmpVersion = VersionName.V2C,
     community: CommunityText = None,
     community_env: CommunityEnv = None,
+    user: UserName = None,
+    auth: AuthProtocol = None,
+    priv: PrivProtocol = None,
+    auth_password_env: AuthPasswordEnv = AUTH_ENV,
+    priv_password_env: PrivPasswordEnv = PRIV_ENV,
+    context: Context = "",
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Read single values."""
-    wanted = _oids(oids)
-    target = target_of(address, version, community, community_env, timeout, retries, bulk=True)
+    wanted = oids_of(oids)
+    who = Credentials(
+        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
+    )
+    target = target_of(address, who, timeout, retries)
 
     async def ask(agent: Agent, _progress: Callable[[int], None]) -> Outcome:
         result = await agent.get_many(wanted, deadline=deadline)
@@ -163,6 +183,12 @@ def walk(
     version: SnmpVersion = VersionName.V2C,
     community: CommunityText = None,
     community_env: CommunityEnv = None,
+    user: UserName = None,
+    auth: AuthProtocol = None,
+    priv: PrivProtocol = None,
+    auth_password_env: AuthPasswordEnv = AUTH_ENV,
+    priv_password_env: PrivPasswordEnv = PRIV_ENV,
+    context: Context = "",
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 1800.0,
@@ -170,8 +196,11 @@ def walk(
     as_json: AsJson = False,
 ) -> None:
     """Read columns or subtrees to their end."""
-    columns = _oids(oids)
-    target = target_of(address, version, community, community_env, timeout, retries, bulk=bulk)
+    columns = oids_of(oids)
+    who = Credentials(
+        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
+    )
+    target = target_of(address, who, timeout, retries, bulk=bulk)
 
     async def ask(agent: Agent, progress: Callable[[int], None]) -> Outcome:
         result = await agent.walk_table(columns, deadline=deadline, progress=progress)
@@ -188,7 +217,7 @@ def walk(
 def _report(
     target: Target, ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]], as_json: bool
 ) -> NoReturn:
-    with _progress() as progress:
+    with counting("rows") as progress:
         try:
             outcome = uvloop.run(_talk(target, ask, progress))
         except SnmpError as error:
@@ -203,20 +232,6 @@ def _report(
         if outcome.reason:
             typer.echo(f"Not complete: {outcome.reason}", err=True)
     raise typer.Exit(outcome.exit_code)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """Counts rows on a terminal's standard error, for walks that take long."""
-    count = 0
-    with Console(stderr=True).status("asking") as status:
-
-        def more(rows: int) -> None:
-            nonlocal count
-            count += rows
-            status.update(f"{count:,} rows")
-
-        yield more
 
 
 async def _talk(
@@ -241,10 +256,3 @@ async def _talk(
             for task in (asking, closed):
                 task.cancel()
             await asyncio.gather(asking, closed, return_exceptions=True)
-
-
-def _oids(texts: Iterable[str]) -> list[Oid]:
-    try:
-        return [Oid.parse(text) for text in texts]
-    except SnmpError as error:
-        refuse(str(error))

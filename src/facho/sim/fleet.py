@@ -24,6 +24,7 @@ from facho.sim.report import OltReport, total
 from facho.sim.scenario import Scenario
 from facho.sim.security import CommunitySecurity
 from facho.sim.tables import Layout
+from facho.sim.usm import SIMULATED_USERS, EngineSecurity
 from facho.sim.view import View
 
 FAMILIES: Final[Mapping[str, Family]] = {family.name: family for family in (HUAWEI, ZTE)}
@@ -71,7 +72,7 @@ class Fleet:
         self._families = families = _with_profiles(config, families)
         self._clock = clock or _steady_clock()
         self._born = self._clock()
-        self._security = CommunitySecurity(config.community)
+        self._communities = CommunitySecurity(config.community)
         self._recording = None if config.recording is None else replay(config.recording)
         _check(config, families)
         self.olts = [self._olt(number) for number in range(config.olts)]
@@ -86,7 +87,13 @@ class Fleet:
             kind, layout = config.recording.stem, self._recording
         model = OltModel(number, shape, seed=config.seed, born=self._born, name=f"{kind}-{number:03d}")
         seed = config.seed * 100_003 + number
-        olt = SimulatedOlt(View(layout, model), self._security, self._clock, seed)
+        security = EngineSecurity(
+            self._communities,
+            model.name,
+            SIMULATED_USERS.values(),
+            lambda: self._clock() - model.booted_at,
+        )
+        olt = SimulatedOlt(View(layout, model), security, self._clock, seed)
         olt.scenario = config.scenario
         return olt
 

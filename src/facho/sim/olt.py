@@ -15,7 +15,8 @@ from facho.sim.path import Path
 from facho.sim.report import OltReport, Tally
 from facho.sim.rows import NO_FAULTS, RowFaults
 from facho.sim.scenario import Scenario
-from facho.sim.security import Opened, Security, UnknownCommunity
+from facho.sim.security import Opened, ReportDue, Security, UnknownCommunity
+from facho.sim.usm import EngineSecurity
 from facho.sim.view import View
 from facho.sim.wire import Pdu, encode_response, parse_pdu
 from facho.snmp.errors import BerError
@@ -88,6 +89,8 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         now = self._clock()
         self._down_until = now + silent_for
         self.model.booted_at = self._down_until
+        if isinstance(self._security, EngineSecurity):
+            self._security.boots += 1
         self._cpu = self._idle_cpu()
         self._tally.restarts += 1
 
@@ -154,6 +157,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             pdu = parse_pdu(opened.data, opened.start, opened.end)
             tally.see(pdu.tag, pdu.request_id)
             answer = self._answer(opened, pdu)
+        except ReportDue as report:
+            tally.reports += 1
+            self._send_report(report.datagram, addr)
         except UnknownCommunity:
             tally.unknown_community += 1
         except BerError:
@@ -163,6 +169,11 @@ class SimulatedOlt(asyncio.DatagramProtocol):
                 tally.unanswered += 1
             else:
                 self._dispatch(opened, pdu, answer, addr)
+
+    def _send_report(self, datagram: bytes, peer: Address) -> None:
+        """An OLT that is silent or down does not report, either."""
+        if not self._scenario.silent and self._clock() >= self._down_until:
+            self._dispatch_datagram(datagram, Answer(b""), peer)
 
     def _answer(self, opened: Opened, pdu: Pdu) -> Answer | None:
         now = self._clock()
@@ -192,7 +203,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         if self._scenario.wrong_id and self._path.mistakes_id():
             request_id = request_id + 1 & 0x7FFF_FFFF
         response = encode_response(request_id, answer.status, answer.error_index, answer.varbinds)
-        datagram = self._security.seal(opened, response)
+        self._dispatch_datagram(self._security.seal(opened, response), answer, peer)
+
+    def _dispatch_datagram(self, datagram: bytes, answer: Answer, peer: Address) -> None:
         if self._at_once:
             tally = self._tally
             tally.max_outstanding = tally.max_outstanding or 1

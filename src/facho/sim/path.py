@@ -7,15 +7,24 @@ from typing import NamedTuple
 
 from facho.sim.scenario import Scenario
 from facho.snmp.errors import BerError
-from facho.snmp.message import decode_bindings, decode_message
+from facho.snmp.message import Message, Version, decode_bindings, decode_message, version_of
+from facho.snmp.v3 import decode_header, decode_scoped
 
 
 def is_well_formed(datagram: bytes) -> bool:
     try:
-        decode_bindings(decode_message(datagram).bindings)
+        message = _in_clear(datagram) if version_of(datagram) == Version.V3 else decode_message(datagram)
+        if message is not None:
+            decode_bindings(message.bindings)
     except BerError:
         return False
-    return True
+    return message is not None
+
+
+def _in_clear(datagram: bytes) -> Message | None:
+    """What an SNMPv3 message says. None when it is signed: then damage to it always shows."""
+    header = decode_header(datagram)
+    return None if header.is_signed else decode_scoped(header.scoped)
 
 
 class Delivery(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 from facho.snmp import ber
 from facho.snmp.errors import BerError
+from facho.snmp.v3 import Header
 
 V1: Final = 0
 V2C: Final = 1
@@ -16,6 +17,14 @@ V2C: Final = 1
 
 class UnknownCommunity(Exception):
     """Somebody asked with a name that this agent does not know; real agents keep silent."""
+
+
+class ReportDue(Exception):
+    """What an SNMPv3 engine does not process: the report says why, and is all the answer there is."""
+
+    def __init__(self, datagram: bytes) -> None:
+        super().__init__()
+        self.datagram = datagram
 
 
 class Opened(NamedTuple):
@@ -26,11 +35,13 @@ class Opened(NamedTuple):
     start: int
     end: int
     header: bytes
+    # The message that asked, for the answer to an SNMPv3 one.
+    asked: Header | None = None
 
 
 class Security(Protocol):
     def open(self, datagram: bytes) -> Opened:
-        """Raises UnknownCommunity for a stranger and BerError for garbage."""
+        """Raises UnknownCommunity for a stranger, BerError for garbage, ReportDue where SNMPv3 has it."""
 
     def seal(self, opened: Opened, pdu: bytes) -> bytes: ...
 

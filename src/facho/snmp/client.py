@@ -14,26 +14,33 @@ from weakref import WeakValueDictionary
 from facho.snmp.adapt import Decide, Learned, Limits, decide
 from facho.snmp.address import DEFAULT_PORT, resolve
 from facho.snmp.get import GetResult, get_many
-from facho.snmp.message import Community, Version, peek_request_id
+from facho.snmp.message import Community, Security, Version, peek_request_id
 from facho.snmp.peer import MAX_TAG, Asking, Dropped, Peer
 from facho.snmp.talk import Talk
 from facho.snmp.transport import Endpoint, SocketAddress
+from facho.snmp.usm import User
+from facho.snmp.v3 import UserSecurity
 from facho.snmp.values import Oid
 from facho.snmp.walk import WalkResult, walk_table
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device and how to talk to it."""
+    """A device and how to talk to it: in a community, or with SNMPv3 as a user."""
 
     host: str
-    community: str = field(repr=False)
+    community: str = field(default="public", repr=False)
     port: int = DEFAULT_PORT
     version: Version = Version.V2C
     timeout: float = 3.0
     retries: int = 2
     bulk: bool = True
     limits: Limits = field(default_factory=Limits)
+    user: User | None = None
+
+    def __post_init__(self) -> None:
+        if (self.user is not None) != (self.version == Version.V3):
+            raise ValueError("SNMPv3 needs a user, and a user needs SNMPv3")
 
 
 class Client:
@@ -126,12 +133,7 @@ class Agent:
     def __init__(self, target: Target, peer: Peer, asking: Asking) -> None:
         self.target = target
         self._peer = peer
-        self._talk = Talk(
-            peer,
-            asking,
-            Community(target.version, target.community.encode()),
-            target.bulk and target.version != Version.V1,
-        )
+        self._talk = Talk(peer, asking, _security(target, peer), target.bulk and target.version != Version.V1)
 
     @property
     def learned(self) -> Learned:
@@ -161,3 +163,9 @@ class Agent:
     ) -> WalkResult:
         """Several columns at once. `progress` is told the number of rows of each answer as it comes."""
         return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline, progress)
+
+
+def _security(target: Target, peer: Peer) -> Security:
+    if target.user is not None:
+        return UserSecurity(target.user, peer.engine)
+    return Community(target.version, target.community.encode())

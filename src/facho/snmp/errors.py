@@ -66,3 +66,31 @@ class OidsWentBack(SnmpError):
 
 class AgentRestarted(SnmpError):
     """sysUpTime went back while the walk was going on: its halves belong to two lives of the agent."""
+
+
+class SecurityError(SnmpError):
+    """The agent's SNMPv3 engine did not accept a request, and reported why."""
+
+
+class UnknownUser(SecurityError):
+    """usmStatsUnknownUserNames."""
+
+
+class WrongDigest(SecurityError):
+    """usmStatsWrongDigests: another authentication password or protocol."""
+
+
+class DecryptionFailed(SecurityError):
+    """usmStatsDecryptionErrors: another privacy password or protocol."""
+
+
+class UnsupportedLevel(SecurityError):
+    """usmStatsUnsupportedSecLevels."""
+
+
+class NotInTimeWindow(SecurityError):
+    """usmStatsNotInTimeWindows, again after our clock of the engine was set."""
+
+
+class UnknownEngine(SecurityError):
+    """usmStatsUnknownEngineIDs, again after the engine was discovered anew."""

@@ -11,6 +11,7 @@ from facho.snmp.errors import (
     CorruptAnswer,
     DeadlineExceeded,
     NoAnswer,
+    SecurityError,
     SnmpError,
     TooBig,
     UnreadableRows,
@@ -49,7 +50,7 @@ async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetRe
             await _ask_all(talk, oids, result)
     except Stopped as stopped:
         raise stopped.error from None
-    except NoAnswer as error:
+    except (NoAnswer, SecurityError) as error:
         result.error = error
     except TimeoutError:
         result.error = DeadlineExceeded(f"{talk.peer.name}: the values were not all read in {deadline:g} s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from facho.snmp import ber
 from facho.snmp.errors import BerError
@@ -19,10 +19,11 @@ class Version(enum.IntEnum):
 
     V1 = 0
     V2C = 1
+    V3 = 3
 
     @property
     def label(self) -> str:
-        return {Version.V1: "1", Version.V2C: "2c"}[self]
+        return {Version.V1: "1", Version.V2C: "2c", Version.V3: "3"}[self]
 
 
 class PduType(enum.IntEnum):
@@ -31,6 +32,7 @@ class PduType(enum.IntEnum):
     RESPONSE = 0xA2
     SET = 0xA3
     GETBULK = 0xA5
+    REPORT = 0xA8
 
 
 class ErrorStatus(enum.IntEnum):
@@ -76,8 +78,46 @@ class Community:
         head = ber.encode_integer(self.version) + ber.encode_tlv(ber.OCTET_STRING, self.name)
         object.__setattr__(self, "_head", head)
 
+    @property
+    def silence(self) -> str:
+        return "it is off or unreachable, or does not accept this community and version"
+
     def wrap(self, pdu: bytes) -> bytes:
         return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
+
+    def seal(self, _request_id: int, pdu: bytes) -> bytes:
+        return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
+
+    def open(self, received: Received) -> Message | None:
+        """The answer in it, or None when it is none. Agents may answer in another community; the version says
+        more.
+        """
+        if not isinstance(received, Message) or received.version != self.version:
+            return None
+        return received if received.pdu_type == PduType.RESPONSE else None
+
+
+class Received(Protocol):
+    """A message of any version, taken apart as far as needs no keys."""
+
+    @property
+    def request_id(self) -> int: ...
+
+
+class Security(Protocol):
+    """How requests are closed and what comes back is opened."""
+
+    @property
+    def version(self) -> Version: ...
+
+    @property
+    def silence(self) -> str:
+        """What it can mean that no answer comes."""
+
+    def seal(self, request_id: int, pdu: bytes) -> bytes: ...
+
+    def open(self, received: Received) -> Message | None:
+        """None for what is no answer, or not to be trusted. Raises BerError for what cannot be read."""
 
 
 class Message(NamedTuple):
@@ -117,23 +157,29 @@ def decode_message(data: bytes) -> Message:
     start, end = ber.expect_tlv(data, 0, size, ber.SEQUENCE)
     if end != size:
         raise BerError("there are octets after the message")
-    version, position = _integer(data, start, end)
+    version, position = read_integer(data, start, end)
     if version not in (Version.V1, Version.V2C):
         raise BerError(f"SNMP version field {version} is not v1 or v2c")
     _, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    return decode_pdu(data, position, version)
+
+
+def decode_pdu(data: bytes, position: int, version: int) -> Message:
+    """The PDU that stands from `position` to the end."""
+    end = len(data)
     pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
     if pdu_end != end:
         raise BerError("there are octets after the PDU")
-    request_id, position = _integer(data, position, end)
-    status, position = _integer(data, position, end)
-    index, position = _integer(data, position, end)
+    request_id, position = read_integer(data, position, end)
+    status, position = read_integer(data, position, end)
+    index, position = read_integer(data, position, end)
     position, list_end = ber.expect_tlv(data, position, end, ber.SEQUENCE)
     if list_end != end:
         raise BerError("there are octets after the variable bindings")
     return Message(version, pdu_type, request_id, status, index, data[position:])
 
 
-def _integer(data: bytes, position: int, end: int) -> tuple[int, int]:
+def read_integer(data: bytes, position: int, end: int) -> tuple[int, int]:
     """(value, where the next one begins). Written out, for it is called four times for each answer."""
     start = position + 2
     if start > end or data[position] != ber.INTEGER:
@@ -148,6 +194,16 @@ def _integer(data: bytes, position: int, end: int) -> tuple[int, int]:
     return int.from_bytes(data[start:stop], "big", signed=True), stop
 
 
+def version_of(data: bytes) -> int | None:
+    """The version field of what may be a message."""
+    position = 2 + (data[1] & 0x7F if data[1] >= 0x80 else 0) if len(data) > 1 else 0
+    return (
+        data[position + 2]
+        if data[position : position + 2] == b"\x02\x01" and len(data) > position + 2
+        else None
+    )
+
+
 def peek_request_id(data: bytes) -> int | None:
     """The request id of a message whose rest may be cut off or corrupt; None when even that cannot be read.
 
@@ -156,12 +212,15 @@ def peek_request_id(data: bytes) -> int | None:
     """
     try:
         _, start, _ = ber.read_tlv(data, 0, _unbounded(data, 0))
-        _, position = _integer(data, start, len(data))
+        version, position = read_integer(data, start, len(data))
+        if version == Version.V3:
+            _, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
+            return read_integer(data, position, len(data))[0]
         _, position = ber.expect_tlv(data, position, len(data), ber.OCTET_STRING)
         pdu_type, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
         if pdu_type != PduType.RESPONSE:
             return None
-        return _integer(data, position, len(data))[0]
+        return read_integer(data, position, len(data))[0]
     except BerError:
         return None
 

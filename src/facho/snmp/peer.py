@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer
-from facho.snmp.message import Message, PduType, decode_message, peek_request_id
+from facho.snmp.message import Message, Security, Version, decode_message, peek_request_id, version_of
 from facho.snmp.transport import Endpoint, SocketAddress
+from facho.snmp.v3 import Engine, decode_header
 from facho.snmp.window import Window
 
 # A request id has 31 bits: an execution's tag in the upper 15, a number of the agent's in the lower 16. These
@@ -42,12 +43,15 @@ class Load:
 
 @dataclass(slots=True)
 class Dropped:
-    """Messages that answered nothing: too late, given before, to nothing we asked, or not to be decoded."""
+    """Messages that answered nothing: too late, given before, to nothing we asked, or not to be decoded;
+    and those that no one can be sure of: not signed as they should be, or replayed.
+    """
 
     late: int = 0
     duplicate: int = 0
     stray: int = 0
     malformed: int = 0
+    untrusted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +97,10 @@ class _Sent(NamedTuple):
 class _Question:
     """What is asked until it is answered, under as many request ids as it took."""
 
-    __slots__ = ("answer", "ids", "late", "version")
+    __slots__ = ("answer", "ids", "late", "security")
 
-    def __init__(self, version: int, loop: asyncio.AbstractEventLoop) -> None:
-        self.version = version
+    def __init__(self, security: Security, loop: asyncio.AbstractEventLoop) -> None:
+        self.security = security
         self.ids: list[int] = []
         self.answer: asyncio.Future[Answer | None] = loop.create_future()
         # What came between the time-out and its being noticed.
@@ -117,6 +121,7 @@ class Peer:
         decide: Decide = decide,
     ) -> None:
         self.address = address
+        self.engine = Engine(loop.time)
         self.window = Window(loop, decide, self._oldest)
         self.dropped = Dropped()
         self.answered_from: SocketAddress | None = None
@@ -151,13 +156,13 @@ class Peer:
                 sent.question.answer.set_exception(ClientClosed("the SNMP client was closed"))
 
     async def ask(
-        self, version: int, build: Callable[[int, int], bytes], asking: Asking, load: Load
+        self, security: Security, build: Callable[[int, int], bytes], asking: Asking, load: Load
     ) -> Answer:
         """The answer to `build(request id, attempt)`, sent up to 1 + retries times.
 
         Raises NoAnswer after the last of them, and CorruptAnswer for an answer that cannot be decoded.
         """
-        question = _Question(version, self._loop)
+        question = _Question(security, self._loop)
         await self.window.enter()
         try:
             for attempt in range(asking.retries + 1):
@@ -166,7 +171,7 @@ class Peer:
                 answer = await self._attempt(question, build, attempt, asking, load)
                 if answer is not None:
                     return answer
-            raise NoAnswer(self._silence(asking))
+            raise NoAnswer(self._silence(asking, security))
         finally:
             for request_id in question.ids:
                 if self._sent.pop(request_id, None) is not None:
@@ -233,7 +238,7 @@ class Peer:
             if request_id and request_id not in self._sent:
                 return request_id
 
-    def _silence(self, asking: Asking) -> str:
+    def _silence(self, asking: Asking, security: Security) -> str:
         sent = asking.retries + 1
         requests = f"{sent} request{'s' if sent > 1 else ''} in {sent * asking.timeout:g} s"
         said = f"no answer from {self.name} to {requests}"
@@ -241,20 +246,22 @@ class Peer:
             return (
                 f"{said}; an answer came from {address_name(self.answered_from)} instead: ask at that address"
             )
-        return f"{said}: it is off or unreachable, or does not accept this community and version"
+        return f"{said}: {security.silence}"
 
     def received(self, data: bytes) -> None:
         try:
-            message = decode_message(data)
+            received = decode_header(data) if version_of(data) == Version.V3 else decode_message(data)
+            request_id = received.request_id
+            sent = self._sent.get(request_id)
+            message = sent.question.security.open(received) if sent else None
         except BerError as error:
             self._received_corrupt(data, error)
             return
-        sent = self._sent.get(message.request_id)
-        if sent is None or message.version != sent.question.version or message.pdu_type != PduType.RESPONSE:
-            self._drop(message.request_id)
+        if sent is None or message is None:
+            self._drop(request_id)
             return
-        del self._sent[message.request_id]
-        self._answered.append(message.request_id)
+        del self._sent[request_id]
+        self._answered.append(request_id)
         answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation)
         if sent.question.answer.done():
             sent.question.late = answer
@@ -271,7 +278,9 @@ class Peer:
             )
 
     def _drop(self, request_id: int) -> None:
-        if request_id in self._expired:
+        if request_id in self._sent:
+            self.dropped.untrusted += 1
+        elif request_id in self._expired:
             self.dropped.late += 1
         elif request_id in self._answered:
             self.dropped.duplicate += 1

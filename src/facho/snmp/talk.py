@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer
+from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer, NoAnswer
 from facho.snmp.message import (
-    Community,
     ErrorStatus,
+    Message,
     PduType,
+    Security,
     Version,
     decode_bindings,
     encode_names,
@@ -18,7 +20,11 @@ from facho.snmp.message import (
     error_name,
 )
 from facho.snmp.peer import Answer, Asking, Load, Peer
+from facho.snmp.v3 import Discovery, Stat, UserSecurity, stat_of
 from facho.snmp.values import Oid, TimeTicks
+
+# An engine may report another id and then another clock; after that, it is no misunderstanding.
+_MOST_REPORTS: Final = 3
 
 SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 
@@ -27,20 +33,20 @@ SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 class Talk:
     peer: Peer
     asking: Asking
-    community: Community
+    security: Security
     bulk: bool
 
     @property
     def version(self) -> Version:
-        return self.community.version
+        return self.security.version
 
     async def ask_get(self, names: list[bytes], load: Load) -> Answer:
         bindings = encode_names(names)
 
-        def build(request_id: int, _attempt: int) -> bytes:
-            return self.community.wrap(encode_pdu(PduType.GET, request_id, 0, 0, bindings))
+        def pdu(request_id: int, _attempt: int) -> bytes:
+            return encode_pdu(PduType.GET, request_id, 0, 0, bindings)
 
-        return await self.peer.ask(self.version, build, self.asking, load)
+        return await self._ask(pdu, load)
 
     async def ask_next(self, name: bytes, rows: int, load: Load) -> Answer:
         """Up to `rows` rows after `name`. Each time it is sent again it asks for half as many: they may not
@@ -48,15 +54,54 @@ class Talk:
         """
         bindings = encode_names((name,))
 
-        def build(request_id: int, attempt: int) -> bytes:
+        def pdu(request_id: int, attempt: int) -> bytes:
             repetitions = self.rows_asked(rows, attempt)
             if repetitions == 1:
-                pdu = encode_pdu(PduType.GETNEXT, request_id, 0, 0, bindings)
-            else:
-                pdu = encode_pdu(PduType.GETBULK, request_id, 0, repetitions, bindings)
-            return self.community.wrap(pdu)
+                return encode_pdu(PduType.GETNEXT, request_id, 0, 0, bindings)
+            return encode_pdu(PduType.GETBULK, request_id, 0, repetitions, bindings)
 
-        return await self.peer.ask(self.version, build, self.asking, load)
+        return await self._ask(pdu, load)
+
+    async def _ask(self, pdu: Callable[[int, int], bytes], load: Load) -> Answer:
+        """Raises SecurityError when an SNMPv3 engine reports that it will not answer."""
+        security = self.security
+        if not isinstance(security, UserSecurity):
+            return await self._send(security, pdu, load)
+        reports = 0
+        while True:
+            if not security.is_ready:
+                await self._discover(security, load)
+            try:
+                answer = await self._send(security, pdu, load)
+            except NoAnswer:
+                # Its messages look replayed if it restarted without counting its boots, as cheap ones do.
+                security.engine.doubt()
+                raise
+            if answer.message.pdu_type != PduType.REPORT:
+                return answer
+            reports += 1
+            if reports == _MOST_REPORTS or not self._is_misunderstanding(answer.message, security):
+                raise security.complain(answer.message, self.peer.name)
+
+    def _is_misunderstanding(self, report: Message, security: UserSecurity) -> bool:
+        """Whether asking again may help. Our clock of the engine has been set by its report already."""
+        stat = stat_of(report)
+        if stat is Stat.UNKNOWN_ENGINE:
+            # Another device answers at this address now.
+            security.engine.doubt()
+        return stat in (Stat.UNKNOWN_ENGINE, Stat.NOT_IN_TIME_WINDOW)
+
+    async def _discover(self, security: UserSecurity, load: Load) -> None:
+        def pdu(request_id: int, _attempt: int) -> bytes:
+            return encode_pdu(PduType.GET, request_id, 0, 0, b"")
+
+        await self._send(Discovery(security.engine), pdu, load)
+
+    async def _send(self, security: Security, pdu: Callable[[int, int], bytes], load: Load) -> Answer:
+        def build(request_id: int, attempt: int) -> bytes:
+            return security.seal(request_id, pdu(request_id, attempt))
+
+        return await self.peer.ask(security, build, self.asking, load)
 
     def rows_asked(self, rows: int, attempt: int) -> int:
         return max(1, rows >> attempt) if self.bulk else 1
@@ -84,7 +129,7 @@ class Talk:
 
     def refused(self, status: int, what: str) -> AgentRefused:
         forbidden = status in (ErrorStatus.authorizationError, ErrorStatus.noAccess)
-        hint = ": the community may not read this" if forbidden else ""
+        hint = ": who asks may not read this" if forbidden else ""
         return AgentRefused(f"{self.peer.name} refused {what} with {error_name(status)}{hint}", status)
 
     def corrupt(self, error: BerError | str) -> CorruptAnswer:

@@ -18,6 +18,7 @@ from facho.snmp.errors import (
     NoAnswer,
     OidsWentBack,
     RepeatingOids,
+    SecurityError,
     SnmpError,
     TooBig,
     UnreadableRows,
@@ -94,7 +95,7 @@ async def walk_table(
             await _walk_between_clock_readings(talk, result, progress)
     except Stopped as stopped:
         raise stopped.error from None
-    except NoAnswer as error:
+    except (NoAnswer, SecurityError) as error:
         result.errors.append(error)
     except TimeoutError:
         result.errors.append(

@@ -42,7 +42,7 @@ class Line:
         self.load = Load()
 
     def ask(self, asking: Asking = PATIENT) -> asyncio.Task[Answer]:
-        return asyncio.ensure_future(self.peer.ask(Version.V2C, question, asking, self.load))
+        return asyncio.ensure_future(self.peer.ask(PUBLIC, question, asking, self.load))
 
 
 def question(request_id: int, _attempt: int) -> bytes:
@@ -148,7 +148,7 @@ def test_what_was_not_asked_is_no_answer() -> None:
         line.peer.received(answer(request_id, pdu=PduType.GET))
         await settle()
         assert not task.done()
-        assert line.peer.dropped == Dropped(stray=3)
+        assert line.peer.dropped == Dropped(stray=1, untrusted=2)
         line.peer.received(answer(request_id))
         await task
 

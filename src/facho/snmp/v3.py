@@ -1,0 +1,409 @@
+"""SNMPv3 messages, and what is known of the engine behind an address.
+
+A question travels in a message whose id is the question's request id. What comes back is opened with the keys
+of who asked: a message that is not signed as it should be, or that is outside of the engine's time window, is
+no answer at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from facho.snmp import ber, usm
+from facho.snmp.errors import (
+    BerError,
+    DecryptionFailed,
+    NotInTimeWindow,
+    SecurityError,
+    UnknownEngine,
+    UnknownUser,
+    UnsupportedLevel,
+    WrongDigest,
+)
+from facho.snmp.message import (
+    Message,
+    PduType,
+    Received,
+    Version,
+    decode_bindings,
+    decode_pdu,
+    read_integer,
+)
+
+USM: Final = 3
+LARGEST_MESSAGE: Final = 65_507
+# RFC 3414, 3.2.7: a message older than this is a replay.
+TIME_WINDOW_S: Final = 150
+
+_AUTH: Final = 0x01
+_PRIV: Final = 0x02
+_REPORTABLE: Final = 0x04
+
+
+class Stat(enum.Enum):
+    """usmStats: why an engine did not process a message, by the OID that its report carries."""
+
+    UNSUPPORTED_LEVEL = 1
+    NOT_IN_TIME_WINDOW = 2
+    UNKNOWN_USER = 3
+    UNKNOWN_ENGINE = 4
+    WRONG_DIGEST = 5
+    DECRYPTION_ERROR = 6
+
+    @property
+    def oid(self) -> bytes:
+        return _USM_STATS + bytes((self.value, 0))
+
+
+_USM_STATS: Final = ber.encode_arcs((43, 6, 1, 6, 3, 15, 1, 1))
+_STATS: Final = {stat.oid: stat for stat in Stat}
+
+
+class Header(NamedTuple):
+    """A message as it came, all but the scoped PDU taken apart; `digest_at` is where its signature stands."""
+
+    data: bytes
+    message_id: int
+    flags: int
+    engine_id: bytes
+    boots: int
+    time: int
+    user: bytes
+    digest: bytes
+    digest_at: int
+    salt: bytes
+    scoped: bytes
+
+    @property
+    def request_id(self) -> int:
+        return self.message_id
+
+    @property
+    def is_signed(self) -> bool:
+        return bool(self.flags & _AUTH)
+
+    @property
+    def is_encrypted(self) -> bool:
+        return bool(self.flags & _PRIV)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What a message says about itself. Sealing it needs the keys."""
+
+    message_id: int
+    engine_id: bytes
+    boots: int
+    time: int
+    user: bytes
+    reportable: bool = True
+
+
+def decode_header(data: bytes) -> Header:
+    size = len(data)
+    start, end = ber.expect_tlv(data, 0, size, ber.SEQUENCE)
+    if end != size:
+        raise BerError("there are octets after the message")
+    version, position = read_integer(data, start, end)
+    if version != Version.V3:
+        raise BerError(f"SNMP version field {version} is not v3")
+    global_start, position = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    message_id, flags = _decode_global(data, global_start, position)
+    usm_start, usm_end = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    engine_id, boots, time, user, digest_at, digest, salt = _decode_parameters(data, usm_start, usm_end)
+    tag, scoped_start, scoped_end = ber.read_tlv(data, usm_end, end)
+    if scoped_end != end or tag != (ber.OCTET_STRING if flags & _PRIV else ber.SEQUENCE):
+        raise BerError("the scoped PDU is not as the message's flags say")
+    # A plain one is kept with its header, as it stands in front of an encrypted one's octets too.
+    scoped = data[scoped_start:end] if flags & _PRIV else data[usm_end:end]
+    return Header(data, message_id, flags, engine_id, boots, time, user, digest, digest_at, salt, scoped)
+
+
+def _decode_global(data: bytes, position: int, end: int) -> tuple[int, int]:
+    message_id, position = read_integer(data, position, end)
+    _, position = read_integer(data, position, end)
+    flags, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    model, last = read_integer(data, position, end)
+    if position - flags != 1 or model != USM or last != end:
+        raise BerError("the message's header is not that of the user-based security model")
+    return message_id, data[flags]
+
+
+def _decode_parameters(
+    data: bytes, position: int, end: int
+) -> tuple[bytes, int, int, bytes, int, bytes, bytes]:
+    start, stop = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    if stop != end:
+        raise BerError("there are octets after the security parameters")
+    engine_start, position = ber.expect_tlv(data, start, end, ber.OCTET_STRING)
+    engine_id = data[engine_start:position]
+    boots, position = read_integer(data, position, end)
+    time, position = read_integer(data, position, end)
+    user_start, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    user = data[user_start:position]
+    digest_at, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    digest = data[digest_at:position]
+    salt_start, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    if position != end or boots < 0 or time < 0:
+        raise BerError("the security parameters are not well-formed")
+    return engine_id, boots, time, user, digest_at, digest, data[salt_start:position]
+
+
+def encode_scoped(context_engine: bytes, context: bytes, pdu: bytes) -> bytes:
+    return ber.encode_tlv(
+        ber.SEQUENCE,
+        ber.encode_tlv(ber.OCTET_STRING, context_engine) + ber.encode_tlv(ber.OCTET_STRING, context) + pdu,
+    )
+
+
+def decode_scoped(scoped: bytes) -> Message:
+    return decode_pdu(scoped, pdu_position(scoped), Version.V3)
+
+
+def pdu_position(scoped: bytes) -> int:
+    """Where the PDU begins, after the context."""
+    start, end = ber.expect_tlv(scoped, 0, len(scoped), ber.SEQUENCE)
+    _, position = ber.expect_tlv(scoped, start, end, ber.OCTET_STRING)
+    _, position = ber.expect_tlv(scoped, position, end, ber.OCTET_STRING)
+    return position
+
+
+def seal(outgoing: Outgoing, user: usm.User | None, keys: usm.Keys, salt: int, scoped: bytes) -> bytes:
+    """The datagram, encrypted and signed as the user's protocols say; without a user neither."""
+    auth = user.auth if user else None
+    priv = user.priv if user else None
+    flags = _REPORTABLE * outgoing.reportable | _AUTH * (auth is not None) | _PRIV * (priv is not None)
+    parameters, body = b"", scoped
+    if priv is not None:
+        parameters, encrypted = usm.encrypt(priv, keys.priv, outgoing.boots, outgoing.time, salt, scoped)
+        body = ber.encode_tlv(ber.OCTET_STRING, encrypted)
+    blank = bytes(auth.size) if auth else b""
+    tail = ber.encode_tlv(ber.OCTET_STRING, parameters)
+    security = ber.encode_tlv(
+        ber.SEQUENCE,
+        ber.encode_tlv(ber.OCTET_STRING, outgoing.engine_id)
+        + ber.encode_integer(outgoing.boots)
+        + ber.encode_integer(outgoing.time)
+        + ber.encode_tlv(ber.OCTET_STRING, outgoing.user)
+        + ber.encode_tlv(ber.OCTET_STRING, blank)
+        + tail,
+    )
+    data = ber.encode_tlv(
+        ber.SEQUENCE,
+        ber.encode_integer(Version.V3)
+        + _encode_global(outgoing.message_id, flags)
+        + ber.encode_tlv(ber.OCTET_STRING, security)
+        + body,
+    )
+    if auth is None:
+        return data
+    digest_at = len(data) - len(body) - len(tail) - len(blank)
+    return data[:digest_at] + usm.sign(auth, keys.auth, data) + data[digest_at + len(blank) :]
+
+
+def _encode_global(message_id: int, flags: int) -> bytes:
+    return ber.encode_tlv(
+        ber.SEQUENCE,
+        ber.encode_integer(message_id)
+        + ber.encode_integer(LARGEST_MESSAGE)
+        + bytes((ber.OCTET_STRING, 1, flags))
+        + ber.encode_integer(USM),
+    )
+
+
+def is_signed_by(header: Header, auth: usm.Auth, key: bytes) -> bool:
+    if not header.is_signed or len(header.digest) != auth.size:
+        return False
+    blank = header.data[: header.digest_at] + bytes(auth.size) + header.data[header.digest_at + auth.size :]
+    return usm.is_signed(auth, key, blank, header.digest)
+
+
+def plain_scoped(header: Header, user: usm.User, keys: usm.Keys) -> bytes:
+    """The scoped PDU in clear. Raises BerError for what is none: then it was encrypted with another key."""
+    if not header.is_encrypted:
+        return header.scoped
+    if user.priv is None:
+        raise BerError("a message is encrypted, and there is no key for it")
+    try:
+        plain = usm.decrypt(user.priv, keys.priv, header.boots, header.time, header.salt, header.scoped)
+    except ValueError as error:
+        raise BerError(str(error)) from error
+    # DES pads what it encrypts: octets that follow are no part of it.
+    return plain[: ber.expect_tlv(plain, 0, len(plain), ber.SEQUENCE)[1]]
+
+
+class Engine:
+    """What is known of the SNMP engine at one address: its id, and its clock."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.is_known = False
+        self.id = b""
+        self.boots = 0
+        self._time = 0
+        self._read_at = 0.0
+
+    @property
+    def time(self) -> int:
+        """Seconds since it booted, as far as we know."""
+        return self._time + int(self._clock() - self._read_at) if self._read_at else 0
+
+    def discovered(self, header: Header) -> None:
+        self.id = header.engine_id
+        self.is_known = True
+        self.set_clock(header)
+
+    def set_clock(self, header: Header) -> None:
+        self.boots, self._time, self._read_at = header.boots, header.time, self._clock()
+
+    def doubt(self) -> None:
+        """It is asked anew who it is before the next question. Until it has said so, what we know holds:
+        others may be waiting for its answers.
+        """
+        self.is_known = False
+
+    def accepts(self, header: Header) -> bool:
+        """Whether a signed message is this engine's and not too old. Newer ones set our clock of it."""
+        if header.engine_id != self.id or header.boots < self.boots:
+            return False
+        if header.boots == self.boots and header.time < self.time - TIME_WINDOW_S:
+            return False
+        if (header.boots, header.time) > (self.boots, self.time):
+            self.set_clock(header)
+        return True
+
+
+class UserSecurity:
+    """How one user's questions to one engine are sealed, and their answers opened."""
+
+    version: Final = Version.V3
+
+    def __init__(self, user: usm.User, engine: Engine) -> None:
+        self.user = user
+        self.engine = engine
+        # Never the same twice with one key; a random start keeps it so over restarts.
+        self._salt = secrets.randbits(64)
+        self._keys_of: tuple[bytes, usm.Keys] | None = None
+
+    @property
+    def silence(self) -> str:
+        causes = ["it went off or unreachable"]
+        if self.user.priv is not None:
+            causes.append("the privacy password or protocol is not what it expects")
+        if self.user.context:
+            causes.append("it does not have this context")
+        return ", or ".join(causes)
+
+    @property
+    def is_ready(self) -> bool:
+        return self.engine.is_known
+
+    @property
+    def keys(self) -> usm.Keys:
+        if self._keys_of is None or self._keys_of[0] != self.engine.id:
+            self._keys_of = (self.engine.id, usm.localised_keys(self.user, self.engine.id))
+        return self._keys_of[1]
+
+    def seal(self, request_id: int, pdu: bytes) -> bytes:
+        engine = self.engine
+        self._salt += 1
+        scoped = encode_scoped(engine.id, self.user.context.encode(), pdu)
+        boots, time = (engine.boots, engine.time) if self.user.auth else (0, 0)
+        outgoing = Outgoing(request_id, engine.id, boots, time, self.user.name.encode())
+        return seal(outgoing, self.user, self.keys, self._salt, scoped)
+
+    def open(self, received: Received) -> Message | None:
+        """The answer or report in it; None when it is not to be trusted."""
+        if not isinstance(received, Header):
+            return None
+        if self.user.auth is None:
+            return self._open_unsigned(received)
+        if not received.is_signed:
+            return self._open_unsigned_report(received)
+        if not is_signed_by(received, self.user.auth, self.keys.auth) or not self.engine.accepts(received):
+            return None
+        message = decode_scoped(plain_scoped(received, self.user, self.keys))
+        if message.pdu_type == PduType.REPORT:
+            if stat_of(message) is Stat.NOT_IN_TIME_WINDOW:
+                self.engine.set_clock(received)
+            return message
+        if self.user.priv is not None and not received.is_encrypted:
+            return None
+        return message if _answers(message, received) else None
+
+    def _open_unsigned(self, header: Header) -> Message | None:
+        message = decode_scoped(header.scoped) if not header.is_encrypted else None
+        if message is None or message.pdu_type == PduType.REPORT:
+            return message
+        return message if _answers(message, header) else None
+
+    def _open_unsigned_report(self, header: Header) -> Message | None:
+        """An engine cannot sign for a user it does not know. But a clock is believed only when signed."""
+        with contextlib.suppress(BerError):
+            message = decode_scoped(header.scoped) if not header.is_encrypted else None
+            if message is not None and message.pdu_type == PduType.REPORT:
+                return None if stat_of(message) is Stat.NOT_IN_TIME_WINDOW else message
+        return None
+
+    def complain(self, message: Message, name: str) -> SecurityError:
+        """The report as an error with a sentence. It may be logged, and so it does not name the user."""
+        stat = stat_of(message)
+        said: dict[Stat | None, SecurityError] = {
+            Stat.UNKNOWN_USER: UnknownUser(f"{name} does not know this SNMPv3 user: check its name"),
+            Stat.WRONG_DIGEST: WrongDigest(
+                f"{name} says that the signature is wrong: check the authentication password and protocol"
+            ),
+            Stat.DECRYPTION_ERROR: DecryptionFailed(
+                f"{name} could not decrypt the request: check the privacy password and protocol"
+            ),
+            Stat.UNSUPPORTED_LEVEL: UnsupportedLevel(
+                f"{name} does not offer this security level to this SNMPv3 user"
+            ),
+            Stat.NOT_IN_TIME_WINDOW: NotInTimeWindow(f"{name} keeps saying that our clock of it is wrong"),
+            Stat.UNKNOWN_ENGINE: UnknownEngine(f"{name} keeps saying that its engine id is another one"),
+        }
+        return said.get(stat) or SecurityError(f"{name} sent a report that SNMPv3 does not define")
+
+
+class Discovery:
+    """The first question to an engine: who are you? Asked without a user, answered with a report."""
+
+    version: Final = Version.V3
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def silence(self) -> str:
+        return "it is off or unreachable, or does not speak SNMPv3"
+
+    def seal(self, request_id: int, pdu: bytes) -> bytes:
+        outgoing = Outgoing(request_id, b"", 0, 0, b"")
+        return seal(outgoing, None, usm.Keys(b"", b""), 0, encode_scoped(b"", b"", pdu))
+
+    def open(self, received: Received) -> Message | None:
+        if not isinstance(received, Header) or received.is_encrypted or not received.engine_id:
+            return None
+        message = decode_scoped(received.scoped)
+        if message.pdu_type != PduType.REPORT:
+            return None
+        self._engine.discovered(received)
+        return message
+
+
+def _answers(message: Message, header: Header) -> bool:
+    """Our own question, sent back to us, is signed as well as any answer."""
+    return message.pdu_type == PduType.RESPONSE and message.request_id == header.message_id
+
+
+def stat_of(message: Message) -> Stat | None:
+    try:
+        names = [name for name, _ in decode_bindings(message.bindings)]
+    except BerError:
+        return None
+    return next((_STATS[name] for name in names if name in _STATS), None)
