@@ -242,3 +242,12 @@ def test_a_standard_subtree_is_what_net_snmp_reads(
 def test_counters_come_as_counters(v2c: Target) -> None:
     octets_in = walk(v2c, Oid.parse("1.3.6.1.2.1.2.2.1.10"))
     assert {type(value) for value in octets_in.rows.values()} == {Counter32}
+
+
+@pytest.mark.parametrize("version", [Version.V1, Version.V2C])
+def test_the_first_row_of_a_column_costs_one_request(snmpd: Snmpd, version: Version) -> None:
+    target = Target(snmpd.host, snmpd.community, snmpd.port, version)
+    names = Oid.parse(f"{snmpd.table}.2")
+    assert converse(target, lambda agent: agent.first_row(names)) == (b"\x01", b"ONU 0001")
+    assert converse(target, lambda agent: agent.first_row(Oid.parse("1.3.6.1.2.1.99"))) is None
+    assert converse(target, lambda agent: agent.first_row(Oid.parse("2.99.1"))) is None

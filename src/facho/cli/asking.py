@@ -74,8 +74,8 @@ async def _identify(
     identity = _identity(result.values)
     found: dict[str, str | None] = {}
     for oid in probes(identity, profiles):
-        walked = await agent.walk(Oid.parse(oid), deadline=deadline)
-        found[oid] = next(map(_written, walked.rows.values()), None)
+        row = await agent.first_row(Oid.parse(oid))
+        found[oid] = None if row is None else _written(row[1])
     return identity, found
 
 

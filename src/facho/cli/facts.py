@@ -101,7 +101,10 @@ def _olt(facts: Facts) -> Table:
 def _table(facts: Facts, most: int) -> Table:
     names = [name for name in facts.columns if facts.entity is not Entity.ONU or name in _SHOWN]
     names = [name for name in names if any(value not in (None, "") for value in facts.columns[name])]
-    table = Table("place", *names, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("place", *names):
+        # On a narrow terminal the rest gives way: these are what an ONU is looked up by.
+        table.add_column(heading, no_wrap=heading in ("place", "serial", "mac"))
     for number, key in enumerate(facts.keys[: most or None]):
         table.add_row(str(key), *(_written(facts.columns[name][number]) for name in names))
     if 0 < most < len(facts):

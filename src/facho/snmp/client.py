@@ -20,8 +20,8 @@ from facho.snmp.talk import Talk
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity
-from facho.snmp.values import Oid
-from facho.snmp.walk import WalkResult, walk_table
+from facho.snmp.values import Oid, Value
+from facho.snmp.walk import WalkResult, first_row, walk_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,10 @@ class Agent:
         of it.
         """
         return await get_many(self._talk, list(dict.fromkeys(oids)), deadline)
+
+    async def first_row(self, column: Oid) -> tuple[bytes, Value] | None:
+        """Whether a column has rows, and the first of them, for one request. Raises SnmpError."""
+        return await first_row(self._talk, column)
 
     async def walk(
         self, column: Oid, *, deadline: float | None = None, progress: Callable[[int], None] | None = None

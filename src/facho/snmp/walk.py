@@ -106,6 +106,21 @@ async def walk_table(
     return result
 
 
+async def first_row(talk: Talk, column: Oid) -> tuple[bytes, Value] | None:
+    """The first row of a column by one GETNEXT, or None when the agent has none to give.
+
+    Raises NoAnswer, SecurityError and CorruptAnswer.
+    """
+    try:
+        answer = await talk.ask_next(column.content, 1, Load())
+        page = ColumnReader(column.content).read(answer.message.bindings)
+    except Stopped as stopped:
+        raise stopped.error from None
+    except BerError as error:
+        raise talk.corrupt(error) from error
+    return None if answer.message.error_status else next(iter(page.rows.items()), None)
+
+
 async def _walk_between_clock_readings(
     talk: Talk, result: WalkResult, progress: Callable[[int], None] | None
 ) -> None:
