@@ -243,7 +243,8 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
 
     assert marked("huawei", Confidence.CONFLICT) == {"epon_optics.onu_tx_dbm", "epon_optics.onu_rx_dbm"}
     assert marked("huawei", Confidence.GUESS) == {"epon_state.down_cause", "epon_optics.voltage_v"}
-    assert marked("zte", Confidence.GUESS) == {"gpon_ip.ip", "gpon_uni.state"}
+    zte = {"gpon_ip.ip", "gpon_uni.state", "cards.temperature_c", "fans.speed_rpm"}
+    assert marked("zte", Confidence.GUESS) == zte
 
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
