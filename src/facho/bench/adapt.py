@@ -95,6 +95,7 @@ class Comparison:
                     "in_flight": setting.in_flight,
                     "seconds": round(run.seconds, 3),
                     "timeout_share": round(run.timeout_share, 4),
+                    "complete": run.complete,
                 }
                 for setting, run in self.fixed.items()
             ],

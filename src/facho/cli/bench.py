@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from facho.bench.adapt import Comparison
+from facho.bench.adapt import Comparison, Run
 from facho.bench.snmp import Result
 from facho.cli.progress import noting
 from facho.snmp import Learned
@@ -94,6 +94,11 @@ def adapt(as_json: AsJson = False) -> None:
         _print_grid(comparison, f"{comparison.agent}; {ONUS:,} ONUs")
 
 
+def _written(run: Run) -> str:
+    lost = f" ({run.timeout_share:.0%} lost)" if run.timeouts else ""
+    return f"{run.seconds:.2f} s{lost}" if run.complete else "not complete"
+
+
 def _print_grid(comparison: Comparison, title: str) -> None:
     table = Table("values a request", title=title)
     in_flight = sorted({setting.in_flight for setting in comparison.fixed})
@@ -101,13 +106,7 @@ def _print_grid(comparison: Comparison, title: str) -> None:
         table.add_column(f"{number} in flight", justify="right")
     for varbinds in sorted({setting.varbinds for setting in comparison.fixed}):
         runs = [comparison.fixed[Learned(varbinds, number)] for number in in_flight]
-        table.add_row(
-            str(varbinds),
-            *(
-                f"{run.seconds:.2f} s" + (f" ({run.timeout_share:.0%} lost)" if run.timeouts else "")
-                for run in runs
-            ),
-        )
+        table.add_row(str(varbinds), *map(_written, runs))
     ended = ", ".join(f"{run.ended_at.varbinds} x {run.ended_at.in_flight}" for run in comparison.adaptive)
     seconds = ", ".join(f"{run.seconds:.2f} s" for run in comparison.adaptive)
     console = Console()
