@@ -125,6 +125,19 @@ def test_a_table_that_could_not_be_read_to_its_end_is_incomplete() -> None:
     assert len(result["onus"]) == ONUS - 1
 
 
+def test_optics_that_could_not_be_read_are_incomplete_and_it_says_of_how_many_they_were_asked() -> None:
+    scenario = Scenario(generr_rows=tuple(range(0, 64, 3)), columns=("rx_power",))
+    with FleetProcess(FleetConfig(onus=ONUS, family="huawei", scenario=scenario)) as fleet:
+        code, result = tried("--address", address_of(fleet), "--optics", "20")
+        shown = facho_profile("try", "--address", address_of(fleet), "--optics", "20")
+    assert (code, result["complete"], shown.returncode) == (5, False, 5)
+    assert "genErr" in result["reason"]
+    online = sum(onu["state"]["is"] == "online" for onu in result["onus"])
+    assert result["optics_asked"] == {"asked": 20, "online": online}
+    assert 0 < sum(onu.get("onu_rx_dbm") is not None for onu in result["onus"]) < 20
+    assert f"Asked 20 of the {online} ONUs that are online" in shown.stdout
+
+
 def test_a_recording_is_read_and_what_cannot_be_read_is_shown(recording: str) -> None:
     code, result = tried("--recording", recording)
     assert (code, result["model"]) == (0, "MA5603T")

@@ -11,7 +11,7 @@ from typing import Final
 from facho.sim import snmprec
 from facho.snmp import Client, Limits, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
-from facho.vendors import Decoder, Detection, Identity, Key, Profile, Said, detect, probes
+from facho.vendors import Decoder, Detection, Facts, Identity, Key, Profile, Said, detect, probes
 from facho.vendors.index import encode_index, join_arcs
 from facho.vendors.schema import Asking, Table, table_oids
 
@@ -23,6 +23,14 @@ Rows = dict[str, dict[bytes, Value]]
 
 
 @dataclass(slots=True)
+class Share:
+    """Of how many ONUs that are online, how many were asked for what the OLT must ask them for."""
+
+    asked: int
+    online: int
+
+
+@dataclass(slots=True)
 class Asked:
     """What came of asking: the profile, the raw rows, and what was wrong on the way."""
 
@@ -30,6 +38,8 @@ class Asked:
     detection: Detection
     rows: Rows
     errors: list[SnmpError] = field(default_factory=list)
+    # None where there is nothing that ONUs have to be asked for.
+    optics: Share | None = None
 
 
 def _choose(
@@ -114,26 +124,48 @@ async def _get_online(
 ) -> None:
     """What the OLT has to ask each ONU for: only of those that are online, some of them, a few at a time."""
     tables = [table for table in asked.profile.tables if table.asking is Asking.GET_ONLINE]
-    if not tables or asked.errors:
+    if not tables:
         return
-    decoded = Decoder(asked.profile).decode(asked.rows)
+    onus = Decoder(asked.profile).decode(asked.rows).onus
+    online = {table.name: list(_online(onus, table)) for table in tables}
+    asked.optics = Share(0, len({key for keys in online.values() for key in keys}))
+    if asked.errors:
+        return
+    chosen: set[Key] = set()
     for table in tables:
-        suffixes = list(_online(decoded.onus.keys, decoded.onus.columns.get("state", []), table))
-        column_of = {
-            Oid(Oid.parse(oid).content + suffix): (oid, suffix)
-            for suffix in suffixes[:most]
-            for oid in table_oids(table)
-        }
-        for batch in _batches(column_of, table.batch or _BATCH):
-            result = await agent.get_many(batch, deadline=deadline)
-            for oid, value in result.values.items():
-                if not isinstance(value, Missing):
-                    column, suffix = column_of[oid]
-                    asked.rows.setdefault(column, {})[suffix] = value
-            progress(len(result.values))
-            if result.error is not None:
-                asked.errors.append(result.error)
-                return
+        keys = online[table.name][:most]
+        if not await _get_table(agent, asked, table, keys, deadline, progress):
+            return
+        chosen.update(keys)
+        asked.optics.asked = len(chosen)
+
+
+async def _get_table(
+    agent: Agent,
+    asked: Asked,
+    table: Table,
+    keys: list[Key],
+    deadline: float,
+    progress: Callable[[int], None],
+) -> bool:
+    """Whether it makes sense to go on: an agent that fails on some values is asked for the others."""
+    column_of = {
+        Oid(Oid.parse(oid).content + suffix): (oid, suffix)
+        for suffix in (join_arcs(encode_index(table.index, key)) for key in keys)
+        for oid in table_oids(table)
+    }
+    for batch in _batches(column_of, table.batch or _BATCH):
+        result = await agent.get_many(batch, deadline=deadline)
+        for oid, value in result.values.items():
+            if not isinstance(value, Missing):
+                column, suffix = column_of[oid]
+                asked.rows.setdefault(column, {})[suffix] = value
+        progress(len(result.values))
+        asked.errors.extend(result.failed.values())
+        if result.error is not None:
+            asked.errors.append(result.error)
+            return False
+    return True
 
 
 def _batches(oids: Iterable[Oid], size: int) -> Iterator[list[Oid]]:
@@ -142,10 +174,13 @@ def _batches(oids: Iterable[Oid], size: int) -> Iterator[list[Oid]]:
         yield batch
 
 
-def _online(keys: Iterable[Key], states: list[object], table: Table) -> Iterator[bytes]:
-    for key, state in zip(keys, states, strict=False):
+def _online(onus: Facts, table: Table) -> Iterator[Key]:
+    states = onus.columns.get("state", [])
+    for key, technology, state in zip(onus.keys, onus.technologies, states, strict=False):
+        if technology and table.technology and technology != table.technology:
+            continue
         if isinstance(state, Said) and state.meaning == "online":
-            yield join_arcs(encode_index(table.index, key))
+            yield key
 
 
 def ask_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | None) -> Asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -49,6 +50,7 @@ _BAD: Final = 2
 _NO_ANSWER: Final = 3
 _REFUSED: Final = 4
 _INCOMPLETE: Final = 5
+_MOST_REASONS: Final = 5
 
 _EXAMPLES_LIST: Final = """
 **Examples**
@@ -220,7 +222,7 @@ def _profile(text: str) -> Profile:
 
 def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
     decoded = Decoder(asked.profile).decode(asked.rows)
-    reason = "; ".join(dict.fromkeys(map(str, asked.errors))) or None
+    reason = _reason(asked)
     if json_wanted:
         told = {
             "profile": asked.profile.name,
@@ -228,6 +230,7 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
             "why": asked.detection.why,
             "complete": not asked.errors,
             "reason": reason,
+            "optics_asked": asdict(asked.optics) if asked.optics else None,
             **as_json(decoded),
         }
         typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
@@ -236,5 +239,15 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
     model = f" ({asked.detection.model})" if asked.detection.model else ""
     console.print(Text(f"{asked.profile.title}{model}: {asked.detection.why}."), soft_wrap=True)
     print_facts(console, decoded, rows)
+    if asked.optics and asked.optics.asked < asked.optics.online:
+        console.print()
+        share = f"{asked.optics.asked:,} of the {asked.optics.online:,} ONUs that are online"
+        console.print(f"Asked {share} for what the OLT must ask them for (--optics).", soft_wrap=True)
     if reason:
         typer.echo(f"Not complete: {reason}", err=True)
+
+
+def _reason(asked: Asked) -> str | None:
+    reasons = list(dict.fromkeys(map(str, asked.errors)))
+    more = len(reasons) - _MOST_REASONS
+    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])]) or None
