@@ -13,7 +13,7 @@ import pytest
 
 from facho.sim.scenario import Scenario
 from facho.snmp import Client, Learned, Limits, Target, WalkResult
-from facho.snmp.errors import ClientClosed, NoAnswer
+from facho.snmp.errors import ClientClosed, DeadlineExceeded, NoAnswer
 from tests.faults.line import COLUMNS, SERIAL, Line, kinds, on_line
 
 BATCH, BATCHES = 1000, 10
@@ -160,3 +160,20 @@ def test_one_cancelled_walk_of_many_leaves_the_others_alone() -> None:
         assert await left_over() == set()
 
     on_line(Scenario(latency_s=0.001), conversation, onus=50)
+
+
+def test_a_deadline_among_repetitions_leaves_the_limit_as_it_was() -> None:
+    limits = Limits(in_flight=4)
+
+    async def conversation(there: Line) -> None:
+        agent = await there.agent(
+            limits=limits, learned=Learned(varbinds=2, in_flight=4), timeout=0.05, retries=9
+        )
+        oids = [SERIAL.child(1, number) for number in range(100)]
+        for deadline in (0.07, 0.12, 0.18):
+            result = await agent.get_many(oids, deadline=deadline)
+            assert kinds([result.error] if result.error else []) == [DeadlineExceeded]
+            await left_over()
+            assert agent.in_flight == 0
+
+    on_line(Scenario(silent=True), conversation)

@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from facho.cli.snmp import plain
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
+from facho.snmp.values import OpaqueFloat
 
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
 SERIALS = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
@@ -136,3 +138,15 @@ def test_bad_use_is_exit_code_2_and_a_sentence(words: tuple[str, ...], said: str
     assert done.returncode == 2
     assert said in " ".join(done.stderr.replace("│", " ").split())
     assert done.stdout == ""
+
+
+def test_nobody_is_asked_in_a_community_that_was_not_given(fleet: FleetProcess) -> None:
+    fleet.set_scenario(Scenario(latency_s=0.7))
+    assert facho_snmp("get", address_of(fleet), SYS_DESCR).returncode == 0
+    assert fleet.report().total.unknown_community == 0
+
+
+def test_what_json_cannot_hold_is_written_as_text() -> None:
+    assert plain(OpaqueFloat("nan")) == "nan"
+    assert plain(OpaqueFloat("-inf")) == "-inf"
+    assert plain(OpaqueFloat(1.5)) == 1.5

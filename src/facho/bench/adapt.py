@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from facho.bench.snmp import COLUMNS as BENCH_COLUMNS
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
@@ -24,10 +25,7 @@ LIMITS: Final = Limits(in_flight=5, varbinds=50)
 VARBINDS: Final = (5, 10, 20, 35, 50)
 IN_FLIGHT: Final = (1, 2, 3, 4, 5)
 ADAPTIVE_RUNS: Final = 3
-COLUMNS: Final = tuple(
-    Oid.parse(f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}")
-    for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.20", "51.1.4")
-)
+COLUMNS: Final = tuple(map(Oid.parse, BENCH_COLUMNS))
 
 AGENTS: Final = {
     "3 ms a request, 0.2 ms a value, optics 1.5 ms more, room for 12": Scenario(

@@ -141,6 +141,7 @@ def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
 
     def walk(addresses: Addresses, repetitions: int) -> Cost:
         command = ("snmpbulkwalk", *who, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}", "-t", "10")
+        _check_whole(command, addresses[0])
         before = _children_cpu_s()
         for host, port in addresses:
             running = [
@@ -152,6 +153,14 @@ def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
         return Cost(len(addresses) * len(COLUMNS) * ONUS, _children_cpu_s() - before)
 
     return walk
+
+
+def _check_whole(command: Sequence[str], address: tuple[str, int]) -> None:
+    """That it brings the table at this setting, seen once, before it writes nowhere and is counted."""
+    host, port = address
+    shown = subprocess.run([*command, f"{host}:{port}", COLUMNS[0]], capture_output=True, check=False).stdout
+    if shown.count(b"\n") != ONUS:
+        raise WalkFailed("snmpbulkwalk did not bring the whole column")
 
 
 def _children_cpu_s() -> float:

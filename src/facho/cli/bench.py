@@ -38,11 +38,15 @@ def snmp(
     as_json: AsJson = False,
 ) -> None:
     """Walk ten simulated OLTs with facho and with other SNMP clients, in v2c and in v3."""
-    from facho.bench.snmp import COLUMNS, OLTS, ONUS, PEERS, V3_PEERS, compare
+    from facho.bench.snmp import COLUMNS, OLTS, ONUS, PEERS, V3_PEERS, WalkFailed, compare
 
     with noting() as note:
-        plain = compare(PEERS, rounds, note)
-        v3 = compare(V3_PEERS, rounds, note)
+        try:
+            plain = compare(PEERS, rounds, note)
+            v3 = compare(V3_PEERS, rounds, note)
+        except (WalkFailed, RuntimeError) as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1) from error
     if as_json:
         typer.echo(json.dumps(plain.as_json() | {"v3": v3.as_json()}, indent=2))
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
@@ -49,6 +50,8 @@ _ANSWERED: Final = 0
 _NO_ANSWER: Final = 3
 _REFUSED: Final = 4
 _INCOMPLETE: Final = 5
+# After so many seconds without any answer it is worth a look whether there is anybody at all.
+_PATIENCE_S: Final = 0.5
 _EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
 
 
@@ -98,6 +101,8 @@ def plain(value: Value) -> int | float | str | None:
             return None
         case Unknown():
             return "0x" + value.content.hex()
+        case float() if not math.isfinite(value):
+            return str(value)
         case int() | float() | None:
             return value
         case _:
@@ -226,9 +231,8 @@ def _report(
         typer.echo(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
         for oid, value in outcome.rows:
-            typer.echo(
-                f"{oid} = {type_name(value)}: {plain(value)}" if value is not None else f"{oid} = NULL"
-            )
+            shown = plain(value)
+            typer.echo(f"{oid} = {type_name(value)}" + ("" if shown is None else f": {shown}"))
         if outcome.reason:
             typer.echo(f"Not complete: {outcome.reason}", err=True)
     raise typer.Exit(outcome.exit_code)
@@ -239,20 +243,16 @@ async def _talk(
     ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]],
     progress: Callable[[int], None],
 ) -> Outcome:
-    """The outcome; at once, if the host says that nothing listens there."""
+    """The outcome; or soon, if nothing comes and the host says that nothing listens there."""
     async with Client() as client:
         agent = await client.agent(target)
         asking = asyncio.ensure_future(ask(agent, progress))
-        closed = asyncio.ensure_future(port_is_closed(target.host, target.port))
         try:
-            await asyncio.wait((asking, closed), return_when=asyncio.FIRST_COMPLETED)
-            if not asking.done() and closed.done() and closed.result():
-                error = NoAnswer(
-                    f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
-                )
-                return Outcome([], [error], Load(requests=1))
+            await asyncio.wait((asking,), timeout=_PATIENCE_S)
+            if not asking.done() and not agent.was_answered and await port_is_closed(target):
+                refused = f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
+                return Outcome([], [NoAnswer(refused)], Load(requests=1))
             return await asking
         finally:
-            for task in (asking, closed):
-                task.cancel()
-            await asyncio.gather(asking, closed, return_exceptions=True)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)

@@ -10,7 +10,7 @@ import enum
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, NoReturn
 
 import typer
@@ -96,7 +96,7 @@ class Credentials:
     """What the options said about who asks. Nothing in it is secret but `community`."""
 
     version: VersionName
-    community: str | None = None
+    community: str | None = field(default=None, repr=False)
     community_env: str | None = None
     user: str | None = None
     auth: AuthName | None = None

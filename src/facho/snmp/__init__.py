@@ -1,4 +1,4 @@
-"""The SNMP client. No Django, nothing but the standard library.
+"""The SNMP client. No Django; the standard library, and cryptography for SNMPv3.
 
     async with Client() as client:
         agent = await client.agent(Target("10.0.0.1", community="public"))
@@ -7,9 +7,10 @@
             print(table.reason)
 
 What is where: `ber` and `values` are the encoding, `message` the PDUs, `page` the fast reading of an answer;
-`transport` is the socket, `peer` one agent behind it, `window` and `adapt` how hard it is asked; `talk`,
-`get`, `walk` and `around` are what is asked and what is done when the answer is not what it should be;
-`client` puts them together.
+`usm` and `v3` are SNMPv3's keys and messages; `address` and `transport` are where datagrams go, `peer` is one
+agent behind the socket, `window` and `adapt` how hard it is asked; `talk`, `get`, `walk` and `around` are
+what is asked, and what is done when the answer is not what it should be; `errors` are the names of that.
+`client` puts them together; `refusal` is for commands that a person waits for.
 """
 
 from facho.snmp.adapt import Learned, Limits

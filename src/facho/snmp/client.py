@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from facho.snmp.adapt import Decide, Learned, Limits, decide
 from facho.snmp.address import DEFAULT_PORT, resolve
+from facho.snmp.errors import ClientClosed
 from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Security, Version, peek_request_id
 from facho.snmp.peer import MAX_TAG, Asking, Dropped, Peer
@@ -52,6 +53,7 @@ class Client:
     def __init__(self, decide: Decide = decide) -> None:
         self._decide = decide
         self.strangers = 0
+        self._closed = False
         self._endpoints: dict[socket.AddressFamily, Endpoint] = {}
         self._peers: WeakValueDictionary[SocketAddress, Peer] = WeakValueDictionary()
         # Ids that start anywhere cannot be guessed from the program's start.
@@ -67,6 +69,7 @@ class Client:
 
     def close(self) -> None:
         """Operations under way end with ClientClosed."""
+        self._closed = True
         for peer in list(self._peers.values()):
             peer.close()
         for endpoint in self._endpoints.values():
@@ -92,6 +95,8 @@ class Client:
         operation and is raised to the caller. `tag` is carried in the upper bits of every request id.
         `learned` is what an earlier conversation left.
         """
+        if self._closed:
+            raise ClientClosed("the SNMP client was closed")
         if not 0 <= tag <= MAX_TAG:
             raise ValueError(f"tag must be 0 to {MAX_TAG}")
         family, address = await resolve(target.host, target.port)
@@ -140,6 +145,16 @@ class Agent:
         return self._peer.window.pace.learned
 
     @property
+    def in_flight(self) -> int:
+        """Requests of all conversations with this address that may be under way."""
+        return self._peer.window.in_flight
+
+    @property
+    def was_answered(self) -> bool:
+        """Whether anything at all came from the address yet."""
+        return self._peer.was_answered
+
+    @property
     def dropped(self) -> Dropped:
         return self._peer.dropped
 
@@ -172,4 +187,4 @@ class Agent:
 def _security(target: Target, peer: Peer) -> Security:
     if target.user is not None:
         return UserSecurity(target.user, peer.engine)
-    return Community(target.version, target.community.encode())
+    return Community(target.version, target.community.encode("utf-8", "surrogateescape"))

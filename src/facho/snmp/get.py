@@ -17,7 +17,7 @@ from facho.snmp.errors import (
     UnreadableRows,
 )
 from facho.snmp.message import ErrorStatus, Version, decode_bindings
-from facho.snmp.peer import Answer, Load, Stopped
+from facho.snmp.peer import Answer, Load, Stopped, first_of
 from facho.snmp.talk import Talk
 from facho.snmp.values import Missing, Oid, Value
 
@@ -66,7 +66,7 @@ async def _ask_all(talk: Talk, oids: list[Oid], result: GetResult) -> None:
             for _ in range(min(len(oids), talk.peer.window.limits.in_flight)):
                 group.create_task(_ask_batches(talk, batches, result))
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        raise first_of(errors) from None
 
 
 def _batches(talk: Talk, oids: list[Oid]) -> Iterator[list[Oid]]:

@@ -86,7 +86,7 @@ class Community:
         return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
 
     def seal(self, _request_id: int, pdu: bytes) -> bytes:
-        return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
+        return self.wrap(pdu)
 
     def open(self, received: Received) -> Message | None:
         """The answer in it, or None when it is none. Agents may answer in another community; the version says

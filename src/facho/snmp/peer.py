@@ -80,6 +80,11 @@ class Stopped(Exception):
         self.error = error
 
 
+def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a group of questions ended with. What the guard said comes before what the agent did."""
+    return next((error for error in errors.exceptions if isinstance(error, Stopped)), errors.exceptions[0])
+
+
 class Answer(NamedTuple):
     message: Message
     attempt: int
@@ -146,6 +151,10 @@ class Peer:
         now = self._loop.time()
         return max((now - sent.at for sent in self._sent.values()), default=0.0)
 
+    @property
+    def was_answered(self) -> bool:
+        return bool(self._answered)
+
     def is_waiting_for(self, request_id: int) -> bool:
         return request_id in self._sent
 
@@ -163,26 +172,23 @@ class Peer:
         Raises NoAnswer after the last of them, and CorruptAnswer for an answer that cannot be decoded.
         """
         question = _Question(security, self._loop)
-        await self.window.enter()
         try:
             for attempt in range(asking.retries + 1):
-                if attempt:
-                    await self._enter_again(question)
-                answer = await self._attempt(question, build, attempt, asking, load)
+                # Entered anew each time: the window may have shrunk meanwhile. An answer that comes while we
+                # wait is as good as any.
+                await self.window.enter()
+                try:
+                    answer = await self._attempt(question, build, attempt, asking, load)
+                finally:
+                    self.window.leave()
                 if answer is not None:
                     return answer
+                question.answer = self._loop.create_future()
             raise NoAnswer(self._silence(asking, security))
         finally:
             for request_id in question.ids:
                 if self._sent.pop(request_id, None) is not None:
                     self._expired.append(request_id)
-            self.window.leave()
-
-    async def _enter_again(self, question: _Question) -> None:
-        """The window may have shrunk meanwhile. An answer that comes while we wait is as good as any."""
-        question.answer = self._loop.create_future()
-        self.window.leave()
-        await self.window.enter()
 
     async def _attempt(
         self,

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 
 from facho.snmp.address import resolve
-from facho.snmp.message import Community, PduType, Version, encode_names, encode_pdu
+from facho.snmp.client import Target
+from facho.snmp.message import Community, PduType, encode_names, encode_pdu
 from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.v3 import Discovery, Engine
 
 
-async def port_is_closed(host: str, port: int, wait: float = 1.0) -> bool:
+async def port_is_closed(target: Target, wait: float = 1.0) -> bool:
     """True when the host refuses, False when it answers or says nothing within `wait` seconds."""
-    family, address = await resolve(host, port)
+    family, address = await resolve(target.host, target.port)
     loop = asyncio.get_running_loop()
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         sock.setblocking(False)
         try:
             sock.connect(address)
-            await loop.sock_sendall(sock, _any_request())
+            await loop.sock_sendall(sock, _request(target))
             async with asyncio.timeout(wait):
                 await loop.sock_recv(sock, 65535)
         except ConnectionRefusedError:
@@ -33,7 +36,9 @@ async def port_is_closed(host: str, port: int, wait: float = 1.0) -> bool:
     return False
 
 
-def _any_request() -> bytes:
-    """Who listens need not understand it: a request in an unknown community is as good as any."""
+def _request(target: Target) -> bytes:
+    """One that the agent, if there is one, takes for what it is: a stranger's may raise its alarm."""
+    if target.user is not None:
+        return Discovery(Engine(time.monotonic)).seal(1, encode_pdu(PduType.GET, 1, 0, 0, b""))
     pdu = encode_pdu(PduType.GET, 1, 0, 0, encode_names((SYS_UP_TIME.content,)))
-    return Community(Version.V2C, b"").wrap(pdu)
+    return Community(target.version, target.community.encode("utf-8", "surrogateescape")).seal(1, pdu)

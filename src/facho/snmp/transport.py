@@ -1,7 +1,7 @@
 """One UDP socket per process and address family, for all agents.
 
-The socket is never connected, so that a thousand agents cost one descriptor. Datagrams go to whoever
-registered the address they came from; what comes from elsewhere is counted and shown to `stranger`.
+The socket is never connected, so that a thousand agents cost one descriptor. Whose answer a datagram is, the
+client tells by the address that it came from.
 """
 
 from __future__ import annotations

@@ -371,7 +371,11 @@ class UserSecurity:
 
 
 class Discovery:
-    """The first question to an engine: who are you? Asked without a user, answered with a report."""
+    """The first question to an engine: who are you? Asked without a user, answered with a report.
+
+    Nothing signs that report. What it says of the engine's clock is a first guess, which only spares a
+    question: an engine that disagrees reports so, signed, and that sets the clock.
+    """
 
     version: Final = Version.V3
 

@@ -25,7 +25,7 @@ from facho.snmp.errors import (
 )
 from facho.snmp.message import ErrorStatus, Message, Version
 from facho.snmp.page import ColumnReader, End, Page
-from facho.snmp.peer import Load, Stopped
+from facho.snmp.peer import Load, Stopped, first_of
 from facho.snmp.talk import Talk
 from facho.snmp.values import Oid, TimeTicks, Value
 
@@ -151,7 +151,7 @@ async def _walk_columns(talk: Talk, result: WalkResult, progress: Callable[[int]
             for column in result.columns.values():
                 group.create_task(_ColumnWalk(talk, column, result.load, progress).run())
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        raise first_of(errors) from None
 
 
 class _ColumnWalk:

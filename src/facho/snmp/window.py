@@ -68,6 +68,10 @@ class Window:
                 self._waiting.remove(waiter)
             raise
 
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
     def leave(self) -> None:
         self._in_flight -= 1
         self._idle_since = self._loop.time()
