@@ -25,7 +25,7 @@ test: setup ## Run every test: first the quick ones, then those with real servic
 	@$(BIN)/python -m tests.services prepare
 	@first=0; \
 	$(BIN)/python -m pytest -n auto $(FIRST_TESTS) || first=$$?; \
-	$(BIN)/python -m pytest $(OTHER_TESTS) || exit $$?; \
+	$(BIN)/python -m pytest -n auto $(OTHER_TESTS) || exit $$?; \
 	[ $$first = 0 ] || echo "Failures are above, in $(FIRST_TESTS)."; \
 	exit $$first
 
@@ -43,6 +43,8 @@ bench: setup ## Compare the SNMP client with its peers, then fuzz it for long
 	@$(BIN)/python -m tests.services prepare
 	@$(BIN)/facho bench snmp
 	@$(BIN)/facho bench adapt
+	@$(BIN)/facho bench decode
+	@$(BIN)/facho bench sim
 	@FACHO_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes
