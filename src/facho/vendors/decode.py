@@ -228,7 +228,8 @@ class _Places:
             # The usual case: the table has the rows of the one before it.
             return range(len(suffixes))
         keys = self._keys(suffixes, fact)
-        if not into.facts.keys and self._index.layout.one_to_one and self._complete:
+        takes_over = self._joined is None and self._index.layout.one_to_one and self._complete
+        if not into.facts.keys and takes_over:
             return into.start(keys, suffixes, self._index)
         return into.place(keys, suffixes)
 
@@ -238,8 +239,18 @@ class _Places:
         except BadIndex:
             keys = [self._key(suffix, fact) for suffix in suffixes]
         if self._joined is not None:
-            keys = [None if key is None else self._joined.get(key.extra) for key in keys]
+            return [
+                None if key is None else self._join(key, suffix, fact)
+                for key, suffix in zip(keys, suffixes, strict=True)
+            ]
         return keys
+
+    def _join(self, key: Key, suffix: bytes, fact: str) -> Key | None:
+        assert self._joined is not None
+        found = self._joined.get(key.extra)
+        if found is None:
+            self._problems.add(self._table, fact, suffix, f"no {self._into.facts.entity} has {key.extra}")
+        return found
 
     def _key(self, suffix: bytes, fact: str) -> Key | None:
         try:

@@ -6,6 +6,7 @@ import pytest
 
 from facho.sim.families.from_profile import from_profile
 from facho.sim.model import Shape
+from facho.snmp.values import Value
 from facho.vendors import Decoder, Entity, Key, Said, with_extra
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import compile_index
@@ -107,6 +108,36 @@ def test_of_several_rows_of_an_onu_the_first_that_says_something_counts() -> Non
     rows = column({(4718593, 1): -1, (4718593, 2): -2495, (4718593, 3): -1000})
     onus = Decoder(profile).decode({"1.3.6.1.4.1.99999.2.1": rows}).onus
     assert onus.by_key() == {Key(port=1, onu=1): {"onu_rx_dbm": -24.95}}
+
+
+JOINED = parse_profile(
+    KINDS.partition("  onus:")[0]
+    + """\
+  optics:
+    {of: onu, oid: 1.3.6.1.4.1.99999.3, index: by_mac, columns: {onu_rx_dbm: {column: 1, scale: 0.01}}}
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: serial, columns: {mac: 1}}
+""",
+    "kinds.yaml",
+)
+MAC = bytes.fromhex("001e10aabbcc")
+OPTICS = {"1.3.6.1.4.1.99999.3.1": column({(5, *MAC): -2000})}
+
+
+def test_a_table_is_joined_through_the_hardware_address() -> None:
+    found = Decoder(JOINED).decode({**OPTICS, "1.3.6.1.4.1.99999.2.1": column({SERIAL: MAC})})
+    assert found.onus.keys == [Key(extra="UBNT20731888")]
+    assert found.onus.columns == {"mac": ["00:1e:10:aa:bb:cc"], "onu_rx_dbm": [-20.0]}
+    assert len(found.problems) == 0
+
+
+@pytest.mark.parametrize("macs", [{}, {"1.3.6.1.4.1.99999.2.1": column({SERIAL: bytes(5) + b"x"})}])
+def test_rows_that_join_no_onu_are_reported_and_belong_nowhere(macs: dict[str, dict[bytes, Value]]) -> None:
+    found = Decoder(JOINED).decode({**OPTICS, **macs})
+    assert len(found.onus.keys) == len(macs)
+    assert None not in found.onus.keys
+    assert [str(problem) for problem in found.problems.first] == [
+        "optics.onu_rx_dbm 5.0.30.16.170.187.204: no onu has 00:1e:10:aa:bb:cc"
+    ]
 
 
 def test_onus_that_are_known_by_their_serial_alone_can_be_read_and_simulated() -> None:
