@@ -229,7 +229,7 @@ class _Places:
             return range(len(suffixes))
         keys = self._keys(suffixes, fact)
         takes_over = self._joined is None and self._index.layout.one_to_one and self._complete
-        if not into.facts.keys and takes_over:
+        if takes_over and not into.facts.keys and not into.facts.columns:
             return into.start(keys, suffixes, self._index)
         return into.place(keys, suffixes)
 

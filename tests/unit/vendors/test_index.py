@@ -140,6 +140,14 @@ def test_rows_that_join_no_onu_are_reported_and_belong_nowhere(macs: dict[str, d
     ]
 
 
+def test_a_table_without_a_row_that_can_be_read_does_not_shorten_its_columns() -> None:
+    more = "  more: {of: onu, oid: 1.3.6.1.4.1.99999.3, index: serial, columns: {name: 1}}\n"
+    found = Decoder(parse_profile(KINDS + more, "kinds.yaml")).decode(
+        {"1.3.6.1.4.1.99999.2.1": column({7: b"bad"}), "1.3.6.1.4.1.99999.3.1": column({SERIAL: b"casa"})}
+    )
+    assert found.onus.columns == {"serial": [None], "name": ["casa"]}
+
+
 def test_onus_that_are_known_by_their_serial_alone_can_be_read_and_simulated() -> None:
     found = Decoder(PROFILE).decode(rows(from_profile(PROFILE), model(Shape(5))))
     assert found.problems.first == []
