@@ -7,11 +7,12 @@ from importlib import resources
 from typing import Any
 
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facho.snmp import ber
-from facho.snmp.values import Counter64, Gauge32, Missing, OpaqueDouble, Unknown
+from facho.snmp.values import Counter64, Gauge32, Missing, Oid, OpaqueDouble, Unknown
 from facho.vendors import BadProfile, Decoder, Key, builtin
 from facho.vendors.errors import BadIndex, BadValue, Mistake
 from facho.vendors.index import compile_index, encode_index, join_arcs, split_arcs
@@ -153,6 +154,99 @@ def test_a_damaged_profile_is_refused_with_a_place_or_still_a_profile(
         good[:at] + data.draw(st.sampled_from(["", "x", ": ", "\n", "- ", "{", "1"])) + good[at + size % 40 :]
     )
     assert all(mistake.line >= 1 and mistake.what for mistake in _mistakes(damaged))
+
+
+ODD_SCALARS = st.sampled_from(
+    [
+        "", "~", "-1", "0", "0x_", "1e999", ".nan", "99999999999999999999999", "2024-13-45", "9.9.9.9", "1.3",
+        "1.3.4294967296", "x", "'{port}'", "'*{onu}'", "(", "online", "onu", "port", "mac", "name",
+        "yes", "1/0",
+    ]
+)  # fmt: skip
+ODD_TAGS = st.sampled_from(
+    ["tag:yaml.org,2002:int", "tag:yaml.org,2002:bool", "tag:yaml.org,2002:python/name:os.system", "!mine"]
+)
+
+
+def _nodes(node: yaml.Node) -> list[yaml.Node]:
+    children = (
+        node.value if isinstance(node, yaml.SequenceNode)
+        else [each for pair in node.value for each in pair] if isinstance(node, yaml.MappingNode)
+        else []
+    )  # fmt: skip
+    return [node, *(each for child in children for each in _nodes(child))]
+
+
+def _change(node: yaml.Node, data: st.DataObject) -> None:
+    match data.draw(st.sampled_from(["replace", "tag", "empty", "drop", "list", "map"])):
+        case "tag" if isinstance(node, yaml.ScalarNode):
+            node.tag = data.draw(ODD_TAGS)
+        case "empty" if not isinstance(node, yaml.ScalarNode):
+            node.value = []
+        case "drop" if not isinstance(node, yaml.ScalarNode) and node.value:
+            del node.value[data.draw(st.integers(0, len(node.value) - 1))]
+        case "list" if isinstance(node, yaml.ScalarNode):
+            node.__class__ = yaml.SequenceNode  # type: ignore[assignment]
+            node.tag, node.value, node.flow_style = "tag:yaml.org,2002:seq", [], True  # type: ignore[attr-defined]
+        case "map" if isinstance(node, yaml.ScalarNode):
+            node.__class__ = yaml.MappingNode  # type: ignore[assignment]
+            node.tag, node.value, node.flow_style = "tag:yaml.org,2002:map", [], True  # type: ignore[attr-defined]
+        case _ if isinstance(node, yaml.ScalarNode):
+            scalar = yaml.compose(data.draw(ODD_SCALARS) or "''")
+            node.tag, node.value, node.style = scalar.tag, scalar.value, scalar.style
+
+
+ALL_KINDS = """\
+profile: kinds
+title: Kinds
+confidence: guess
+source: a test
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7, descr: a.c}], except: [{descr: switch}]}
+ask: {bulk: no, repetitions: 10, in_flight: 1, never: [{oid: 1.3.6.1.4.1.99999.8, why: passwords}]}
+indexes:
+  onu: [{packings: [{bits: {port: {at: 0, width: 8, range: [1, 16]}}, value: 0x100}]}, {part: onu, plus: 1}]
+  named: [{column: 1.3.6.1.2.1.31.1.1.1.1, names: ['p{port}', 'q{port}*']}]
+  by_mac: [{skip: yes}, {octets: 6, part: mac}]
+  one: [{only: 0}]
+tables:
+  onus:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.2
+    index: onu
+    columns:
+      mac: 1
+      state: {column: 2, enum: {1: online, 2: {word: gone, is: offline}}}
+      onu_rx_dbm: {column: 3, scale: 1/256, otherwise: [{column: 4, when: {column: 5, is: 1}}]}
+  more:
+    of: onu
+    index: by_mac
+    ask: {how: get-online, batch: 5, slow: yes}
+    columns: {olt_rx_dbm: {oid: 1.3.6.1.4.1.99999.3.1, number_in_text: {after: '(', before: dBm}}}
+  ports: {of: port, index: named, oid: 1.3.6.1.4.1.99999.4, columns: {name: {column: 1, strip: $}}}
+  olt: {of: olt, index: one, oid: 1.3.6.1.2.1.1, columns: {uptime_s: {column: 3, scale: 0.01, unit: s}}}
+quirks: [{what: odd, confidence: guess, source: a test}]
+"""
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_a_profile_with_any_value_changed_is_refused_or_can_be_used(data: st.DataObject) -> None:
+    root = yaml.compose(ALL_KINDS)
+    for _ in range(data.draw(st.integers(1, 3))):
+        _change(data.draw(st.sampled_from(_nodes(root))), data)
+    text = yaml.serialize(root)
+    mistakes = _mistakes(text)
+    assert all(mistake.line >= 1 and mistake.what for mistake in mistakes)
+    if mistakes:
+        return
+    profile = parse_profile(text, "changed.yaml")
+    for oid in profile.oids():
+        Oid.parse(oid)
+    Decoder(profile).decode({oid: {b"\1": 1, b"\x82\1\2": b"p3"} for oid in profile.oids()})
+
+
+def test_the_profile_that_is_changed_is_a_good_one() -> None:
+    assert _mistakes(ALL_KINDS) == []
 
 
 def _mistakes(text: str) -> list[Mistake]:

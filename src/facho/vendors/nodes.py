@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -11,6 +12,12 @@ from facho.vendors.errors import BadProfile, Mistake
 
 Scalar = str | int | float | bool | None
 _LARGEST_FILE: Final = 1 << 20
+_DEEPEST: Final = 50
+_LARGEST_NUMBER_BITS: Final = 256
+_MOST_ARCS: Final = 128
+_LARGEST_ARC: Final = 0xFFFF_FFFF
+_NO_OID: Final = "0.0"
+_DATE_TAG: Final = "tag:yaml.org,2002:timestamp"
 
 
 class Notes:
@@ -36,25 +43,41 @@ class Node:
         self.field = field
         self.notes = notes
         self.line: int = node.start_mark.line + 1
+        self._unreadable = False
 
     def wrong(self, what: str) -> None:
-        self.notes.add(self.line, self.field, what)
+        # What cannot be read at all is said once; that it is no number either goes without saying.
+        if not self._unreadable:
+            self.notes.add(self.line, self.field, what)
 
     @property
     def is_map(self) -> bool:
         return isinstance(self._node, yaml.MappingNode)
 
-    @property
-    def is_list(self) -> bool:
-        return isinstance(self._node, yaml.SequenceNode)
-
     def scalar(self) -> Scalar:
         if not isinstance(self._node, yaml.ScalarNode):
-            self.wrong("expected a single value")
+            self._cannot_read("expected a single value")
             return None
-        value: object = _LOADER.construct(self._node)
-        # A date or another type of YAML's own is meant as the text that it is.
-        return value if isinstance(value, str | int | float | bool) or value is None else self._node.value
+        written: str = self._node.value
+        if self._node.tag == _DATE_TAG:
+            # What looks like a date is meant as the text that it is.
+            return written
+        try:
+            value = _LOADER.construct(self._node)
+        except (ValueError, LookupError, OverflowError, yaml.YAMLError):
+            self._cannot_read(f"'{_short(written)}' cannot be read as {_short(self._node.tag)}")
+            return None
+        if isinstance(value, int) and value.bit_length() > _LARGEST_NUMBER_BITS:
+            self._cannot_read(f"'{_short(written)}' is too large a number")
+        elif value is None or isinstance(value, str | int | float | bool):
+            return value
+        else:
+            self._cannot_read(f"a value of {_short(self._node.tag)} has no place in a profile")
+        return None
+
+    def _cannot_read(self, what: str) -> None:
+        self.wrong(what)
+        self._unreadable = True
 
     def text(self) -> str:
         value = self.scalar()
@@ -63,11 +86,10 @@ class Node:
     def oid(self) -> str:
         """An OID; its text is taken from the file, because YAML reads 1.3 as a number."""
         text = self._node.value if isinstance(self._node, yaml.ScalarNode) else ""
-        parts = text.split(".")
-        if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
-            self.wrong(f"'{text}' is not an OID: write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8")
-            return "0.0"
-        return ".".join(str(int(part)) for part in parts)
+        oid, why = checked_oid(text)
+        if why:
+            self.wrong(f"'{_short(text)}' is not an OID: {why}")
+        return oid
 
     def whole(self, low: int | None = None, high: int | None = None) -> int:
         value = self.scalar()
@@ -76,6 +98,7 @@ class Node:
             return low or 0
         if (low is not None and value < low) or (high is not None and value > high):
             self.wrong(f"{value} is not between {low} and {high}")
+            return low or 0
         return value
 
     def number(self) -> float:
@@ -83,9 +106,9 @@ class Node:
         value = self.scalar()
         if isinstance(value, str):
             above, slash, below = value.partition("/")
-            if slash and above.strip().isdigit() and below.strip().isdigit() and int(below):
+            if slash and _is_whole(above) and _is_whole(below) and int(below):
                 return int(above) / int(below)
-        if not isinstance(value, int | float) or isinstance(value, bool):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             self.wrong(f"expected a number, not {value!r}")
             return 1.0
         return float(value)
@@ -144,20 +167,61 @@ class Node:
         return found
 
 
+def checked_oid(text: str) -> tuple[str, str]:
+    """The OID, and what is wrong with it; then it is one that does no harm."""
+    parts = text.split(".")
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        return _NO_OID, "write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8"
+    if not 2 <= len(parts) <= _MOST_ARCS:
+        return _NO_OID, f"it needs 2 to {_MOST_ARCS} numbers"
+    if any(len(part.lstrip("0")) > 10 or int(part) > _LARGEST_ARC for part in parts):
+        return _NO_OID, f"a number is over {_LARGEST_ARC}"
+    arcs = [int(part) for part in parts]
+    if arcs[0] > 2 or (arcs[0] < 2 and arcs[1] > 39):
+        return _NO_OID, "it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x"
+    return ".".join(map(str, arcs)), ""
+
+
+def _is_whole(text: str) -> bool:
+    text = text.strip()
+    return text.isascii() and text.isdigit() and len(text) <= 30
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 class _Constructor(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
     def __init__(self) -> None:
         yaml.constructor.SafeConstructor.__init__(self)
         yaml.resolver.Resolver.__init__(self)
 
     def construct(self, node: yaml.ScalarNode) -> object:
-        value: object = self.construct_object(node)
-        self.constructed_objects.clear()
+        try:
+            value: object = self.construct_object(node)
+        finally:
+            self.constructed_objects.clear()
+            self.recursive_objects.clear()
+            self.state_generators.clear()
         return value
 
 
 _LOADER: Final = _Constructor()
 # The one in C, where PyYAML was built with it, is ten times as fast.
 _COMPOSER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _too_deep(text: str) -> int:
+    """The line where it gets too deep, or 0: the composer in C goes down by recursion, and dies of it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_COMPOSER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                return 1 if event.start_mark is None else event.start_mark.line + 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return 0
 
 
 def read(text: str, file: str) -> Node:
@@ -168,7 +232,11 @@ def read(text: str, file: str) -> Node:
         notes.raise_if_any()
     node = None
     try:
-        node = yaml.compose(text, Loader=_COMPOSER)
+        line = _too_deep(text)
+        if line:
+            notes.add(line, "", f"more than {_DEEPEST} lists and mappings in one another")
+        else:
+            node = yaml.compose(text, Loader=_COMPOSER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from typing import Final
 
@@ -148,8 +149,11 @@ def _pattern(node: Node | None) -> re.Pattern[str] | None:
     if node is None:
         return None
     try:
-        return re.compile(node.text())
-    except re.error as error:
+        with warnings.catch_warnings():
+            # What a later Python may read otherwise is still a regular expression.
+            warnings.simplefilter("ignore")
+            return re.compile(node.text())
+    except (re.error, OverflowError, RecursionError) as error:
         node.wrong(f"this is no regular expression: {error}")
         return None
 

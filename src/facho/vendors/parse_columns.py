@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from facho.vendors.nodes import Node
+from facho.vendors.nodes import Node, checked_oid
 from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
 from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact, Kind
 
@@ -90,7 +90,10 @@ def _oid(node: Node, keys: dict[str, Node], table_oid: str) -> str | None:
     if not table_oid:
         keys["column"].wrong(f"column {number} of what? Its table has no 'oid'")
         return None
-    return f"{table_oid}.{number}"
+    oid, why = checked_oid(f"{table_oid}.{number}")
+    if why:
+        keys["column"].wrong(f"with it, the OID of the table is none: {why}")
+    return oid
 
 
 def _otherwise(node: Node, table_oid: str) -> list[Source]:

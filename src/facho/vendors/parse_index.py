@@ -26,11 +26,15 @@ from facho.vendors.vocabulary import Confidence
 _KEYS: Final = (
     "part", "plus", "range", "bits", "value", "packings", "skip", "only", "octets", "text", "names", "column"
 )  # fmt: skip
+_MOST_STARS: Final = 2
 _PLACEHOLDER: Final = re.compile(r"\{(\w*)\}")
 
 
 def index_parts(node: Node) -> tuple[IndexPart, ...]:
-    parts = tuple(part for item in node.items() if (part := _part(item)) is not None)
+    items = node.items()
+    if not items:
+        node.wrong("an index has at least one number")
+    parts = tuple(part for item in items if (part := _part(item)) is not None)
     if sum(isinstance(part, Named) for part in parts) > 1:
         node.wrong("only one number of an index can be known by its name")
     return parts
@@ -43,7 +47,8 @@ def _part(node: Node) -> IndexPart | None:
     if "names" in keys or "column" in keys:
         return _named(node, keys)
     if "bits" in keys or "packings" in keys:
-        return Packed(_packings(node, keys))
+        packings = _packings(node, keys)
+        return Packed(packings) if packings else None
     if "skip" in keys:
         return Skip()
     if "only" in keys:
@@ -78,6 +83,8 @@ def _packings(node: Node, keys: dict[str, Node]) -> tuple[Bits, ...]:
             (item, item.map(("bits", "value", "confidence", "source"), ("bits",)))
             for item in keys["packings"].items()
         ]
+        if not each:
+            keys["packings"].wrong("there is no packing in it")
     else:
         each = [(node, keys)]
     found = [_bits(item, inner) for item, inner in each if "bits" in inner]
@@ -130,6 +137,9 @@ def _named(node: Node, keys: dict[str, Node]) -> Named | None:
         node.wrong("an index that is known by its name needs both 'names' and 'column'")
         return None
     names = tuple(_template(item) for item in keys["names"].items())
+    if not names:
+        keys["names"].wrong("there is no name in it")
+        return None
     if len({frozenset(_PLACEHOLDER.findall(name)) for name in names}) > 1:
         keys["names"].wrong("all names must have the same parts in braces")
     packings = _packings(node, keys) if "bits" in keys or "packings" in keys else ()
@@ -144,4 +154,10 @@ def _template(node: Node) -> str:
         known = ", ".join(f"{{{each}}}" for each in numeric)
         node.wrong(f"'{text}' must hold some of {known}, each once")
         return "{port}"
+    rest = _PLACEHOLDER.sub("", text)
+    if "{" in rest or "}" in rest:
+        node.wrong(f"'{text}' has braces that hold no part")
+        return "{port}"
+    if rest.count("*") > _MOST_STARS:
+        node.wrong(f"'{text}' has more than {_MOST_STARS} stars: it would be slow to compare with")
     return text

@@ -152,6 +152,61 @@ def test_a_good_profile_is_taken() -> None:
             "'sure' is not one of agreed, single, guess, conflict",
         ),
         ("source: its maker\n", "", "line 1", "'source' is missing"),
+        ("its maker", "0x_", "line 4, source", "'0x_' cannot be read as tag:yaml.org,2002:int"),
+        ("its maker", "!!int abc", "line 4, source", "'abc' cannot be read"),
+        ("its maker", "!!bool perhaps", "line 4, source", "'perhaps' cannot be read"),
+        ("its maker", "!!python/name:os.system x", "line 4, source", "'x' cannot be read"),
+        ("its maker", "!!binary eA==", "line 4, source", "has no place in a profile"),
+        ("scale: 0.01", "scale: 0x_", "line 22, tables.onus.columns.onu_rx_dbm.scale", "'0x_' cannot be"),
+        ("scale: 0.01", "scale: .inf", "line 22, tables.onus.columns.onu_rx_dbm.scale", "not inf"),
+        ("scale: 0.01", f"scale: 0x{'f' * 5000}", "line 22", "too large a number"),
+        ("scale: 0.01", "scale: ¹/²", "line 22", "expected a number"),
+        (
+            "oid: 1.3.6.1.4.1.99999.2.1\n",
+            "oid: 9.9.9.9\n",
+            "line 17, tables.onus.oid",
+            "'9.9.9.9' is not an OID: it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x",
+        ),
+        (
+            "oid: 1.3.6.1.4.1.99999.2.1\n",
+            "oid: 1.3.6.1.4.1.4294967296\n",
+            "line 17, tables.onus.oid",
+            "a number is over 4294967295",
+        ),
+        (
+            "oid: 1.3.6.1.4.1.99999.2.1\n",
+            f"oid: 1.3{'.1' * 126}\n",
+            "line 20, tables.onus.columns.serial",
+            "it needs 2 to 128 numbers",
+        ),
+        (
+            "    - bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}\n      value: 0xFA000000\n",
+            "    - packings: []\n",
+            "line 10, indexes.onu[0].packings",
+            "there is no packing in it",
+        ),
+        (
+            "    - bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}\n      value: 0xFA000000\n",
+            "    - packings: [{value: 1}]\n",
+            "line 10, indexes.onu[0].packings[0]",
+            "'bits' is missing",
+        ),
+        (
+            "    - bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}\n      value: 0xFA000000\n",
+            "    - {names: [], column: 1.3.6.1.2.1.31.1.1.1.1}\n",
+            "line 10, indexes.onu[0].names",
+            "there is no name in it",
+        ),
+        (
+            "    - bits: {slot: {at: 13, width: 5}, port: {at: 8, width: 5}}\n      value: 0xFA000000\n",
+            "    - {names: ['{slot}/{port}{'], column: 1.3.6.1.2.1.31.1.1.1.1}\n",
+            "line 10, indexes.onu[0].names[0]",
+            "has braces that hold no part",
+        ),
+        ("{at: 13, width: 5}", "{at: -1, width: 5}", "line 10, indexes.onu[0].bits.slot.at", "-1 is not"),
+        ("{at: 13, width: 5}", "{at: 99999999999, width: 5}", "line 10", "99999999999 is not between"),
+        ("  port: [{bits", "  none: []\n  port: [{bits", "line 13, indexes.none", "at least one number"),
+        ("model: A7}", "descr: 'a{99999999999999999999}'}", "line 7, detect.any[0].descr", "no regular"),
         ("of: onu", "of: onus", "line 16, tables.onus.of", "'onus' is not one of onu"),
         ("tables:", "tables: [", "line", "this is not YAML"),
     ],
@@ -160,6 +215,20 @@ def test_a_mistake_is_named_with_its_place(before: str, after: str, where: str, 
     assert before in GOOD
     found = mistakes(GOOD.replace(before, after, 1))
     assert any(each.startswith(f"acme.yaml, {where}") and what in each for each in found), found
+
+
+def test_a_mistake_in_one_value_is_told_once() -> None:
+    assert len(mistakes(GOOD.replace("scale: 0.01", "scale: 0x_"))) == 1
+
+
+def test_what_looks_like_a_date_is_a_text() -> None:
+    assert parse_profile(GOOD.replace("its maker", "2024-13-45"), "acme.yaml").origin.source == "2024-13-45"
+
+
+def test_lists_that_are_nested_too_deeply_are_refused() -> None:
+    assert mistakes("a:\n " + "[" * 100_000) == [
+        "acme.yaml, line 2: more than 50 lists and mappings in one another"
+    ]
 
 
 def test_two_columns_for_one_fact_are_refused_wherever_they_are() -> None:
