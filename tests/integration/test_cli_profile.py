@@ -11,9 +11,20 @@ from typing import Any
 
 import pytest
 
+from facho.cli.profile import exit_code
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
+from facho.snmp.errors import (
+    AddressError,
+    AgentRefused,
+    CorruptAnswer,
+    DeadlineExceeded,
+    NoAnswer,
+    SnmpError,
+    TooBig,
+    WrongDigest,
+)
 
 ONUS = 100
 RECORDING = """\
@@ -115,6 +126,39 @@ def test_a_silent_device_has_its_own_exit_code() -> None:
         done = facho_profile("try", "--address", address_of(fleet), "--timeout", "0.1", "--retries", "0")
     assert (done.returncode, done.stdout) == (3, "")
     assert "Error: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (AddressError("x"), 2),
+        (NoAnswer("x"), 3),
+        (DeadlineExceeded("x"), 3),
+        (WrongDigest("x"), 4),
+        (AgentRefused("x", 16), 4),
+        (CorruptAnswer("x"), 5),
+        (TooBig("x"), 5),
+    ],
+)
+def test_only_bad_use_ends_as_bad_use(error: SnmpError, code: int) -> None:
+    assert exit_code(error) == code
+
+
+def test_the_deadline_is_for_all_of_it_and_what_was_read_is_kept() -> None:
+    # Each request is quick enough; all of them together are not.
+    slow = Scenario(optics_s=0.02)
+    with FleetProcess(FleetConfig(onus=ONUS, family="huawei", scenario=slow)) as fleet:
+        code, result = tried("--address", address_of(fleet), "--deadline", "3", "--optics", "100")
+    assert (code, result["complete"]) == (5, False)
+    assert "not everything was read in 3 s" in result["reason"]
+    assert len(result["onus"]) == ONUS
+
+
+def test_a_device_that_does_not_say_what_it_is_before_the_deadline_gave_no_answer() -> None:
+    with FleetProcess(FleetConfig(scenario=Scenario(silent=True))) as fleet:
+        done = facho_profile("try", "--address", address_of(fleet), "--deadline", "0.2")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "not everything was read in 0.2 s" in done.stderr
 
 
 def test_a_table_that_could_not_be_read_to_its_end_is_incomplete() -> None:

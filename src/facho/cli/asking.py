@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Final
 from facho.sim import snmprec
 from facho.snmp import Client, Limits, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
+from facho.snmp.errors import DeadlineExceeded
 from facho.vendors import Decoder, Detection, Facts, Identity, Key, Profile, Said, detect, probes
 from facho.vendors.index import encode_index, join_arcs
 from facho.vendors.schema import Asking, Table, table_oids
@@ -63,22 +65,41 @@ async def ask_device(
     deadline: float,
     progress: Callable[[int], None],
 ) -> Asked:
-    """Raises NoAnswer and the like when the device does not even say what it is."""
+    """Raises NoAnswer and the like when the device does not even say what it is.
+
+    `deadline` is in seconds, for all of it. When it is over, what was read until then is kept.
+    """
+    late = DeadlineExceeded(f"{target.host}: not everything was read in {deadline:g} s")
+    clock = _Clock(deadline)
     async with Client() as client:
-        agent = await client.agent(target)
-        identity, found = await _identify(agent, profiles if given is None else {}, deadline)
-        profile, detection = _choose(given, profiles, identity, found)
+        try:
+            async with asyncio.timeout(deadline):
+                agent = await client.agent(target)
+                identity, found = await _identify(agent, profiles if given is None else {})
+                profile, detection = _choose(given, profiles, identity, found)
+                gentle = await client.agent(_with_manners(target, profile))
+        except TimeoutError:
+            raise late from None
         asked = Asked(profile, detection, {})
-        gentle = await client.agent(_with_manners(target, profile))
-        await _walk(gentle, asked, deadline, progress)
-        await _get_online(gentle, asked, optics, deadline, progress)
+        await _walk(gentle, asked, clock, progress)
+        await _get_online(gentle, asked, optics, clock, progress)
+        # Each step knows only the time that was left for it.
+        asked.errors = [late if isinstance(error, DeadlineExceeded) else error for error in asked.errors]
         return asked
 
 
-async def _identify(
-    agent: Agent, profiles: Mapping[str, Profile], deadline: float
-) -> tuple[Identity, dict[str, str | None]]:
-    result = await agent.get_many([_DESCR, _OBJECT_ID], deadline=deadline)
+class _Clock:
+    def __init__(self, seconds: float) -> None:
+        self._now = asyncio.get_running_loop().time
+        self._end = self._now() + seconds
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self._end - self._now())
+
+
+async def _identify(agent: Agent, profiles: Mapping[str, Profile]) -> tuple[Identity, dict[str, str | None]]:
+    result = await agent.get_many([_DESCR, _OBJECT_ID])
     if result.error is not None:
         raise result.error
     identity = _identity(result.values)
@@ -111,16 +132,16 @@ def _with_manners(target: Target, profile: Profile) -> Target:
     return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
 
 
-async def _walk(agent: Agent, asked: Asked, deadline: float, progress: Callable[[int], None]) -> None:
+async def _walk(agent: Agent, asked: Asked, clock: _Clock, progress: Callable[[int], None]) -> None:
     walked = [table for table in asked.profile.tables if table.asking is Asking.WALK]
     oids = dict.fromkeys(oid for table in walked for oid in table_oids(table))
-    result = await agent.walk_table(map(Oid.parse, oids), deadline=deadline, progress=progress)
+    result = await agent.walk_table(map(Oid.parse, oids), deadline=clock.left, progress=progress)
     asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
     asked.errors.extend(result.errors)
 
 
 async def _get_online(
-    agent: Agent, asked: Asked, most: int, deadline: float, progress: Callable[[int], None]
+    agent: Agent, asked: Asked, most: int, clock: _Clock, progress: Callable[[int], None]
 ) -> None:
     """What the OLT has to ask each ONU for: only of those that are online, some of them, a few at a time."""
     tables = [table for table in asked.profile.tables if table.asking is Asking.GET_ONLINE]
@@ -134,7 +155,7 @@ async def _get_online(
     chosen: set[Key] = set()
     for table in tables:
         keys = online[table.name][:most]
-        if not await _get_table(agent, asked, table, keys, deadline, progress):
+        if not await _get_table(agent, asked, table, keys, clock, progress):
             return
         chosen.update(keys)
         asked.optics.asked = len(chosen)
@@ -145,7 +166,7 @@ async def _get_table(
     asked: Asked,
     table: Table,
     keys: list[Key],
-    deadline: float,
+    clock: _Clock,
     progress: Callable[[int], None],
 ) -> bool:
     """Whether it makes sense to go on: an agent that fails on some values is asked for the others."""
@@ -155,7 +176,7 @@ async def _get_table(
         for oid in table_oids(table)
     }
     for batch in _batches(column_of, table.batch or _BATCH):
-        result = await agent.get_many(batch, deadline=deadline)
+        result = await agent.get_many(batch, deadline=clock.left)
         for oid, value in result.values.items():
             if not isinstance(value, Missing):
                 column, suffix = column_of[oid]

@@ -39,8 +39,8 @@ from facho.cli.target import (
     target_of,
 )
 from facho.sim.snmprec import BadRecording
-from facho.snmp import SnmpError
-from facho.snmp.errors import NoAnswer, SecurityError
+from facho.snmp import SnmpError, Target
+from facho.snmp.errors import AddressError, AgentRefused, NoAnswer, SecurityError
 from facho.vendors import BadProfile, Decoder, Profile, builtin, load
 from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
 
@@ -182,32 +182,48 @@ def try_profile(
     if (address is None) == (recording is None):
         refuse("give either --address or --recording")
     if recording is not None:
-        try:
-            asked = ask_recording(recording, builtin(), given)
-        except BadRecording as error:
-            refuse(str(error))
+        asked = _ask_recording(recording, given)
     else:
         assert address is not None
         who = Credentials(
             version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
         )
         target = target_of(address, who, timeout, retries)
-        with counting("values") as progress:
-            try:
-                asked = uvloop.run(
-                    ask_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
-                )
-            except NoAnswer as error:
-                typer.echo(f"Error: {error}", err=True)
-                raise typer.Exit(_NO_ANSWER) from error
-            except SecurityError as error:
-                typer.echo(f"Error: {error}", err=True)
-                raise typer.Exit(_REFUSED) from error
-            except SnmpError as error:
-                refuse(str(error))
+        asked = _ask_device(target, given, optics, deadline)
     _show(asked, rows, as_json_)
     if asked.errors:
         raise typer.Exit(_INCOMPLETE)
+
+
+def _ask_recording(file: Path, given: Profile | None) -> Asked:
+    try:
+        return ask_recording(file, builtin(), given)
+    except BadRecording as error:
+        refuse(str(error))
+
+
+def _ask_device(target: Target, given: Profile | None, optics: int, deadline: float) -> Asked:
+    with counting("values") as progress:
+        try:
+            return uvloop.run(
+                ask_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
+            )
+        except SnmpError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(exit_code(error)) from error
+
+
+def exit_code(error: SnmpError) -> int:
+    """Of a device that did not even say what it is."""
+    match error:
+        case NoAnswer():
+            return _NO_ANSWER
+        case SecurityError() | AgentRefused():
+            return _REFUSED
+        case AddressError():
+            return _BAD
+        case _:
+            return _INCOMPLETE
 
 
 def _profile(text: str) -> Profile:
