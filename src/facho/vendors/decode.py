@@ -15,13 +15,14 @@ from facho.vendors.errors import BadIndex, BadValue
 from facho.vendors.index import (
     CompiledIndex,
     Key,
+    NamedNumber,
     compile_index,
     compile_with_names,
-    disagreements,
+    read_names,
     split_arcs,
 )
 from facho.vendors.rules import Read, Reader, compile_rule
-from facho.vendors.schema import Column, Profile, Source, Table, When
+from facho.vendors.schema import Column, IndexLayout, Named, Profile, Source, Table, When
 from facho.vendors.vocabulary import Entity
 
 # The client's rows: index octets -> value, by the column's OID in dots.
@@ -113,8 +114,9 @@ class Decoder:
         """What these columns say. Columns that were not read are missing from the facts."""
         found = Decoded({entity: Facts(entity) for entity in Entity}, Problems())
         gathering = {entity: _Gathering(facts) for entity, facts in found.facts.items()}
+        named = _NamedIndexes(rows, found.problems)
         for table in self._tables:
-            table.decode(rows, gathering[table.entity], found.problems)
+            table.decode(rows, gathering[table.entity], found.problems, named)
         return found
 
 
@@ -135,7 +137,9 @@ class _CompiledTable:
             for each in table.columns
         ]
 
-    def decode(self, rows: Mapping[str, Rows], into: _Gathering, problems: Problems) -> None:
+    def decode(
+        self, rows: Mapping[str, Rows], into: _Gathering, problems: Problems, named: _NamedIndexes
+    ) -> None:
         given = [
             (compiled, found)
             for compiled in self._columns
@@ -143,7 +147,7 @@ class _CompiledTable:
         ]
         if not given:
             return
-        index = self._index_with_names(rows, problems)
+        index = named.of(self._table, self._index)
         joined = into.keys_by_mac() if "mac" in self._table.index.gives else None
         # Most columns of a table have the same rows; then their places are found once.
         places = _Places(self._table.name, index, into, problems, joined)
@@ -153,15 +157,6 @@ class _CompiledTable:
                 if source.when is not None:
                     column = _chosen(column, rows.get(source.when.oid, {}), source.when)
                 self._read(compiled, column, places, into, problems)
-
-    def _index_with_names(self, rows: Mapping[str, Rows], problems: Problems) -> CompiledIndex:
-        named = self._table.index.named
-        names = rows.get(named.column) if named is not None else None
-        if named is None or not names:
-            return self._index
-        for suffix, why in disagreements(named, names):
-            problems.add(self._table.name, "index", suffix, why)
-        return compile_with_names(self._table.index, named, names)
 
     def _read(
         self, compiled: _CompiledColumn, column: Rows, places: _Places, into: _Gathering, problems: Problems
@@ -176,6 +171,34 @@ class _CompiledTable:
                 for suffix, raw in column.items()
             ]
         into.put(fact, at, values)
+
+
+class _NamedIndexes:
+    """Indices that need the names of this device: read once, for all tables that have such an index."""
+
+    def __init__(self, rows: Mapping[str, Rows], problems: Problems) -> None:
+        self._rows = rows
+        self._problems = problems
+        self._names: dict[Named, list[NamedNumber]] = {}
+        self._compiled: dict[IndexLayout, CompiledIndex] = {}
+
+    def of(self, table: Table, unnamed: CompiledIndex) -> CompiledIndex:
+        """`unnamed` for an index without names, or when they were not read."""
+        layout, named = table.index, table.index.named
+        rows = self._rows.get(named.column) if named is not None else None
+        if named is None or not rows:
+            return unnamed
+        if layout not in self._compiled:
+            self._compiled[layout] = compile_with_names(layout, self._read(named, rows, table.name))
+        return self._compiled[layout]
+
+    def _read(self, named: Named, rows: Rows, table: str) -> list[NamedNumber]:
+        if named not in self._names:
+            names = self._names[named] = read_names(named, rows)
+            for suffix, name in zip(rows, names, strict=True):
+                if name.disagrees:
+                    self._problems.add(table, "index", suffix, name.disagrees)
+        return self._names[named]
 
 
 def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) -> object:

@@ -7,7 +7,7 @@ indices, and so does every collection.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -30,6 +30,7 @@ Arcs = tuple[int, ...]
 _LARGEST_ARC: Final = 0xFFFF_FFFF
 _MOST_ARCS: Final = 128
 _REMEMBERED: Final = 1 << 16
+_LONGEST_NAME: Final = 255
 
 
 class Key(NamedTuple):
@@ -128,18 +129,54 @@ def compile_index(layout: IndexLayout) -> CompiledIndex:
     return CompiledIndex(layout)
 
 
-def compile_with_names(layout: IndexLayout, named: Named, names: Mapping[bytes, object]) -> CompiledIndex:
-    """With the names that this device has now."""
-    return CompiledIndex(layout, {_single(suffix): _parts_of(named, name) for suffix, name in names.items()})
+class NamedNumber(NamedTuple):
+    """What a row of the column with the names says."""
+
+    number: int
+    # None for an interface of another kind.
+    parts: Parts | None
+    # Where the number itself says another place. The name counts; but one of them is wrong.
+    disagrees: str = ""
 
 
-def disagreements(named: Named, names: Mapping[bytes, object]) -> Iterator[tuple[bytes, str]]:
-    """Indices whose name says another place than their number. The name counts; but one of them is wrong."""
-    for suffix, name in names.items():
-        by_name, by_number = _parts_of(named, name), _unpacked(named.packings, _single(suffix))
-        if by_name is not None and by_number is not None and by_name != by_number:
-            said, counted = Key(*by_name), Key(*by_number)  # type: ignore[arg-type]
-            yield suffix, f"its name says {said}, its number {counted}"
+class _Names(dict[tuple[bytes, object], NamedNumber]):
+    """Index octets and name -> what they say. Patterns are for names that were not seen before."""
+
+    def __init__(self, named: Named) -> None:
+        super().__init__()
+        self._named = named
+
+    def __missing__(self, row: tuple[bytes, object]) -> NamedNumber:
+        suffix, name = row
+        said = _named_number(self._named, suffix, name)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if not isinstance(name, bytes) or len(name) <= _LONGEST_NAME:
+            self[row] = said
+        return said
+
+
+@lru_cache(maxsize=256)
+def _names_of(named: Named) -> _Names:
+    return _Names(named)
+
+
+def read_names(named: Named, names: Mapping[bytes, object]) -> list[NamedNumber]:
+    """The names that a device has now."""
+    return list(map(_names_of(named).__getitem__, names.items()))
+
+
+def compile_with_names(layout: IndexLayout, names: Iterable[NamedNumber]) -> CompiledIndex:
+    return CompiledIndex(layout, {name.number: name.parts for name in names})
+
+
+def _named_number(named: Named, suffix: bytes, name: object) -> NamedNumber:
+    number, parts = _single(suffix), _parts_of(named, name)
+    counted = _unpacked(named.packings, number)
+    if parts is None or counted is None or parts == counted:
+        return NamedNumber(number, parts)
+    why = f"its name says {Key(*parts)}, its number {Key(*counted)}"  # type: ignore[arg-type]
+    return NamedNumber(number, parts, why)
 
 
 def _single(suffix: bytes) -> int:
@@ -152,7 +189,7 @@ def _single(suffix: bytes) -> int:
 
 
 def _parts_of(named: Named, name: object) -> Parts | None:
-    if not isinstance(name, bytes) or len(name) > 255:
+    if not isinstance(name, bytes) or len(name) > _LONGEST_NAME:
         return None
     text = name.decode("utf-8", "replace").strip("\0 ")
     for pattern in _patterns(named.names):

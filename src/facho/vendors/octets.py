@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address
 from typing import Final
 
@@ -140,7 +141,16 @@ def date(raw: object) -> datetime | None:
 
 
 def _date_of_text(raw: bytes) -> datetime | None:
-    read = raw[:32].decode("ascii", "replace").strip("\0 ")
+    try:
+        return _written_date(raw[:32])
+    except ValueError:
+        raise BadValue(f"{shown(raw)} is no date") from None
+
+
+# An ONU came and went when it did the last time it was asked: few dates are new.
+@lru_cache(maxsize=1 << 16)
+def _written_date(raw: bytes) -> datetime | None:
+    read = raw.decode("ascii", "replace").strip("\0 ")
     if not read.strip("0-/: "):
         return None
     for form in _DATE_FORMATS:
@@ -148,7 +158,7 @@ def _date_of_text(raw: bytes) -> datetime | None:
             return datetime.strptime(read[:19], form).replace(tzinfo=UTC)
         except ValueError:
             continue
-    raise BadValue(f"{shown(raw)} is no date")
+    raise ValueError(read)
 
 
 def date_octets(moment: datetime) -> bytes:

@@ -7,11 +7,11 @@ import pytest
 from facho.sim.families.from_profile import from_profile
 from facho.sim.model import Shape
 from facho.snmp.values import Value
-from facho.vendors import Decoder, Entity, Key, Said, with_extra
+from facho.vendors import Decoder, Entity, Key, Said, index, with_extra
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import compile_index
 from facho.vendors.parse import parse_profile
-from facho.vendors.schema import Profile
+from facho.vendors.schema import Named, Profile
 from tests.unit.vendors.rows import column
 from tests.unit.vendors.simulated import model, rows
 
@@ -101,6 +101,38 @@ def test_names_may_go_on_after_what_matters() -> None:
     )
     assert found.onus.by_key() == {Key(1, 1, 3, 0): {"description": "casa"}}
     assert [problem.index for problem in found.problems.first] == ["20"]
+
+
+def test_a_name_that_was_seen_before_is_not_matched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = "  more: {of: onu, oid: 1.3.6.1.4.1.99999.3, index: named, columns: {name: 1}}\n"
+    head, _, _ = KINDS.partition("  onus:")
+    onus = "  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: named, columns: {description: 1}}\n"
+    decoder = Decoder(parse_profile(head + onus + more, "kinds.yaml"))
+    matched: list[object] = []
+    parts_of = index._parts_of
+
+    def counted(named: Named, name: object) -> object:
+        matched.append(name)
+        return parts_of(named, name)
+
+    monkeypatch.setattr(index, "_parts_of", counted)
+    # Names that no other test has.
+    numbers = range(1, 6)
+    names: dict[tuple[int, ...] | int, Value] = {
+        number: f"gpon-7/7/7-onu-{number}".encode() for number in numbers
+    }
+    rows = {
+        "1.3.6.1.4.1.99999.9": column(names),
+        "1.3.6.1.4.1.99999.2.1": column(dict.fromkeys(names, b"a")),
+        "1.3.6.1.4.1.99999.3.1": column(dict.fromkeys(names, b"b")),
+    }
+    decoder.decode(rows)
+    assert matched == list(names.values())
+    again = decoder.decode(rows)
+    assert len(matched) == len(names)
+    assert again.onus.keys == [Key(7, 7, 7, number) for number in numbers]
+    rows["1.3.6.1.4.1.99999.9"] = column({**names, 5: b"gpon-7/7/7-onu-77"})
+    assert decoder.decode(rows).onus.keys[-1] == Key(7, 7, 7, 77)
 
 
 def test_of_several_rows_of_an_onu_the_first_that_says_something_counts() -> None:

@@ -233,3 +233,12 @@ def test_a_column_that_was_not_read_leaves_an_empty_field_not_a_missing_onu() ->
         "0/1/1:3": None,
     }
     assert all(len(values) == len(onus) for values in onus.columns.values())
+
+
+def test_a_date_in_text_is_read_once() -> None:
+    written = b"2031-01-02 03:04:05"
+    first = octets.date(written)
+    before = octets._written_date.cache_info()
+    assert octets.date(written) is first
+    after = octets._written_date.cache_info()
+    assert (after.hits, after.misses) == (before.hits + 1, before.misses)
