@@ -9,8 +9,8 @@ from facho.sim.fleet import Fleet, FleetConfig, FleetError
 from facho.sim.snmprec import BadRecording, parse_line, read
 from facho.snmp.values import Counter32, Counter64, Gauge32, Missing, Oid, TimeTicks, Value
 from tests.unit.sim.asking import UPTIME, Asker
+from tests.unit.vendors.recordings import RECORDINGS
 
-SHARED = Path(__file__).parents[4] / "shared" / "recordings"
 RECORDING = """\
 1.3.6.1.2.1.2.2.1.2.10|4|ten
 1.3.6.1.2.1.2.2.1.2.9|4|nine|with a bar
@@ -97,9 +97,9 @@ def test_the_uptime_of_a_recording_runs_and_can_start_again(replay: Asker) -> No
     assert replay.get(UPTIME).values == [TimeTicks(100)]
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no recordings of real devices at hand")
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="no recordings of real devices at hand")
 @pytest.mark.parametrize("name", ["smartax", "bdcom", "vsolution_v1600d", "axos_e7-2"])
 def test_real_recordings_can_be_walked_to_their_end(name: str) -> None:
-    path = SHARED / f"{name}.snmprec"
+    path = RECORDINGS / f"{name}.snmprec"
     rows = Asker(recording=path).everything()
     assert [oid for oid, _ in rows] == [str(record.oid) for record in read(path)]

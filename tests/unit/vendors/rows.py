@@ -1,14 +1,11 @@
 """Raw rows as the client gives them, written by hand."""
 
-from pathlib import Path
-
 from facho.sim import snmprec
 from facho.snmp import Oid
 from facho.snmp.ber import encode_arcs
 from facho.snmp.values import Value
 from facho.vendors import Profile
-
-RECORDINGS = Path(__file__).parents[4] / "shared" / "recordings"
+from tests.unit.vendors.recordings import RECORDINGS
 
 Table = dict[str, dict[bytes, Value]]
 

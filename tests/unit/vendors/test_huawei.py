@@ -7,7 +7,8 @@ import pytest
 
 from facho.snmp.values import Counter64, TimeTicks
 from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
-from tests.unit.vendors.rows import RECORDINGS, Table, column, recorded, under
+from tests.unit.vendors.recordings import RECORDINGS
+from tests.unit.vendors.rows import Table, column, recorded, under
 
 HUAWEI = builtin()["huawei"]
 DECODER = Decoder(HUAWEI)
