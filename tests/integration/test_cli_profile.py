@@ -211,6 +211,7 @@ def test_the_built_in_profiles_are_listed_with_their_confidence() -> None:
     assert huawei["confidence"]["agreed"] > 50
     assert huawei["confidence"]["conflict"] == 2
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4" in huawei["never_read"]
+    assert listed[2]["notes"]["gpon_distance.distance_m"].startswith("column 1 is the equalisation delay")
     assert "two or more independent sources agree" in facho_profile("list").stdout
 
 

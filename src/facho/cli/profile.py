@@ -111,6 +111,12 @@ def _described(profile: Profile) -> dict[str, Any]:
         "confidence": {str(each): _confidence(profile)[each] for each in Confidence},
         "never_read": [never.oid for never in profile.manners.never],
         "quirks": [quirk.what for quirk in profile.quirks],
+        "notes": {
+            f"{table.name}.{column.fact}": column.note
+            for table in profile.tables
+            for column in table.columns
+            if column.note
+        },
     }
 
 

@@ -84,9 +84,6 @@ class Facts:
     def row(self, number: int) -> dict[str, object]:
         return {fact: values[number] for fact, values in self.columns.items()}
 
-    def by_key(self) -> dict[Key, dict[str, object]]:
-        return {key: self.row(number) for number, key in enumerate(self.keys)}
-
 
 @dataclass(slots=True)
 class Decoded:

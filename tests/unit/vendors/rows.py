@@ -4,7 +4,7 @@ from facho.sim import snmprec
 from facho.snmp import Oid
 from facho.snmp.ber import encode_arcs
 from facho.snmp.values import Value
-from facho.vendors import Profile
+from facho.vendors import Facts, Key, Profile
 from tests.unit.vendors.recordings import RECORDINGS
 
 Table = dict[str, dict[bytes, Value]]
@@ -17,6 +17,10 @@ def column(rows: dict[tuple[int, ...] | int, Value]) -> dict[bytes, Value]:
 def under(base: str, columns: dict[str, dict[tuple[int, ...] | int, Value]]) -> Table:
     """Columns by the end of their OID."""
     return {f"{base}.{end}": column(rows) for end, rows in columns.items()}
+
+
+def by_key(facts: Facts) -> dict[Key, dict[str, object]]:
+    return {key: facts.row(number) for number, key in enumerate(facts.keys)}
 
 
 def recorded(profile: Profile, file: str) -> Table:

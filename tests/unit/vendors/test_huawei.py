@@ -8,7 +8,7 @@ import pytest
 from facho.snmp.values import Counter64, TimeTicks
 from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
 from tests.unit.vendors.recordings import RECORDINGS
-from tests.unit.vendors.rows import Table, column, recorded, under
+from tests.unit.vendors.rows import Table, by_key, column, recorded, under
 
 HUAWEI = builtin()["huawei"]
 DECODER = Decoder(HUAWEI)
@@ -168,7 +168,7 @@ def decoded() -> Decoded:
 
 @pytest.mark.parametrize("key", EXPECTED, ids=str)
 def test_every_field_of_an_onu_is_read(decoded: Decoded, key: Key) -> None:
-    assert decoded.onus.by_key()[key] == EXPECTED[key]
+    assert by_key(decoded.onus)[key] == EXPECTED[key]
 
 
 def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decoded: Decoded) -> None:
@@ -264,7 +264,7 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
     )  # fmt: skip
     found = DECODER.decode(rows)
     assert found.problems.first == []
-    assert found[Entity.PORT].by_key() == {
+    assert by_key(found[Entity.PORT]) == {
         Key(0, 1, 1): {
             "state": Said("up", "up"),
             "onus_known": 2,
@@ -290,7 +290,7 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
             "out_octets": None,
         },
     }
-    assert found[Entity.BOARD].by_key() == {
+    assert by_key(found[Entity.BOARD]) == {
         Key(0, 7): {
             "cpu_pct": 17.0,
             "memory_pct": 75.0,
@@ -315,7 +315,7 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
         "version": "MA5603V800R018C10B085",
         "power_w": 226.0,
     }
-    assert found[Entity.AUTOFIND].by_key() == {
+    assert by_key(found[Entity.AUTOFIND]) == {
         Key(0, 1, 1, extra=1): {
             "serial": "HWTC00000001",
             "sw_version": "V5",
@@ -323,7 +323,7 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
             "seen_at": datetime(2025, 3, 14, 15, 9, 26, tzinfo=UTC),
         }
     }
-    assert found[Entity.UNI].by_key() == {
+    assert by_key(found[Entity.UNI]) == {
         Key(0, 1, 1, 0, 1): {"state": Said("up", "up")},
         Key(0, 1, 1, 0, 2): {"state": Said("down", "down")},
         Key(0, 1, 1, 127, 1): {"state": None},
@@ -335,7 +335,7 @@ def test_an_interface_that_is_no_pon_port_is_no_pon_port() -> None:
     found = DECODER.decode(
         {names: column({PORT_1: b"GPON 0/1/1", 234938432: b"ethernet0/7/1", 42: b"vlanif1"})}
     )
-    assert found[Entity.PORT].by_key() == {Key(0, 1, 1): {"name": "GPON 0/1/1"}}
+    assert by_key(found[Entity.PORT]) == {Key(0, 1, 1): {"name": "GPON 0/1/1"}}
     assert len(found.problems) == 0
 
 
@@ -346,7 +346,7 @@ def test_a_port_of_another_kind_is_known_by_its_name() -> None:
         f"{XPON}.2.23.1.1": column({77: 51}),
     }
     ports = DECODER.decode(rows)[Entity.PORT]
-    assert ports.by_key() == {Key(0, 3, 2): {"name": "XGS-PON 0/3/2", "temperature_c": 51.0}}
+    assert by_key(ports) == {Key(0, 3, 2): {"name": "XGS-PON 0/3/2", "temperature_c": 51.0}}
 
 
 @pytest.mark.skipif(not (RECORDINGS / "smartax.snmprec").exists(), reason="the recordings are not here")
@@ -359,8 +359,8 @@ def test_a_real_olt_has_32_ports_with_optics_and_4_boards() -> None:
         assert ports.columns["name"][number] == f"GPON {key}"
     assert None not in ports.columns["tx_dbm"] + ports.columns["temperature_c"] + ports.columns["voltage_v"]
     assert set(ports.columns["rx_dbm"]) == {None}
-    assert ports.by_key()[Key(0, 1, 0)]["tx_dbm"] == 7.16
-    assert ports.by_key()[Key(0, 0, 15)]["onus_known"] == 11
+    assert by_key(ports)[Key(0, 1, 0)]["tx_dbm"] == 7.16
+    assert by_key(ports)[Key(0, 0, 15)]["onus_known"] == 11
     assert boards.columns["name"] == ["H805GPFD", "H805GPFD", "H802SCUN", "H802X2CS"]
     assert boards.columns["cpu_pct"] == [11.0, 12.0, 17.0, None]
     assert [str(state) for state in boards.columns["state"]] == ["ok"] * 4

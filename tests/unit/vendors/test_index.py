@@ -12,7 +12,7 @@ from facho.vendors.errors import BadIndex
 from facho.vendors.index import compile_index
 from facho.vendors.parse import parse_profile
 from facho.vendors.schema import Named, Profile
-from tests.unit.vendors.rows import column
+from tests.unit.vendors.rows import by_key, column
 from tests.unit.vendors.simulated import model, rows
 
 KINDS = """\
@@ -99,7 +99,7 @@ def test_names_may_go_on_after_what_matters() -> None:
             "1.3.6.1.4.1.99999.2.1": column({17: b"casa", 18: b"uplink", 19: b"odd", 20: b"no name"}),
         }
     )
-    assert found.onus.by_key() == {Key(1, 1, 3, 0): {"description": "casa"}}
+    assert by_key(found.onus) == {Key(1, 1, 3, 0): {"description": "casa"}}
     assert [problem.index for problem in found.problems.first] == ["20"]
 
 
@@ -139,7 +139,7 @@ def test_of_several_rows_of_an_onu_the_first_that_says_something_counts() -> Non
     profile = with_index("first_counts", "{onu_rx_dbm: {column: 1, scale: 0.01, no_value: -1}}")
     rows = column({(4718593, 1): -1, (4718593, 2): -2495, (4718593, 3): -1000})
     onus = Decoder(profile).decode({"1.3.6.1.4.1.99999.2.1": rows}).onus
-    assert onus.by_key() == {Key(port=1, onu=1): {"onu_rx_dbm": -24.95}}
+    assert by_key(onus) == {Key(port=1, onu=1): {"onu_rx_dbm": -24.95}}
 
 
 JOINED = parse_profile(
@@ -183,11 +183,11 @@ def test_a_table_without_a_row_that_can_be_read_does_not_shorten_its_columns() -
 def test_onus_that_are_known_by_their_serial_alone_can_be_read_and_simulated() -> None:
     found = Decoder(PROFILE).decode(rows(from_profile(PROFILE), model(Shape(5))))
     assert found.problems.first == []
-    assert [(key.extra, row["serial"]) for key, row in found.onus.by_key().items()] == [
+    assert [(key.extra, row["serial"]) for key, row in by_key(found.onus).items()] == [
         (f"FACH{row:08X}", f"FACH{row:08X}") for row in range(5)
     ]
-    assert {row["port"] for row in found.onus.by_key().values()} == {1}
-    assert {str(row["state"]) for row in found.onus.by_key().values()} <= {"online", "offline"}
+    assert {row["port"] for row in by_key(found.onus).values()} == {1}
+    assert {str(row["state"]) for row in by_key(found.onus).values()} <= {"online", "offline"}
     assert Said("online", "online") in found[Entity.ONU].columns["state"]
 
 

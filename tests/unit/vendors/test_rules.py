@@ -11,7 +11,7 @@ from facho.vendors.errors import BadValue
 from facho.vendors.rules import compile_rule
 from facho.vendors.schema import NumberInText, Rule, Word
 from facho.vendors.vocabulary import FACTS, Entity
-from tests.unit.vendors.rows import column
+from tests.unit.vendors.rows import by_key, column
 
 ONU = FACTS[Entity.ONU]
 
@@ -191,7 +191,7 @@ def test_garbage_in_one_row_never_costs_another_row(garbage: Value) -> None:
             {(PORT, 1, *more): good, (PORT, 2, *more): garbage, (PORT, 3, *more): good}
         )
     found = decoder.decode(rows)
-    onus = found.onus.by_key()
+    onus = by_key(found.onus)
     assert onus[Key(0, 1, 1, 1)] == onus[Key(0, 1, 1, 3)]
     assert None not in onus[Key(0, 1, 1, 1)].values()
     assert all(problem.index.startswith(f"{PORT}.2") for problem in found.problems.first)
@@ -227,7 +227,7 @@ def test_a_column_that_was_not_read_leaves_an_empty_field_not_a_missing_onu() ->
     }
     onus = Decoder(builtin()["huawei"]).decode(rows).onus
     assert set(onus.columns) == {"state", "onu_rx_dbm", "description"}
-    assert {str(key): row["onu_rx_dbm"] for key, row in onus.by_key().items()} == {
+    assert {str(key): row["onu_rx_dbm"] for key, row in by_key(onus).items()} == {
         "0/1/1:1": None,
         "0/1/1:2": -20.0,
         "0/1/1:3": None,

@@ -8,7 +8,7 @@ import pytest
 from facho.snmp.values import Counter64, TimeTicks
 from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
 from facho.vendors.index import CompiledIndex, compile_index
-from tests.unit.vendors.rows import column, under
+from tests.unit.vendors.rows import by_key, column, under
 
 ZTE = builtin()["zte"]
 DECODER = Decoder(ZTE)
@@ -124,7 +124,7 @@ def decoded() -> Decoded:
 
 @pytest.mark.parametrize("key", EXPECTED, ids=str)
 def test_every_field_of_an_onu_is_read(decoded: Decoded, key: Key) -> None:
-    assert decoded.onus.by_key()[key] == EXPECTED[key]
+    assert by_key(decoded.onus)[key] == EXPECTED[key]
 
 
 def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decoded: Decoded) -> None:
@@ -200,7 +200,7 @@ def test_epon_onus_have_their_optics_as_text() -> None:
     )
     found = DECODER.decode(rows)
     assert found.problems.first == []
-    assert found.onus.by_key() == {
+    assert by_key(found.onus) == {
         Key(1, 2, 4, 17): {
             "description": "tienda",
             "type": "ZTE-F460",
@@ -264,7 +264,7 @@ def test_ports_are_known_by_name_and_cards_by_either_tree() -> None:
         }
     )
     found = DECODER.decode(rows)
-    assert found[Entity.PORT].by_key() == {
+    assert by_key(found[Entity.PORT]) == {
         Key(1, 2, 1): {
             "name": "gpon_1/2/1",
             "state": Said("up", "up"),
@@ -282,7 +282,7 @@ def test_ports_are_known_by_name_and_cards_by_either_tree() -> None:
     }
     # The names are believed, and that they contradict the numbers is said.
     assert "its name says 1/2/1, its number 1/1/1" in found.problems.first[0].why
-    assert found[Entity.BOARD].by_key() == {
+    assert by_key(found[Entity.BOARD]) == {
         Key(1, 4): {
             "name": "GTGH",
             "state": Said("offline", "noPower"),
@@ -298,7 +298,7 @@ def test_ports_are_known_by_name_and_cards_by_either_tree() -> None:
             "temperature_c": None,
         },
     }
-    assert found[Entity.FAN].by_key() == {Key(1, extra=2): {"speed_rpm": 3300.0}}
-    assert found[Entity.AUTOFIND].by_key() == {Key(1, 1, 1, extra=1): {"serial": "ZTEG00000001"}}
-    assert found[Entity.UNI].by_key() == {Key(1, 1, 1, 1, 1): {"state": Said("up", "up")}}
+    assert by_key(found[Entity.FAN]) == {Key(1, extra=2): {"speed_rpm": 3300.0}}
+    assert by_key(found[Entity.AUTOFIND]) == {Key(1, 1, 1, extra=1): {"serial": "ZTEG00000001"}}
+    assert by_key(found[Entity.UNI]) == {Key(1, 1, 1, 1, 1): {"state": Said("up", "up")}}
     assert found[Entity.OLT].row(0) == {"uptime_s": 5607581}
