@@ -178,13 +178,16 @@ def _picture(olts: list[Watched]) -> Group:
     )
     for heading in ("OLT", "behaves"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("port", "ONUs", "online", "changed", "took", "asked", "lost"):
+    for heading in ("port", "ONUs", "online", "new", "took", "asked", "lost"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("last walk")
+    table.add_column("walk")
     for olt in olts:
         table.add_row(*_cells(olt))
     values = sum(olt.last.load.varbinds for olt in olts if olt.last)
-    footer = f"{values:,} values in the last walks. Nothing here leaves this machine. Ctrl-C ends it."
+    footer = (
+        f"{values:,} values in the last walks. new: ONUs whose state changed since the walk before.\n"
+        "Nothing here leaves this machine. Ctrl-C ends it."
+    )
     return Group(table, Text(footer, style="dim"))
 
 

@@ -14,7 +14,6 @@ RESPONSE: Final = 0xA2
 SET: Final = 0xA3
 GET_BULK: Final = 0xA5
 
-NO_ERROR: Final = 0
 TOO_BIG: Final = 1
 NO_SUCH_NAME: Final = 2
 GEN_ERR: Final = 5
