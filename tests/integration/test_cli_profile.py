@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from facho.cli.profile import exit_code
+from facho.cli.exits import exit_of
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
@@ -121,7 +121,7 @@ tables:
     assert (result["onus"][0]["slot"], result["onus"][0]["port"], result["onus"][0]["onu"]) == (1, 1, 1)
 
 
-def test_a_silent_device_has_its_own_exit_code() -> None:
+def test_a_silent_device_has_its_own_exit_of() -> None:
     with FleetProcess(FleetConfig(scenario=Scenario(silent=True))) as fleet:
         done = facho_profile("try", "--address", address_of(fleet), "--timeout", "0.1", "--retries", "0")
     assert (done.returncode, done.stdout) == (3, "")
@@ -141,7 +141,7 @@ def test_a_silent_device_has_its_own_exit_code() -> None:
     ],
 )
 def test_only_bad_use_ends_as_bad_use(error: SnmpError, code: int) -> None:
-    assert exit_code(error) == code
+    assert exit_of(error) == code
 
 
 def test_the_deadline_is_for_all_of_it_and_what_was_read_is_kept() -> None:

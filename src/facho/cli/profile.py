@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.cli.asking import Asked, ask_device, ask_recording
+from facho.cli.exits import Exit, exit_of
 from facho.cli.facts import as_json, print_facts
 from facho.cli.progress import counting
 from facho.cli.target import (
@@ -40,16 +41,11 @@ from facho.cli.target import (
 )
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
-from facho.snmp.errors import AddressError, AgentRefused, NoAnswer, SecurityError
 from facho.vendors import BadProfile, Decoder, Profile, builtin, load
 from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
 
 app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables of each brand mean.")
 
-_BAD: Final = 2
-_NO_ANSWER: Final = 3
-_REFUSED: Final = 4
-_INCOMPLETE: Final = 5
 _MOST_REASONS: Final = 5
 
 _EXAMPLES_LIST: Final = """
@@ -145,7 +141,7 @@ def check(
                 f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_facts(profile)} facts"
             )
     if bad:
-        raise typer.Exit(_BAD)
+        raise typer.Exit(Exit.BAD_USE)
 
 
 @app.command("try", epilog=_EXAMPLES_TRY)
@@ -198,7 +194,7 @@ def try_profile(
         asked = _ask_device(target, given, optics, deadline)
     _show(asked, rows, as_json_)
     if asked.errors:
-        raise typer.Exit(_INCOMPLETE)
+        raise typer.Exit(Exit.INCOMPLETE)
 
 
 def _ask_recording(file: Path, given: Profile | None) -> Asked:
@@ -216,20 +212,7 @@ def _ask_device(target: Target, given: Profile | None, optics: int, deadline: fl
             )
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_code(error)) from error
-
-
-def exit_code(error: SnmpError) -> int:
-    """Of a device that did not even say what it is."""
-    match error:
-        case NoAnswer():
-            return _NO_ANSWER
-        case SecurityError() | AgentRefused():
-            return _REFUSED
-        case AddressError():
-            return _BAD
-        case _:
-            return _INCOMPLETE
+            raise typer.Exit(exit_of(error)) from error
 
 
 def _profile(text: str) -> Profile:

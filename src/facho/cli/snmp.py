@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 import uvloop
 
+from facho.cli.exits import Exit, exit_of
 from facho.cli.progress import counting
 from facho.cli.target import (
     AUTH_ENV,
@@ -40,16 +41,12 @@ from facho.cli.target import (
 )
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
-from facho.snmp.errors import AgentRefused, NoAnswer, SecurityError, TooBig, UnreadableRows
+from facho.snmp.errors import NoAnswer
 from facho.snmp.refusal import port_is_closed
 from facho.snmp.values import Missing, Unknown, type_name
 
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
 
-_ANSWERED: Final = 0
-_NO_ANSWER: Final = 3
-_REFUSED: Final = 4
-_INCOMPLETE: Final = 5
 # After so many seconds without any answer it is worth a look whether there is anybody at all.
 _PATIENCE_S: Final = 0.5
 _EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
@@ -64,16 +61,10 @@ class Outcome:
     load: Load
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> Exit:
         if not self.errors:
-            return _ANSWERED
-        if self.rows:
-            return _INCOMPLETE
-        if isinstance(self.errors[0], NoAnswer):
-            return _NO_ANSWER
-        # Nothing was read, because of what the agent itself answered.
-        refused = isinstance(self.errors[0], AgentRefused | SecurityError | TooBig | UnreadableRows)
-        return _REFUSED if refused else _INCOMPLETE
+            return Exit.COMPLETE
+        return Exit.INCOMPLETE if self.rows else exit_of(self.errors[0])
 
     @property
     def reason(self) -> str | None:

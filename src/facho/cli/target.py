@@ -15,11 +15,10 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from facho.cli.exits import Exit
 from facho.snmp import Oid, SnmpError, Target, Version
 from facho.snmp.address import parse_address
 from facho.snmp.usm import Auth, Priv, User
-
-BAD_USE: Final = 2
 
 
 class VersionName(enum.StrEnum):
@@ -133,7 +132,7 @@ def oids_of(texts: Iterable[str]) -> list[Oid]:
 
 def refuse(message: str) -> NoReturn:
     typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(BAD_USE)
+    raise typer.Exit(Exit.BAD_USE)
 
 
 def _community(who: Credentials) -> str:
