@@ -145,7 +145,7 @@ def test_only_bad_use_ends_as_bad_use(error: SnmpError, code: int) -> None:
 
 
 def test_the_deadline_is_for_all_of_it_and_what_was_read_is_kept() -> None:
-    # The walk touches optics where a column before them ends, and takes 3 s; all that is asked then takes 13 s.
+    # The walk touches optics where a column before them ends, and takes 3 s; what is asked then takes 13 s.
     slow = Scenario(optics_s=0.02)
     with FleetProcess(FleetConfig(onus=ONUS, family="huawei", scenario=slow)) as fleet:
         code, result = tried("--address", address_of(fleet), "--deadline", "8", "--optics", "100")
