@@ -17,6 +17,7 @@ from rich.text import Text
 from facho.cli.asking import Asked, ask_device, ask_recording
 from facho.cli.exits import Exit, exit_of
 from facho.cli.facts import as_json, print_facts
+from facho.cli.output import print_whole
 from facho.cli.progress import counting
 from facho.cli.target import (
     AUTH_ENV,
@@ -81,7 +82,7 @@ def list_profiles(as_json: AsJson = False) -> None:
     """Show the built-in profiles, and how sure their entries are."""
     if as_json:
         told = [_described(profile) for profile in builtin().values()]
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_whole(json.dumps(told, indent=2, ensure_ascii=False))
         return
     table = Table("profile", "for", box=None, pad_edge=False)
     for heading in ("tables", "facts", *Confidence):
@@ -238,7 +239,7 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
             "optics_asked": asdict(asked.optics) if asked.optics else None,
             **as_json(decoded),
         }
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_whole(json.dumps(told, indent=2, ensure_ascii=False))
         return
     console = Console()
     model = f" ({asked.detection.model})" if asked.detection.model else ""

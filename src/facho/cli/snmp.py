@@ -14,6 +14,7 @@ import typer
 import uvloop
 
 from facho.cli.exits import Exit, exit_of
+from facho.cli.output import print_whole
 from facho.cli.progress import counting
 from facho.cli.target import (
     AUTH_ENV,
@@ -219,7 +220,7 @@ def _report(
         except SnmpError as error:
             refuse(str(error))
     if as_json:
-        typer.echo(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
+        print_whole(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
         for oid, value in outcome.rows:
             shown = plain(value)
