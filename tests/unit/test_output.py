@@ -1,0 +1,32 @@
+"""Long output reaches its reader whole, however little a pipe takes at a time."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from facho.cli.output import print_whole
+
+
+class NarrowPipe:
+    """Takes seven octets at once, as an unbuffered pipe takes what it has room for."""
+
+    def __init__(self) -> None:
+        self.taken = b""
+
+    def write(self, octets: memoryview) -> int:
+        some = bytes(octets[:7])
+        self.taken += some
+        return len(some)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_what_a_pipe_does_not_take_at_once_is_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = NarrowPipe()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
+    print_whole("São José, " * 10)
+    assert pipe.taken.decode() == "São José, " * 10 + "\n"
