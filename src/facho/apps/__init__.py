@@ -1,0 +1,1 @@
+"""What is stored: thin Django apps, each with models, reads (`selectors`) and writes (`store`)."""

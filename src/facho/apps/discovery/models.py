@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.hosts.models import Olt
+
+
+class Presence(models.TextChoices):
+    PRESENT = "present", _("present")
+    ABSENT = "absent", _("absent")
+
+
+class Onu(models.Model):
+    """A customer terminal. Within its OLT it is recognised by serial, else MAC, else index."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="onus", verbose_name=_("OLT"))
+    # Where the OLT has it, as the index suffix of its row in dots; empty when another one took the place.
+    address = models.CharField(_("index"), max_length=200, null=True)
+    frame = models.IntegerField(_("frame"), null=True)
+    slot = models.IntegerField(_("slot"), null=True)
+    port = models.IntegerField(_("port"), null=True)
+    onu_id = models.IntegerField(_("ONU"), null=True)
+    technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
+    serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
+    mac = models.CharField("MAC", max_length=17, default="", blank=True)
+    description = models.TextField(_("description"), default="", blank=True)
+    model = models.CharField(_("model"), max_length=120, default="", blank=True)
+    plan = models.CharField(_("plan"), max_length=120, default="", blank=True)
+    distance_m = models.IntegerField(_("distance (m)"), null=True)
+    state = models.CharField(_("state"), max_length=20, default="", blank=True)
+    down_cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
+    onu_rx_dbm = models.FloatField(_("power at the ONU (dBm)"), null=True)
+    onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
+    olt_rx_dbm = models.FloatField(_("power at the OLT (dBm)"), null=True)
+    temperature_c = models.FloatField(_("temperature (C)"), null=True)
+    presence = models.CharField(
+        _("presence"), max_length=10, choices=Presence.choices, default=Presence.PRESENT
+    )
+    # Complete discoveries in a row that did not have it.
+    missed = models.PositiveSmallIntegerField(_("missed"), default=0)
+    first_seen = models.DateTimeField(_("first seen"))
+    # When its presence last changed.
+    last_seen = models.DateTimeField(_("last seen"))
+
+    class Meta:
+        db_table = "onu_data"
+        ordering: ClassVar = ["olt_id", "frame", "slot", "port", "onu_id"]
+        verbose_name = "ONU"
+        verbose_name_plural = "ONUs"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "address"], name="onu_data_one_per_address"),
+            models.CheckConstraint(condition=Q(presence__in=Presence.values), name="onu_data_presence_known"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "slot", "port", "onu_id"], name="onu_data_place"),
+            models.Index(fields=["serial"], name="onu_data_serial"),
+            models.Index(fields=["mac"], name="onu_data_mac"),
+        ]
+
+    def __str__(self) -> str:
+        return self.serial or self.mac or f"{self.olt_id}/{self.address}"
+
+
+class Collected(models.Model):
+    """When each datum of an OLT was last collected in full."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="collected", verbose_name=_("OLT"))
+    datum = models.CharField(_("datum"), max_length=60)
+    collected_at = models.DateTimeField(_("collected at"))
+
+    class Meta:
+        db_table = "olt_collected"
+        ordering: ClassVar = ["olt_id", "datum"]
+        verbose_name = _("last collected")
+        verbose_name_plural = _("last collected")
+        constraints: ClassVar = [models.UniqueConstraint(fields=["olt", "datum"], name="olt_collected_once")]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.datum}"

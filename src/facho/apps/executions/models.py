@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.delay import Why
+
+
+class State(models.TextChoices):
+    WAITING = "WAITING", _("waiting")
+    PENDING = "PENDING", _("pending")
+    RUNNING = "RUNNING", _("running")
+    SUCCESS = "SUCCESS", _("success")
+    FAILED = "FAILED", _("failed")
+    ABORTED = "ABORTED", _("aborted")
+
+
+QUEUED = (State.WAITING, State.PENDING)
+ACTIVE = (State.PENDING, State.RUNNING)
+OPEN = (State.WAITING, State.PENDING, State.RUNNING)
+
+
+class Trigger(models.TextChoices):
+    SCHEDULE = "schedule", _("schedule")
+    RETRY = "retry", _("retry")
+    RUN_NOW = "run-now", _("run now")
+
+
+class Execution(models.Model):
+    """One run of a composite node on its OLT: for one slot, or because a person asked."""
+
+    node = models.ForeignKey(SnmpJobHost, models.CASCADE, related_name="executions", verbose_name=_("node"))
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="executions", verbose_name=_("OLT"))
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
+    trigger = models.CharField(_("trigger"), max_length=10, choices=Trigger.choices)
+    # Somebody asked for it to go first, also when it waited for its slot anyway.
+    run_now = models.BooleanField(_("run now"), default=False)
+    slot = models.DateTimeField(_("slot"))
+    not_before = models.DateTimeField(_("not before"))
+    queued_at = models.DateTimeField(_("queued at"))
+    started_at = models.DateTimeField(_("started at"), null=True)
+    ended_at = models.DateTimeField(_("ended at"), null=True)
+    delay_ms = models.PositiveBigIntegerField(_("delay (ms)"), null=True)
+    why_late = models.CharField(
+        _("why late"), max_length=20, default="", blank=True, choices=[(why.value, why.value) for why in Why]
+    )
+    blocked_by = models.ForeignKey(
+        "self", models.SET_NULL, related_name="+", null=True, verbose_name=_("waited for")
+    )
+    attempt = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    parts = models.JSONField(_("parts"), default=list)
+    counts = models.JSONField(_("counts"), default=dict)
+    load = models.JSONField(_("load"), default=dict)
+    result = models.JSONField(_("result"), default=dict)
+    error = models.TextField(_("error"), default="", blank=True)
+    worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
+    # The OLT belongs to whoever holds this token, until then.
+    lease_token = models.CharField(max_length=32, default="", blank=True)
+    lease_expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "snmp_executions"
+        ordering: ClassVar = ["-id"]
+        verbose_name = _("execution")
+        verbose_name_plural = _("executions")
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(state__in=State.values), name="snmp_executions_state_known"),
+            models.UniqueConstraint(
+                fields=["olt"], condition=Q(state__in=ACTIVE), name="snmp_executions_one_active_per_olt"
+            ),
+            models.UniqueConstraint(
+                fields=["node"], condition=Q(state__in=QUEUED), name="snmp_executions_one_queued_per_node"
+            ),
+            models.UniqueConstraint(
+                fields=["node", "slot"],
+                condition=~Q(trigger=Trigger.RUN_NOW),
+                name="snmp_executions_slot_once",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["not_before"], name="snmp_executions_queue", condition=Q(state=State.WAITING)
+            ),
+            models.Index(fields=["olt"], name="snmp_executions_leased", condition=~Q(lease_token="")),
+            models.Index(fields=["olt", "-id"], name="snmp_executions_of_olt"),
+            models.Index(fields=["olt", "ended_at"], name="snmp_executions_ended"),
+            models.Index(fields=["node", "-id"], name="snmp_executions_of_node"),
+            models.Index(fields=["state", "-id"], name="snmp_executions_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pk}"
+
+
+class Attempt(models.Model):
+    execution = models.ForeignKey(
+        Execution, models.CASCADE, related_name="attempts", verbose_name=_("execution")
+    )
+    number = models.PositiveSmallIntegerField(_("number"))
+    started_at = models.DateTimeField(_("started at"))
+    ended_at = models.DateTimeField(_("ended at"), null=True)
+    error = models.TextField(_("error"), default="", blank=True)
+    worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
+
+    class Meta:
+        db_table = "execution_attempts"
+        ordering: ClassVar = ["execution_id", "number"]
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["execution", "number"], name="execution_attempts_numbered")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.execution_id}.{self.number}"
+
+
+class SkippedSlots(models.Model):
+    """Slots of a node that were not run, in a row and for one reason."""
+
+    node = models.ForeignKey(
+        SnmpJobHost, models.CASCADE, related_name="skipped_slots", verbose_name=_("node")
+    )
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="skipped_slots", verbose_name=_("OLT"))
+    first_slot = models.DateTimeField(_("first slot"))
+    last_slot = models.DateTimeField(_("last slot"))
+    count = models.PositiveIntegerField(_("slots"))
+    why = models.CharField(_("why"), max_length=20, choices=[(why.value, why.value) for why in Why])
+    detail = models.CharField(_("detail"), max_length=300, default="", blank=True)
+    execution = models.ForeignKey(
+        Execution, models.SET_NULL, related_name="+", null=True, verbose_name=_("because of")
+    )
+
+    class Meta:
+        db_table = "skipped_slots"
+        ordering: ClassVar = ["-id"]
+        verbose_name = _("skipped slots")
+        verbose_name_plural = _("skipped slots")
+        indexes: ClassVar = [models.Index(fields=["olt", "last_slot"], name="skipped_slots_of_olt")]
+
+    def __str__(self) -> str:
+        return f"{self.node_id}: {self.count} x {self.why}"

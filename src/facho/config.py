@@ -1,0 +1,243 @@
+"""Settings: one frozen object, read from the environment and refused by name where they are wrong.
+
+Every field of `Config` is the variable FACHO_<NAME IN CAPITALS>. An env file may hold them too: the one that
+FACHO_ENV_FILE names, or facho.env in FACHO_HOME. What the environment itself says wins.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from facho.core.interval import BadInterval, parse_interval
+
+PREFIX: Final = "FACHO_"
+ENV_FILE: Final = "FACHO_ENV_FILE"
+# Read by single commands, not by the system as a whole.
+_OTHERS: Final = frozenset({ENV_FILE, "FACHO_AUTH_PASSWORD", "FACHO_PRIV_PASSWORD"})
+LANGUAGES: Final = ("es", "en")
+
+
+class BadSettings(Exception):
+    """Settings that cannot be used, with one sentence for each mistake."""
+
+
+def _setting(default: Any, what: str) -> Any:
+    return field(default=default, metadata={"what": what})
+
+
+def _seconds(number: float, what: str) -> Any:
+    return _setting(timedelta(seconds=number), what)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    home: Path = _setting(Path("var"), "folder of the database, the keys and the logs")
+    database_url: str = field(
+        default="", repr=False, metadata={"what": "sqlite:///PATH or postgresql://...; SQLite in FACHO_HOME"}
+    )
+    secret_key: str = field(
+        default="",
+        repr=False,
+        metadata={"what": "key of sessions and forms; made in FACHO_HOME if not given"},
+    )
+    credential_keys: tuple[str, ...] = field(
+        default=(),
+        repr=False,
+        metadata={"what": "keys of the SNMP credentials, newest first; made in FACHO_HOME if not given"},
+    )
+    time_zone: ZoneInfo = _setting(ZoneInfo("UTC"), "the operator's time zone, as America/Bogota")
+    language: str = _setting("es", "language of logs and of who has chosen none: es or en")
+    web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
+    allowed_hosts: tuple[str, ...] = _setting((), "names under which the pages may be asked for")
+
+    pollers: int = _setting(10, "executions at once in this process")
+    poller_stats_every: timedelta = _seconds(60, "how often a row of poller statistics is written")
+    saturated_above: float = _setting(75.0, "percentage of busy pollers that is called saturated")
+    worker_seen_within: timedelta = _seconds(15, "a worker not seen for so long is gone")
+
+    scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
+    first_run_delay: timedelta = _seconds(60, "a new node runs for the first time after this")
+    spread_limit: timedelta = _seconds(300, "nodes attached or enabled at once are spread over at most this")
+    delayed_after: timedelta = _seconds(5, "a run that starts later than this after its slot is delayed")
+
+    lease: timedelta = _seconds(20, "how long an OLT stays reserved for a worker that is not heard of")
+    lease_renew: timedelta = _seconds(5, "how often a worker renews its leases")
+    execution_timeout: timedelta = _seconds(1800, "the longest an execution may take")
+    stop_within: timedelta = _seconds(10, "a stopping process finishes or hands back its work in this time")
+
+    snmp_port: int = _setting(161, "port of an OLT for which none is given")
+    request_timeout: timedelta = _seconds(3, "how long to wait for an answer")
+    request_retries: int = _setting(2, "how often to ask again when none comes")
+    requests_in_flight: int = _setting(5, "requests under way at once at one OLT, at most")
+    varbinds: int = _setting(20, "values asked for in one GET, at most")
+    walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, at most")
+    batch: int = _setting(200, "ONUs of a GET that are tried again together")
+    sub_batch: int = _setting(50, "ONUs of a failed batch that are tried again together, before one by one")
+    most_unanswered: float = _setting(20.0, "percentage of ONUs without an answer above which a GET failed")
+
+    max_attempts: int = _setting(3, "attempts of an execution, if its job says nothing else")
+    retry_delay: timedelta = _seconds(
+        120, "time from a failed attempt to the next, if its job says nothing else"
+    )
+    priority_discovery: int = _setting(90, "priority of discoveries")
+    priority_walk: int = _setting(60, "priority of walks, tables and bulks")
+    priority_get: int = _setting(40, "priority of gets")
+    probe_after: tuple[timedelta, ...] = _setting(
+        tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60)),
+        "pauses between the probes of what was suspended; the last one repeats",
+    )
+    come_back: bool = _setting(True, "whether what was suspended comes back by itself when it answers")
+    absent_after: int = _setting(3, "complete discoveries in a row without an ONU that make it absent")
+    cpu_gentle_above: float = _setting(80.0, "CPU percentage of an OLT above which it is asked one by one")
+    cpu_skip_above: float = _setting(90.0, "CPU percentage of an OLT above which gets are skipped")
+    cpu_known_for: timedelta = _seconds(600, "how long a CPU reading of an OLT counts")
+
+    @property
+    def logs(self) -> Path:
+        return self.home / "logs"
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{(self.home / 'facho.db').resolve()}"
+
+
+def read(environment: Mapping[str, str]) -> Config:
+    """Raises BadSettings, naming every variable that is unknown or malformed."""
+    given = {**_env_file(environment), **environment}
+    mistakes: list[str] = []
+    values: dict[str, Any] = {}
+    types = typing.get_type_hints(Config)
+    names = {PREFIX + each.name.upper(): each.name for each in dataclasses.fields(Config)}
+    for variable, text in given.items():
+        if variable in names:
+            try:
+                values[names[variable]] = _READERS[types[names[variable]]](text)
+            except ValueError as error:
+                mistakes.append(f"{variable}: {error}")
+        elif variable.startswith(PREFIX) and variable not in _OTHERS:
+            mistakes.append(f"{variable} is not a setting of facho")
+    config = Config(**values)
+    mistakes += _contradictions(config)
+    if mistakes:
+        raise BadSettings("\n".join(mistakes))
+    return config
+
+
+@cache
+def current() -> Config:
+    """The settings of this process, read once."""
+    return read(os.environ)
+
+
+def _contradictions(config: Config) -> list[str]:
+    found = []
+    if config.lease_renew * 2 >= config.lease:
+        found.append(
+            "FACHO_LEASE must be more than twice FACHO_LEASE_RENEW, or a late renewal loses the lease"
+        )
+    if config.language not in LANGUAGES:
+        found.append(f"FACHO_LANGUAGE: '{config.language}' is none of {', '.join(LANGUAGES)}")
+    if not config.database.startswith(("sqlite:///", "postgresql://", "postgres://")):
+        found.append("FACHO_DATABASE_URL must begin with sqlite:/// or postgresql://")
+    if config.sub_batch > config.batch:
+        found.append("FACHO_SUB_BATCH must not be larger than FACHO_BATCH")
+    return found
+
+
+def _env_file(environment: Mapping[str, str]) -> dict[str, str]:
+    named = environment.get(ENV_FILE)
+    path = Path(named) if named else Path(environment.get("FACHO_HOME", "var"), "facho.env")
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        if named:
+            raise BadSettings(f"{ENV_FILE}: there is no file {path}") from None
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{path} cannot be read: {error}") from error
+    found = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if line and not line.startswith("#"):
+            name, equals, value = line.partition("=")
+            if not equals:
+                raise BadSettings(f"{path}, line {number}: it must be NAME=VALUE")
+            found[name.strip()] = value.strip().strip("\"'")
+    return found
+
+
+def _whole(text: str) -> int:
+    number = _number(text)
+    if number != int(number) or number < 0:
+        raise ValueError(f"'{text}' is not a whole number of 0 or more")
+    return int(number)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number") from None
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"'{text}' is not a number of 0 or more")
+    return number
+
+
+def _duration(text: str) -> timedelta:
+    """Plain numbers are seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            return parse_interval(text)
+        except BadInterval as error:
+            raise ValueError(str(error)) from None
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"'{text}' is not a time of more than 0 seconds")
+    return timedelta(seconds=seconds)
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() in ("1", "yes", "true", "on"):
+        return True
+    if text.lower() in ("0", "no", "false", "off"):
+        return False
+    raise ValueError(f"'{text}' is neither yes nor no")
+
+
+def _zone(text: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"'{text}' is no time zone; one is America/Bogota") from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _durations(text: str) -> tuple[timedelta, ...]:
+    if not (found := tuple(map(_duration, _words(text)))):
+        raise ValueError("at least one time is needed, as in 1m,5m")
+    return found
+
+
+_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
+    str: str,
+    int: _whole,
+    float: _number,
+    bool: _yes_or_no,
+    Path: Path,
+    timedelta: _duration,
+    ZoneInfo: _zone,
+    tuple[str, ...]: _words,
+    tuple[timedelta, ...]: _durations,
+}

@@ -1,0 +1,47 @@
+"""From a database URL to Django's settings: SQLite or PostgreSQL, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+# How long a writer waits for another one. Writes are short, so this is reached only when something is wrong.
+SQLITE_WAIT_S: Final = 10
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    return _sqlite(url) if url.startswith("sqlite:") else _postgresql(url)
+
+
+def _sqlite(url: str) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": unquote(url.removeprefix("sqlite:///")),
+        "OPTIONS": {
+            "timeout": SQLITE_WAIT_S,
+            # A transaction that reads and then writes could not wait for its turn otherwise.
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000",
+        },
+    }
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    host = options.pop("host", "") or unquote(parts.hostname or "")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.removeprefix("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(parts.port or ""),
+        "CONN_HEALTH_CHECKS": True,
+        # A poller that waits for an OLT gives its connection back; so few serve many.
+        "OPTIONS": {
+            "connect_timeout": "5",
+            "pool": {"min_size": 0, "max_size": 20, "timeout": 10},
+            **options,
+        },
+    }

@@ -1,0 +1,82 @@
+"""Django's settings, made from facho's own (`facho.config`)."""
+
+from pathlib import Path
+from typing import Any
+
+from facho import keys
+from facho.config import current
+from facho.databases import database_settings
+
+CONFIG = current()
+CONFIG.home.mkdir(parents=True, exist_ok=True)
+
+SECRET_KEY = keys.secret_key(CONFIG)
+DEBUG = False
+ALLOWED_HOSTS = [*CONFIG.allowed_hosts, "localhost", "127.0.0.1", "[::1]"]
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "facho.apps.hosts",
+    "facho.apps.snmp_jobs",
+    "facho.apps.executions",
+    "facho.apps.discovery",
+    "facho.apps.zabbix_pollers",
+    "facho.apps.execution_coordinator",
+    "facho.web",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "facho.urls"
+ASGI_APPLICATION = "facho.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+DATABASES = {"default": database_settings(CONFIG.database)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "admin:login"
+
+LANGUAGE_CODE = CONFIG.language
+LANGUAGES = [("es", "Español"), ("en", "English")]
+LOCALE_PATHS = [Path(__file__).parent / "web" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = CONFIG.time_zone.key
+
+STATIC_URL = "static/"
+# Served straight from the packages: there is no step to collect them.
+WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = CONFIG.home / "static"
+
+# Each process sets up its own log (`facho.logs`).
+LOGGING_CONFIG = None

@@ -1,0 +1,1 @@
+"""What people see in a browser: the admin and the dashboard."""
