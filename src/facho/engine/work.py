@@ -1,0 +1,120 @@
+"""What one execution has to do, and what came of it: plain data that crosses threads and layers."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from facho.core.cpu import Asking
+from facho.snmp import Target
+from facho.snmp.adapt import Learned
+from facho.snmp.peer import Load
+from facho.vendors import Decoded, Key, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class AskedColumn:
+    """A column to ask for, and the column of the profile by whose rules its values are read."""
+
+    name: str
+    oid: str
+    # Empty for an OID of the operator's own: its values go to the execution's result as they are.
+    read_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One node of a composite: the master's comes first."""
+
+    node_id: int
+    job: str
+    kind: str
+    task_type: str
+    # The facts it is about, as "serial" or "onu_rx_dbm"; what is collected is dated by them.
+    facts: tuple[str, ...]
+    columns: tuple[AskedColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOnu:
+    """An ONU that can be asked about."""
+
+    key: Key
+    technology: str = ""
+    online: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """How a GET is cut, and when it has failed."""
+
+    size: int = 200
+    sub_size: int = 50
+    most_unanswered: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything that a poller must know to run an execution without looking anything up."""
+
+    execution_id: int
+    olt_id: int
+    olt: str
+    target: Target
+    profile: Profile
+    parts: tuple[Part, ...]
+    known: tuple[KnownOnu, ...] = ()
+    learned: Learned | None = None
+    asking: Asking = Asking.NORMAL
+    batching: Batching = field(default_factory=Batching)
+    # Values in one GET, at most; the target's limits are those of walks.
+    varbinds: int = 20
+    time_limit: timedelta = timedelta(minutes=30)
+
+
+class PartState(enum.StrEnum):
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(slots=True)
+class PartOutcome:
+    """What came of one part. `decoded` may hold rows even when it failed: those that did come."""
+
+    part: Part
+    state: PartState
+    error: str = ""
+    # Nothing at all came from the OLT.
+    silent: bool = False
+    seconds: float = 0.0
+    decoded: Decoded | None = None
+    # Rows of columns that no profile reads: name -> index in dots -> value as JSON can hold it.
+    raw: dict[str, dict[str, object]] = field(default_factory=dict)
+    rows: int = 0
+    onus_asked: int = 0
+    # The ONUs without an answer, by their interface, with the reason.
+    unanswered: dict[str, str] = field(default_factory=dict)
+    load: Load = field(default_factory=Load)
+
+
+@dataclass(slots=True)
+class Collection:
+    """What came of an execution. The first part is the master's, whose failure is the execution's."""
+
+    parts: list[PartOutcome]
+    learned: Learned | None = None
+    cpu_pct: float | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.parts[0].state is PartState.SUCCESS
+
+    @property
+    def silent(self) -> bool:
+        return self.parts[0].silent
+
+    @property
+    def error(self) -> str:
+        return self.parts[0].error
