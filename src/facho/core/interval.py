@@ -1,0 +1,49 @@
+"""How often a node runs, as people write it: `30s`, `5m`, `1h`, `2d`."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+LONGEST: Final = timedelta(days=366)
+
+# The largest first: an interval is shown in the largest unit that divides it.
+_UNITS: Final = {
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+}
+_WRITTEN: Final = re.compile(r"([0-9]+)([smhd])")
+# No number of seconds with more digits is within LONGEST, and Python refuses to read endless ones.
+_MOST_DIGITS: Final = 9
+
+
+class BadInterval(ValueError):
+    """Not an interval. The message is for the person who wrote it."""
+
+
+def parse_interval(text: str) -> timedelta:
+    written = _WRITTEN.fullmatch(text.strip())
+    if written is None:
+        raise BadInterval(
+            f"{_quoted(text)} is not an interval: write a whole number and s, m, h or d, as in 5m"
+        )
+    digits, unit = written[1].lstrip("0"), written[2]
+    if not digits:
+        raise BadInterval(f"{_quoted(text)} is no time at all: an interval must be at least 1s")
+    if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // _UNITS[unit]:
+        raise BadInterval(f"{_quoted(text)} is too long: an interval may be up to {format_interval(LONGEST)}")
+    return int(digits) * _UNITS[unit]
+
+
+def format_interval(interval: timedelta) -> str:
+    for letter, unit in _UNITS.items():
+        if not interval % unit:
+            return f"{interval // unit}{letter}"
+    return f"{interval.total_seconds():g}s"
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= 20 else f"{text[:20]}...")
