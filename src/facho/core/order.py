@@ -1,0 +1,87 @@
+"""Who goes first, of the executions that wait.
+
+Two questions in turn: which one of each OLT, since an OLT runs one at a time, and which of those get the free
+pollers. The keys sort the best first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from facho.core.delay import DELAYED_AFTER
+
+DEFAULT_PRIORITY: Final = {"discovery": 90, "walk": 60, "table": 60, "bulk": 60, "get": 40}
+
+_NONE: Final = timedelta(0)
+
+WithinOlt: TypeAlias = tuple[bool, int, int, datetime, int]
+AcrossOlts: TypeAlias = tuple[bool, timedelta, int, datetime, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An execution that could start now.
+
+    `slot` is since when it could: a retry waits from the end of its retry delay, a run-now since it was asked
+    for.
+    """
+
+    execution_id: int
+    olt_id: int
+    slot: datetime
+    interval: timedelta
+    priority: int
+    run_now: bool
+
+
+def within_olt(waiting: Waiting, now: datetime) -> WithinOlt:
+    """Run-now, then who waited longer than its own interval, then priority, then the earlier slot.
+
+    An OLT may have more work than time. Were all that waited too long ordered by priority, two nodes of high
+    priority could take turns for ever; so who missed more of its own slots comes first.
+    """
+    return (
+        not waiting.run_now,
+        -missed_slots(waiting, now),
+        -waiting.priority,
+        waiting.slot,
+        waiting.execution_id,
+    )
+
+
+def across_olts(waiting: Waiting, now: datetime, *, delayed_after: timedelta = DELAYED_AFTER) -> AcrossOlts:
+    """Run-now, then the most delayed, then priority, then the earlier slot."""
+    return (
+        not waiting.run_now,
+        min(_NONE, delayed_after - (now - waiting.slot)),
+        -waiting.priority,
+        waiting.slot,
+        waiting.execution_id,
+    )
+
+
+def missed_slots(waiting: Waiting, now: datetime) -> int:
+    """How many times it waited longer than its own interval. At exactly one interval: not yet."""
+    return max(0, -((waiting.slot - now) // waiting.interval) - 1)
+
+
+def choose(waiting: Iterable[Waiting], busy_olts: Container[int], free: int, now: datetime) -> list[Waiting]:
+    """Those to start on `free` pollers, the best first: one for each OLT, none for an OLT that is busy."""
+    if free <= 0:
+        return []
+    heads = _first_of_each_olt((each for each in waiting if each.olt_id not in busy_olts), now)
+    return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
+
+
+def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> list[Waiting]:
+    first: dict[int, tuple[WithinOlt, Waiting]] = {}
+    for each in waiting:
+        key = within_olt(each, now)
+        best = first.get(each.olt_id)
+        if best is None or key < best[0]:
+            first[each.olt_id] = key, each
+    return [each for _, each in first.values()]
