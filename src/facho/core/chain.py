@@ -1,0 +1,107 @@
+"""Which nodes run as one: a master, and after it the nodes of the jobs chained to its job on the same OLT."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+class ChainError(ValueError):
+    """A job may not run after that one. The message is for the person who chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A node, and the job that its own job runs after. `enabled` when nothing keeps it off."""
+
+    node_id: int
+    job_id: int
+    olt_id: int
+    master_job_id: int | None
+    priority: int
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """One unit of work: node ids, in the order in which they run."""
+
+    master: int
+    chained: tuple[int, ...] = ()
+
+
+# The nodes by their place: a job has one node on an OLT.
+_Places: TypeAlias = dict[tuple[int, int], Link]
+
+
+def check_master(
+    job_id: int | None, master_id: int, master_of: Mapping[int, int | None], names: Mapping[int, str]
+) -> None:
+    """Refuse a chain that is not one level deep. `job_id` is None for a job that is not saved yet."""
+    master = _name(master_id, names)
+    if job_id == master_id:
+        raise ChainError(f"{master} cannot run after itself: choose another job")
+    above = master_of.get(master_id)
+    if above is not None:
+        raise ChainError(
+            f"{master} itself runs after {_name(above, names)}, and chains have one level: "
+            f"choose {_name(above, names)} or a job that runs after no other"
+        )
+    if job_id is None:
+        return
+    if below := [job for job, its_master in master_of.items() if its_master == job_id]:
+        followers = ", ".join(_name(job, names) for job in below)
+        raise ChainError(
+            f"{_name(job_id, names)} has jobs that run after it ({followers}), and chains have one level: "
+            f"let them run after {master} instead, or alone"
+        )
+
+
+def composites(links: Iterable[Link]) -> list[Composite]:
+    """What can run, from all nodes, the disabled ones too.
+
+    A disabled part is left out. A disabled master keeps its chain from running: they do not run alone.
+    """
+    every = list(links)
+    places = _places(every)
+    masters: list[Link] = []
+    parts: dict[int, list[Link]] = defaultdict(list)
+    for link in every:
+        master = _master(link, places)
+        if master is None:
+            masters.append(link)
+        elif link.enabled:
+            parts[master.node_id].append(link)
+    return [
+        Composite(link.node_id, _in_order(parts.get(link.node_id, ()))) for link in masters if link.enabled
+    ]
+
+
+def master_node(link: Link, links_of_olt: Iterable[Link]) -> int | None:
+    """The node that it is chained to, None when it runs on its own."""
+    master = _master(link, _places(links_of_olt))
+    return None if master is None else master.node_id
+
+
+def _places(links: Iterable[Link]) -> _Places:
+    return {(link.olt_id, link.job_id): link for link in links}
+
+
+def _master(link: Link, places: _Places) -> Link | None:
+    """Deeper chains and circles are refused, but SQL can write them: those nodes run alone, not never."""
+    master = _named_master(link, places)
+    return None if master is None or _named_master(master, places) is not None else master
+
+
+def _named_master(link: Link, places: _Places) -> Link | None:
+    return None if link.master_job_id is None else places.get((link.olt_id, link.master_job_id))
+
+
+def _in_order(parts: Iterable[Link]) -> tuple[int, ...]:
+    return tuple(part.node_id for part in sorted(parts, key=lambda part: (-part.priority, part.node_id)))
+
+
+def _name(job_id: int, names: Mapping[int, str]) -> str:
+    return names.get(job_id, f"job {job_id}")
