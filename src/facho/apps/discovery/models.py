@@ -18,12 +18,16 @@ class Onu(models.Model):
     """A customer terminal. Within its OLT it is recognised by serial, else MAC, else index."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="onus", verbose_name=_("OLT"))
-    # Where the OLT has it, as the index suffix of its row in dots; empty when another one took the place.
-    address = models.CharField(_("index"), max_length=200, null=True)
+    # Its place as one text, which joins tables whatever their index; empty when another ONU took the place.
+    address = models.CharField(_("place"), max_length=200, null=True)
+    # The index suffix, in dots, of its row in the table that it was discovered in.
+    raw_index = models.CharField(_("index"), max_length=200, default="", blank=True)
     frame = models.IntegerField(_("frame"), null=True)
     slot = models.IntegerField(_("slot"), null=True)
     port = models.IntegerField(_("port"), null=True)
     onu_id = models.IntegerField(_("ONU"), null=True)
+    # What else is in an index that does not only count: a MAC or a name.
+    extra = models.CharField(_("rest of the index"), max_length=200, default="", blank=True)
     technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
     mac = models.CharField("MAC", max_length=17, default="", blank=True)
