@@ -1,5 +1,7 @@
 """A service that is missing is said once, skips its tests at a desk, and fails them in CI."""
 
+import os
+
 import pytest
 
 from tests.services import packages
@@ -52,6 +54,58 @@ def test_in_ci_its_tests_are_errors(run: pytest.RunResult) -> None:
     run.assert_outcomes(passed=1, errors=2)
     assert run.ret != 0
     run.stdout.fnmatch_lines([THE_LINE])
+
+
+@pytest.fixture(params=[[], ["-n2"]], ids=["alone", "xdist"])
+def run_on_postgresql(
+    request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.RunResult:
+    """The server is started before there is any conftest, so its absence comes as a plugin."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(request.config.rootpath), str(pytester.path)]))
+    pytester.makepyfile(without="from tests.services import packages; packages.SEARCH_PATH = ''")
+    pytester.makepyfile("def test_one(): pass\ndef test_two(database_url): pass")
+    plugins = ("-p", "without", "-p", "tests.services.plugin")
+    return pytester.runpytest_subprocess(*plugins, "--database", "postgresql", *request.param)
+
+
+@pytest.mark.usefixtures("at_a_desk")
+def test_at_a_desk_without_postgresql_nothing_runs_on_it(run_on_postgresql: pytest.RunResult) -> None:
+    run_on_postgresql.assert_outcomes(skipped=2)
+    assert run_on_postgresql.ret == 0
+    run_on_postgresql.stdout.fnmatch_lines(
+        ["Unavailable here, *: postgresql (the Debian package postgresql is not installed)"]
+    )
+
+
+@pytest.mark.usefixtures("in_ci")
+def test_in_ci_without_postgresql_a_run_on_it_is_an_error(run_on_postgresql: pytest.RunResult) -> None:
+    assert run_on_postgresql.ret == pytest.ExitCode.USAGE_ERROR
+    run_on_postgresql.stderr.fnmatch_lines(["*the Debian package postgresql is not installed*"])
+
+
+SEEN = """
+import os
+
+def test_it():
+    seen = {name for name in os.environ if name.startswith("FACHO_")}
+    assert seen == {"FACHO_HOME"}
+    assert os.environ["FACHO_HOME"] != "/the/persons/own"
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-n1"]], ids=["alone", "xdist"])
+def test_no_test_sees_the_settings_of_the_person_who_runs_it(
+    options: list[str],
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
+    monkeypatch.setenv("FACHO_HOME", "/the/persons/own")
+    monkeypatch.setenv("FACHO_DATABASE_URL", "postgresql://the/persons/own")
+    monkeypatch.setenv("FACHO_LANGUAGE", "en")
+    pytester.makepyfile(SEEN)
+    pytester.runpytest_subprocess("-p", "tests.services.plugin", *options).assert_outcomes(passed=1)
 
 
 def test_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

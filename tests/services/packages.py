@@ -8,8 +8,20 @@ from pathlib import Path
 
 from tests.services.unavailable import Unavailable
 
+# Debian keeps each version of PostgreSQL in a folder of its own.
+POSTGRESQL_FOLDERS = sorted(
+    Path("/usr/lib/postgresql").glob("[0-9]*/bin"), key=lambda folder: float(folder.parent.name), reverse=True
+)
 # Daemons live in sbin, which an ordinary user's PATH leaves out.
-SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+SEARCH_PATH = os.pathsep.join(
+    [
+        *map(str, POSTGRESQL_FOLDERS),
+        os.environ.get("PATH", os.defpath),
+        "/usr/local/sbin",
+        "/usr/sbin",
+        "/sbin",
+    ]
+)
 
 APT_OPTIONS = (
     "-qq",
@@ -30,7 +42,9 @@ class Package:
 
 SNMPD = Package("snmpd", "snmpd", services=("snmpd", "snmptrapd"))
 SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
-PACKAGES = (SNMPD, SNMP_TOOLS)
+POSTGRESQL = Package("postgresql", "postgres", services=("postgresql",))
+CHROMIUM = Package("chromium", "chromium")
+PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, CHROMIUM)
 
 
 def find(command: str, package: Package) -> str:
@@ -52,15 +66,22 @@ def install(packages: list[Package]) -> str | None:
     root = _become_root()
     if root is None:
         return "neither root nor sudo without a password"
-    names = [package.name for package in packages]
-    why = _apt_get(root, "install", *names)
-    if why is not None:
-        # The lists of a fresh machine may be empty or old.
-        why = _apt_get(root, "update") or _apt_get(root, "install", *names)
+    why = _install_by_apt(root, [package.name for package in packages])
     for package in packages:
         for service in package.services:
             _stop_service(root, service)
     return why
+
+
+def _install_by_apt(root: tuple[str, ...], names: list[str]) -> str | None:
+    if _apt_get(root, "install", *names) is None:
+        return None
+    # The lists of a fresh machine may be empty or old.
+    if (why := _apt_get(root, "update")) is not None:
+        return why
+    # One by one: a package that this system lacks must not cost us the others.
+    reasons = [_apt_get(root, "install", name) for name in names]
+    return "; ".join(reason for reason in reasons if reason is not None) or None
 
 
 def _become_root() -> tuple[str, ...] | None:
@@ -80,7 +101,7 @@ def _apt_get(root: tuple[str, ...], verb: str, *names: str) -> str | None:
     if done.returncode == 0:
         return None
     last_line = (done.stdout.strip().splitlines() or ["no message"])[-1]
-    return f"apt-get {verb} failed: {last_line}"
+    return f"{' '.join(('apt-get', verb, *names))} failed: {last_line}"
 
 
 def _stop_service(root: tuple[str, ...], service: str) -> None:

@@ -1,19 +1,30 @@
-"""Fixtures for the real services, and the line that names those that could not be had."""
+"""Fixtures for the real services, the database of a run, and the line that names what could not be had."""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NoReturn
+from uuid import uuid4
 
 import pytest
 
-from tests.services import packages
+from tests.services import packages, postgres
+from tests.services.folder import temporary_folder
+from tests.services.postgres import Databases, Postgres, run_postgres
 from tests.services.snmpd import Snmpd, run_snmpd
 from tests.services.snmpsim import Snmpsim, run_snmpsim
 from tests.services.unavailable import Unavailable
 
 UNAVAILABLE = pytest.StashKey[dict[str, str]]()
 WORKER_KEY = "facho_unavailable"
+# The server that all tests share in a run on PostgreSQL.
+POSTGRES = pytest.StashKey[Databases]()
+POSTGRES_KEY = "facho_postgres"
+# Names the process whose xdist workers find their environment ready.
+CONTROLLER = "TESTS_CONTROLLER"
+# What every deployment relies on, whichever database it has.
+ON_BOTH_DATABASES = (("tests", "contract"), ("tests", "database"))
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +67,32 @@ def snmpsim(
         yield start
 
 
+@pytest.fixture
+def own_postgres(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Postgres]:
+    """A PostgreSQL of the test's own, that it may stop and start; on any `--database`."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(run_postgres(tmp_path))
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield server
+
+
+@pytest.fixture
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new, empty database of the kind that `--database` asks for, gone after the test."""
+    if request.config.getoption("--database") == "sqlite":
+        yield f"sqlite:///{tmp_path / 'facho.db'}"
+        return
+    databases = request.config.stash[POSTGRES]
+    name = f"facho_{uuid4().hex}"
+    databases.create_database(name)
+    try:
+        yield databases.url(name)
+    finally:
+        databases.drop_database(name)
+
+
 def _give_up(config: pytest.Config, missing: Unavailable) -> NoReturn:
     config.stash[UNAVAILABLE][missing.service] = missing.why
     if os.environ.get("CI") and not missing.optional:
@@ -63,8 +100,89 @@ def _give_up(config: pytest.Config, missing: Unavailable) -> NoReturn:
     pytest.skip(str(missing))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database",
+        choices=("sqlite", "postgresql"),
+        default="sqlite",
+        help="the database of the tests; PostgreSQL is a private server of this run",
+    )
+
+
+# Before pytest-django's, which imports the settings, which read the environment.
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    options = early_config.known_args_namespace
+    early_config.stash[UNAVAILABLE] = {}
+    if _is_worker() or options.help or options.version:
+        return
+    folder = _prepare_environment(early_config)
+    if options.database == "postgresql":
+        _prepare_postgres(early_config, folder)
+
+
+def _is_worker() -> bool:
+    """Whether our parent has prepared the environment. A pytest that a test starts has another parent."""
+    return "PYTEST_XDIST_WORKER" in os.environ and os.environ.get(CONTROLLER) == str(os.getppid())
+
+
+def _prepare_environment(config: pytest.Config) -> Path:
+    """Nothing of the person's own facho, neither files nor settings, is seen by a test."""
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    folder = stack.enter_context(temporary_folder())
+    environment = stack.enter_context(pytest.MonkeyPatch.context())
+    for name in [name for name in os.environ if name.startswith("FACHO_")]:
+        environment.delenv(name)
+    home = folder / "home"
+    home.mkdir()
+    environment.setenv("FACHO_HOME", str(home))
+    environment.setenv(CONTROLLER, str(os.getpid()))
+    return folder
+
+
+def _prepare_postgres(config: pytest.Config, folder: Path) -> None:
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    try:
+        server = stack.enter_context(run_postgres(folder))
+    except Unavailable as missing:
+        if os.environ.get("CI"):
+            raise pytest.UsageError(str(missing)) from missing
+        config.stash[UNAVAILABLE][missing.service] = missing.why
+        return
+    server.create_database("facho")
+    stack.enter_context(pytest.MonkeyPatch.context()).setenv("FACHO_DATABASE_URL", server.url("facho"))
+    config.stash[POSTGRES] = server
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    server = node.config.stash.get(POSTGRES, None)
+    node.workerinput[POSTGRES_KEY] = server and str(server.folder)
+    node.workerinput[WORKER_KEY] = node.config.stash[UNAVAILABLE]
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[UNAVAILABLE] = {}
+    config.addinivalue_line("markers", "both_databases: `make test` runs it on SQLite and on PostgreSQL")
+    given = getattr(config, "workerinput", {})
+    config.stash[UNAVAILABLE].update(given.get(WORKER_KEY, {}))
+    if given.get(POSTGRES_KEY):
+        config.stash[POSTGRES] = Databases(Path(given[POSTGRES_KEY]))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.path.is_relative_to(item.config.rootpath):
+        folder = item.path.relative_to(item.config.rootpath).parts[:2]
+        if folder in ON_BOTH_DATABASES:
+            item.add_marker(pytest.mark.both_databases)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--database") == "postgresql" and POSTGRES not in config.stash:
+        why = config.stash[UNAVAILABLE][postgres.SERVICE]
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=f"{postgres.SERVICE} is unavailable: {why}"))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -1,8 +1,9 @@
-"""Start an agent, wait until it answers, and stop it whatever happens."""
+"""Start a service, wait until it answers, and stop it whatever happens."""
 
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -23,9 +24,20 @@ class DidNotStart(Exception):
 def running(
     argv: Sequence[str], *, log: Path, answers: Callable[[], bool], env: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    with log.open("wb") as output:
+    process = start([*_dies_with_us(), *argv], log=log, answers=answers, env=env)
+    try:
+        yield
+    finally:
+        stop(process)
+
+
+def start(
+    argv: Sequence[str], *, log: Path, answers: Callable[[], bool], env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    # What is started a second time goes on in the log of the first.
+    with log.open("ab") as output:
         process = subprocess.Popen(
-            [*_dies_with_us(), *argv],
+            argv,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -35,9 +47,10 @@ def running(
         )
     try:
         _wait_until_it_answers(process, answers, log)
-        yield
-    finally:
-        _stop(process)
+    except BaseException:
+        stop(process)
+        raise
+    return process
 
 
 def _dies_with_us() -> list[str]:
@@ -60,10 +73,12 @@ def _end_of(log: Path) -> str:
     return lines[-1] if lines else "its log is empty"
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
+def stop(
+    process: subprocess.Popen[bytes], *, by: signal.Signals = signal.SIGTERM, seconds: float = STOP_SECONDS
+) -> None:
+    process.send_signal(by)
     try:
-        process.wait(STOP_SECONDS)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

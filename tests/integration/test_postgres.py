@@ -1,0 +1,116 @@
+"""PostgreSQL as the tests have it: real, private, and gone when they end."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.services.postgres import Postgres
+from tests.services.process import DidNotStart
+
+PROJECT = Path(__file__).parents[2]
+pytest_plugins = ["pytester"]
+
+# Tells where the server of the run is, then lasts for longer than anybody waits.
+LASTING = """
+import os, time
+
+def test_lasting():
+    with open("where", "w") as file:
+        file.write(os.environ["FACHO_DATABASE_URL"] + "\\n")
+    time.sleep(600)
+"""
+
+
+def test_it_answers(own_postgres: Postgres) -> None:
+    with psycopg.connect(own_postgres.url()) as connection:
+        (version,) = connection.execute("SELECT version()").fetchone() or ("",)
+    assert version.startswith("PostgreSQL ")
+
+
+@pytest.mark.parametrize("immediate", [True, False])
+def test_what_was_committed_is_there_after_a_stop_and_a_start(
+    own_postgres: Postgres, immediate: bool
+) -> None:
+    own_postgres.create_database("kept")
+    with psycopg.connect(own_postgres.url("kept")) as connection:
+        connection.execute("CREATE TABLE olts AS SELECT 7 AS id")
+    own_postgres.stop(immediate=immediate)
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(own_postgres.url("kept"))
+    own_postgres.start()
+    with psycopg.connect(own_postgres.url("kept")) as connection:
+        assert connection.execute("SELECT id FROM olts").fetchall() == [(7,)]
+
+
+def test_a_database_is_dropped_under_those_who_are_connected_to_it(own_postgres: Postgres) -> None:
+    own_postgres.create_database("lost")
+    connection = psycopg.connect(own_postgres.url("lost"))
+    own_postgres.drop_database("lost")
+    with pytest.raises(psycopg.OperationalError, match="terminating connection"):
+        connection.execute("SELECT 1")
+    connection.close()
+
+
+def test_its_log_says_why_it_does_not_start(own_postgres: Postgres) -> None:
+    own_postgres.stop()
+    (own_postgres.data / "PG_VERSION").write_text("1\n")
+    with pytest.raises(DidNotStart, match="initialized by PostgreSQL version 1"):
+        own_postgres.start()
+
+
+@pytest.fixture
+def lasting_run(
+    own_postgres: Postgres, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[subprocess.Popen[bytes], str]]:
+    """Starts pytest with a server of its own; gives it, and the server's URL, once a test is under way.
+
+    `own_postgres` is asked for because it skips where there is no PostgreSQL.
+    """
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
+    pytester.makepyfile(LASTING)
+
+    def start(*options: str) -> tuple[subprocess.Popen[bytes], str]:
+        pytest_here = [sys.executable, "-m", "pytest", "-p", "tests.services.plugin"]
+        argv = [*pytest_here, "--database=postgresql", *options]
+        process = pytester.popen(argv, stdin=subprocess.DEVNULL)
+        where = pytester.path / "where"
+        _wait_until(lambda: where.exists() and where.read_text().endswith("\n"))
+        return process, where.read_text().strip()
+
+    return start
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda by: by.name)
+@pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
+def test_neither_server_nor_files_outlive_pytest(
+    lasting_run: Callable[..., tuple[subprocess.Popen[bytes], str]],
+    by: signal.Signals,
+    options: tuple[str, ...],
+) -> None:
+    process, url = lasting_run(*options)
+    folder = Path(url.partition("host=")[2])
+    server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    process.send_signal(by)
+    process.communicate(timeout=60)
+    _wait_until(lambda: not folder.exists() and not _is_running(server))
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        # One that has ended is there until its parent, who may be slow, asks how.
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _wait_until(fact: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
