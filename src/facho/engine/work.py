@@ -27,7 +27,8 @@ class AskedColumn:
 class Part:
     """One node of a composite: the master's comes first."""
 
-    node_id: int
+    # None when a person asked by hand for what no job has.
+    node_id: int | None
     job: str
     kind: str
     task_type: str

@@ -34,7 +34,10 @@ class Trigger(models.TextChoices):
 class Execution(models.Model):
     """One run of a composite node on its OLT: for one slot, or because a person asked."""
 
-    node = models.ForeignKey(SnmpJobHost, models.CASCADE, related_name="executions", verbose_name=_("node"))
+    # Empty when a person collected by hand all that the OLT's family offers.
+    node = models.ForeignKey(
+        SnmpJobHost, models.CASCADE, related_name="executions", null=True, verbose_name=_("node")
+    )
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="executions", verbose_name=_("OLT"))
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
     trigger = models.CharField(_("trigger"), max_length=10, choices=Trigger.choices)
