@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import pytest
@@ -15,6 +15,9 @@ from tests.services.postgres import Databases, Postgres, run_postgres
 from tests.services.snmpd import Snmpd, run_snmpd
 from tests.services.snmpsim import Snmpsim, run_snmpsim
 from tests.services.unavailable import Unavailable
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 UNAVAILABLE = pytest.StashKey[dict[str, str]]()
 WORKER_KEY = "facho_unavailable"
@@ -76,6 +79,20 @@ def own_postgres(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pos
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server
+
+
+@pytest.fixture(scope="session")
+def browser(request: pytest.FixtureRequest) -> Iterator["Browser"]:
+    """A Chromium for the whole session. Tests that use it run last, and use no coroutines of their own."""
+    # Imported here because it takes a quarter of a second, which few runs need to spend.
+    from tests.services.chromium import run_chromium
+
+    with ExitStack() as stack:
+        try:
+            chromium = stack.enter_context(run_chromium())
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield chromium
 
 
 @pytest.fixture
@@ -179,6 +196,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Once there is a browser, its event loop is in the way of the tests that run one.
+    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
     if config.getoption("--database") == "postgresql" and POSTGRES not in config.stash:
         why = config.stash[UNAVAILABLE][postgres.SERVICE]
         for item in items:

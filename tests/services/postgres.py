@@ -21,8 +21,8 @@ SERVICE = packages.POSTGRESQL.name
 # The system's account that Debian's package makes, and the superuser of our databases.
 USER = "postgres"
 STOP_SECONDS = 20.0
-# Commits stay synchronous: otherwise a server that is stopped at once forgets what it had just committed, as no
-# real one does. Without fsync they cost next to nothing.
+# Commits stay synchronous: otherwise a server that is stopped at once forgets what it had just committed,
+# and no real one does that. Without fsync they cost next to nothing.
 OPTIONS = ("listen_addresses=", "max_connections=200", "fsync=off", "full_page_writes=off")
 
 
