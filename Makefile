@@ -7,7 +7,9 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 FUZZ_CASES ?= 1000000
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
-OTHER_TESTS := $(wildcard tests/contract tests/integration tests/faults)
+OTHER_TESTS := $(wildcard tests/contract tests/database tests/integration tests/faults)
+BOTH_DATABASES_TESTS := $(wildcard tests/contract tests/database tests/faults)
+BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench lock clean
@@ -21,13 +23,15 @@ setup: $(VENV)/.dev-ready ## Make the virtual environment, with all that develop
 demo: $(VENV)/.ready ## Start a simulated fleet and walk it
 	@$(BIN)/facho demo
 
-test: setup ## Run every test: first the quick ones, then those with real services
+test: setup ## Run every test: the quick ones, with real services, on PostgreSQL, in a browser
 	@$(BIN)/python -m tests.services prepare
-	@first=0; \
-	$(BIN)/python -m pytest -n auto $(FIRST_TESTS) || first=$$?; \
-	$(BIN)/python -m pytest -n auto $(OTHER_TESTS) || exit $$?; \
-	[ $$first = 0 ] || echo "Failures are above, in $(FIRST_TESTS)."; \
-	exit $$first
+	@failed=""; \
+	stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" || failed="$$failed $$name"; }; \
+	stage quick -n auto $(FIRST_TESTS); \
+	stage services -n auto $(OTHER_TESTS); \
+	stage postgresql -n auto --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
+	$(if $(BROWSER_TESTS),stage browser $(BROWSER_TESTS);) \
+	[ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }
 
 lint: setup ## Check style, types and the order of imports
 	@$(BIN)/ruff check .
@@ -45,7 +49,7 @@ bench: setup ## Compare the SNMP client with its peers, then fuzz it for long
 	@$(BIN)/facho bench adapt
 	@$(BIN)/facho bench decode
 	@$(BIN)/facho bench sim
-	@FACHO_FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
+	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes
 	@for name in build runtime dev; do \

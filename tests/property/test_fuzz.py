@@ -1,6 +1,6 @@
 """Damaged datagrams: everything that reads the network raises BerError or nothing, and never lies.
 
-FACHO_FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
+FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from facho.snmp.values import (
 from tests.property.damage import damaged, random_damages
 from tests.property.strict_page import outcome, read_strictly
 
-CASES = int(os.environ.get("FACHO_FUZZ_CASES", "50000"))
+CASES = int(os.environ.get("FUZZ_CASES", "50000"))
 PARTS = 8
 SEEDS = range(1, PARTS + 1)
 
@@ -123,7 +123,7 @@ def datagrams() -> list[bytes]:
 
 
 def say_how_to_repeat(seed: int, case: int, data: bytes) -> str:
-    return f"seed {seed}, case {case} (FACHO_FUZZ_CASES={CASES}): {data.hex()}"
+    return f"seed {seed}, case {case} (FUZZ_CASES={CASES}): {data.hex()}"
 
 
 def damaged_ones(seed: int, originals: list[bytes]) -> Iterator[tuple[int, bytes]]:

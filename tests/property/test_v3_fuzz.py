@@ -1,6 +1,6 @@
 """Damaged SNMPv3 datagrams: refused in order by both sides, and no damaged one that was signed is believed.
 
-FACHO_FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
+FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from facho.snmp.v3 import Discovery, Engine, Outgoing, Stat, UserSecurity
 from facho.snmp.values import Counter32, Oid, encode_value
 from tests.property.damage import damaged, random_damages
 
-CASES = int(os.environ.get("FACHO_FUZZ_CASES", "16000"))
+CASES = int(os.environ.get("FUZZ_CASES", "16000"))
 PARTS = 4
 SEEDS = range(1, PARTS + 1)
 
@@ -89,7 +89,7 @@ def damaged_ones(seed: int, originals: list[bytes]) -> Iterator[tuple[int, bytes
 
 
 def say_how_to_repeat(seed: int, case: int, data: bytes) -> str:
-    return f"seed {seed}, case {case} (FACHO_FUZZ_CASES={CASES}): {data.hex()}"
+    return f"seed {seed}, case {case} (FUZZ_CASES={CASES}): {data.hex()}"
 
 
 def opened(security: UserSecurity, data: bytes) -> Message | None:

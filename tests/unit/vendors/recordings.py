@@ -4,4 +4,4 @@ import os
 from pathlib import Path
 
 _PROJECT = Path(__file__).parents[3]
-RECORDINGS = Path(os.environ.get("FACHO_RECORDINGS", _PROJECT / ".." / "shared" / "recordings"))
+RECORDINGS = Path(os.environ.get("RECORDINGS", _PROJECT / ".." / "shared" / "recordings"))
