@@ -1,0 +1,32 @@
+"""How many ONUs are asked at once, and how few after a failure.
+
+A batch that fails is asked again in smaller ones, down to one by one, so that one bad ONU costs only itself
+and can be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+SIZES: Final = (200, 50, 1)
+MOST_UNANSWERED: Final = 0.20
+
+T = TypeVar("T")
+
+
+def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    if size < 1:
+        raise ValueError(f"a batch of {size} would ask for nothing")
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def smaller(size: int, *, sizes: Sequence[int] = SIZES) -> int | None:
+    """The size in which to ask again after a batch of `size` failed; None when it cannot be divided."""
+    return max((each for each in sizes if each < size), default=None)
+
+
+def is_failed(asked: int, unanswered: int, *, most: float = MOST_UNANSWERED) -> bool:
+    """Did too many ONUs stay silent? Who asked for nothing has not failed: an OLT may be empty."""
+    return asked > 0 and unanswered / asked > most
