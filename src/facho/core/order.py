@@ -7,7 +7,8 @@ pollers. The keys sort the best first.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterable
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -77,11 +78,10 @@ def choose(waiting: Iterable[Waiting], busy_olts: Container[int], free: int, now
     return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
 
 
-def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> list[Waiting]:
-    first: dict[int, tuple[WithinOlt, Waiting]] = {}
+def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:
+    by_olt: dict[int, list[Waiting]] = defaultdict(list)
     for each in waiting:
-        key = within_olt(each, now)
-        best = first.get(each.olt_id)
-        if best is None or key < best[0]:
-            first[each.olt_id] = key, each
-    return [each for _, each in first.values()]
+        by_olt[each.olt_id].append(each)
+    for queue in by_olt.values():
+        # Most OLTs have one waiting, and keys are what takes the time.
+        yield queue[0] if len(queue) == 1 else min(queue, key=lambda each: within_olt(each, now))
