@@ -80,6 +80,16 @@ def reason(
             id="the engine was stopped for most of it",
         ),
         pytest.param(-5, 60, [blocker(1, 0, 50)], (Why.OLT_BUSY, 1), id="queued ahead of its slot"),
+        pytest.param(
+            -50,
+            60,
+            [blocker(1, -50, 10)],
+            (Why.POLLERS_BUSY, None),
+            id="what held it before its slot is no reason",
+        ),
+        pytest.param(
+            0, 60, [blocker(1, 40, 120)], (Why.POLLERS_BUSY, None), id="nor what held it after the start"
+        ),
     ],
 )
 def test_the_longest_part_of_the_wait_is_the_reason(
