@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import Final
 
 from django.db import connection
+
+# Elsewhere than on Linux, the nearest there is.
+_BOOTTIME: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def database_now() -> datetime:
@@ -21,4 +25,4 @@ def database_now() -> datetime:
 
 def boottime() -> float:
     """Seconds that go on while the machine or the process sleeps, whatever is done to the wall clock."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(_BOOTTIME)

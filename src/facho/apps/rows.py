@@ -1,0 +1,55 @@
+"""Different values for many rows in one statement, on either database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection, models
+
+
+def update_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Each row is the primary key, then a value for each of `fields`."""
+    if not rows:
+        return
+    columns = [_column(model, name) for name in ("pk", *fields)]
+    table = connection.ops.quote_name(model._meta.db_table)
+    adapted = [
+        [column.get_db_prep_save(value, connection) for column, value in zip(columns, row, strict=True)]
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(_unnest(table, columns), [list(values) for values in zip(*adapted, strict=True)])
+        else:
+            sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
+            statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
+            cursor.executemany(statement, [(*row[1:], row[0]) for row in adapted])
+
+
+def _unnest(table: str, columns: list[models.Field[Any, Any]]) -> str:
+    arrays = ", ".join(f"%s::{_type(column)}[]" for column in columns)
+    names = ", ".join(map(_name, columns))
+    sets = ", ".join(f"{_name(column)} = given.{_name(column)}" for column in columns[1:])
+    key = _name(columns[0])
+    return (
+        f"UPDATE {table} SET {sets} FROM unnest({arrays}) AS given({names}) WHERE {table}.{key} = given.{key}"  # noqa: S608
+    )
+
+
+def _column(model: type[models.Model], name: str) -> models.Field[Any, Any]:
+    field = model._meta.pk if name == "pk" else model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    return field
+
+
+def _name(column: models.Field[Any, Any]) -> str:
+    assert column.column is not None
+    return connection.ops.quote_name(column.column)
+
+
+def _type(column: models.Field[Any, Any]) -> str:
+    """The type of the column's values: a key that counts by itself is a plain number."""
+    name = column.rel_db_type(connection) if column.primary_key else column.db_type(connection)
+    assert name is not None
+    return name

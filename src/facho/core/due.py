@@ -1,0 +1,85 @@
+"""What becomes of a slot that has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from facho.core.cpu import Asking
+from facho.core.delay import Why
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An execution of the node that has not ended yet."""
+
+    execution_id: int
+    # It waits; else it is on its way to a poller, or runs.
+    waiting: bool
+    # It waits for the time of its next attempt.
+    retrying: bool
+    # A person asked for it, and it is no slot's run.
+    by_hand: bool
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What decides about a node's slot, beside its unfinished execution."""
+
+    is_get: bool
+    suspended: str
+    olt_suspended: str
+    asking: Asking
+    # The execution that has the OLT now, if any.
+    olt_busy_with: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """It goes into the queue. `attempt` is how many were made before, by the execution that it replaces."""
+
+    attempt: int = 0
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """The run that a person asked for, and that has not begun, becomes the slot's."""
+
+    execution_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    why: Why
+    execution_id: int | None = None
+    detail: str = ""
+
+
+Fate: TypeAlias = Queue | Adopt | Skip
+
+
+def fate_of_slot(node: Node, unfinished: Unfinished | None) -> Fate:
+    if node.olt_suspended:
+        return Skip(Why.OLT_UNREACHABLE, detail=node.olt_suspended)
+    if node.suspended:
+        return Skip(Why.SUSPENDED, detail=node.suspended)
+    if node.is_get and node.asking is Asking.SKIP_GETS:
+        return Skip(Why.CPU_HIGH)
+    if unfinished is None:
+        return Queue()
+    return _after(unfinished, node.olt_busy_with)
+
+
+def _after(unfinished: Unfinished, olt_busy_with: int | None) -> Fate:
+    if not unfinished.waiting:
+        return Skip(Why.STILL_RUNNING, unfinished.execution_id)
+    if unfinished.retrying:
+        # Its delay is not over, and here is the next chance: the failed slot is failed, this one goes on.
+        return Queue(unfinished.attempt, unfinished.execution_id)
+    if unfinished.by_hand:
+        return Adopt(unfinished.execution_id)
+    if olt_busy_with is not None:
+        return Skip(Why.OLT_BUSY, olt_busy_with)
+    return Skip(Why.POLLERS_BUSY, unfinished.execution_id)

@@ -1,0 +1,191 @@
+"""An OLT belongs to one process at a time: the holder of its execution's lease.
+
+The lease is a token and an expiry on the execution's row. It is taken by a conditional UPDATE, renewed for
+all executions of a process by one UPDATE, checked before every datagram against a clock that nobody sets, and
+checked again by the transaction that writes the results.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from facho.apps.executions.models import Attempt, Execution, State
+from facho.config import Config
+from facho.core.delay import Blocker, Late, why_late
+from facho.core.lease import send_deadline
+from facho.engine.clock import boottime, database_now
+
+log = logging.getLogger(__name__)
+
+# Sending ends so much earlier than the lease, in parts of its length: 15 of 20 seconds.
+SEND_SHARE: Final = 0.75
+
+
+class LeaseLost(Exception):
+    """The execution was aborted, or its lease ran out: nothing more is sent and nothing written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An execution that this process now runs."""
+
+    execution_id: int
+    olt_id: int
+    node_id: int | None
+    token: str
+    attempt: int
+    started_at: datetime
+    delayed: bool
+    # On the clock of the guard: until when it may send, if the lease is not renewed.
+    send_until: float
+
+
+def start(execution_id: int, worker: str, config: Config) -> Started | None:
+    """PENDING -> RUNNING. None when another process has it, or when it is not wanted any more."""
+    before = boottime()
+    now = database_now()
+    token = secrets.token_hex(16)
+    with transaction.atomic():
+        taken = Execution.objects.filter(id=execution_id, state=State.PENDING).update(
+            state=State.RUNNING,
+            lease_token=token,
+            lease_expires_at=now + config.lease,
+            started_at=now,
+            worker=worker,
+        )
+        if not taken:
+            return None
+        execution = Execution.objects.get(id=execution_id)
+        late = _why_late(execution, now, config)
+        execution.attempt += 1
+        execution.delay_ms = max(0, round((now - execution.slot) / timedelta(milliseconds=1)))
+        execution.why_late = late.why if late else ""
+        execution.blocked_by_id = late.blocker.execution_id if late and late.blocker else None
+        execution.save(update_fields=["attempt", "delay_ms", "why_late", "blocked_by"])
+        Attempt.objects.create(execution=execution, number=execution.attempt, started_at=now, worker=worker)
+    return Started(
+        execution_id,
+        execution.olt_id,
+        execution.node_id,
+        token,
+        execution.attempt,
+        now,
+        late is not None,
+        send_deadline(before, send_for=config.lease * SEND_SHARE),
+    )
+
+
+def _why_late(execution: Execution, now: datetime, config: Config) -> Late | None:
+    if now - execution.slot <= config.delayed_after:
+        return None
+    return why_late(
+        slot=execution.slot,
+        queued_at=execution.queued_at,
+        started_at=now,
+        retried=execution.attempt > 0,
+        blockers=_blockers(execution),
+        after=config.delayed_after,
+    )
+
+
+def _blockers(execution: Execution) -> list[Blocker]:
+    rows = (
+        Execution.objects.filter(olt=execution.olt_id, started_at__isnull=False)
+        .filter(Q(ended_at__gt=execution.slot) | Q(ended_at__isnull=True))
+        .exclude(id=execution.id)
+        .order_by("-id")
+        .values_list("id", "node__job__name", "started_at", "ended_at")[:50]
+    )
+    return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows if began]
+
+
+class Held:
+    """One lease in the hands of this process. `check` is the guard of everything that it sends."""
+
+    def __init__(self, started: Started, lost: Callable[[], None]) -> None:
+        self.started = started
+        self._send_until = started.send_until
+        self._lost = lost
+        self._is_lost = False
+
+    def check(self) -> None:
+        if self._is_lost or boottime() > self._send_until:
+            raise LeaseLost(f"execution {self.started.execution_id} is not ours any more")
+
+    def renewed(self, send_until: float) -> None:
+        self._send_until = send_until
+
+    def lose(self) -> None:
+        self._is_lost = True
+        self._lost()
+
+
+class Keeper:
+    """Renews the leases of a process, all of them with one statement."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._held: dict[str, Held] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def holding(self, started: Started, lost: Callable[[], None]) -> Iterator[Held]:
+        """`lost` is called from another thread when the lease turns out to be gone."""
+        held = Held(started, lost)
+        with self._lock:
+            self._held[started.token] = held
+        try:
+            yield held
+        finally:
+            with self._lock:
+                del self._held[started.token]
+
+    def renew(self) -> None:
+        with self._lock:
+            held = dict(self._held)
+        if not held:
+            return
+        before = boottime()
+        kept = _renew(list(held), database_now() + self._config.lease)
+        send_until = send_deadline(before, send_for=self._config.lease * SEND_SHARE)
+        for token, each in held.items():
+            if token in kept:
+                each.renewed(send_until)
+            else:
+                each.lose()
+
+    def lose_all(self) -> None:
+        with self._lock:
+            held = list(self._held.values())
+        for each in held:
+            each.lose()
+
+
+def _renew(tokens: list[str], expires_at: datetime) -> set[str]:
+    """The tokens that still hold. One that is missing was aborted or taken back."""
+    places = ", ".join(["%s"] * len(tokens))
+    statement = (
+        "UPDATE snmp_executions SET lease_expires_at = %s "  # noqa: S608
+        f"WHERE state = 'RUNNING' AND lease_token IN ({places}) RETURNING lease_token"
+    )
+    expires = connection.ops.adapt_datetimefield_value(expires_at)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [expires, *tokens])
+        return {row[0] for row in cursor.fetchall()}
+
+
+def release(started: Started) -> None:
+    """The OLT of an execution that was aborted under us is free as soon as we stopped."""
+    Execution.objects.filter(id=started.execution_id, lease_token=started.token).exclude(
+        state=State.RUNNING
+    ).update(lease_token="", lease_expires_at=None)

@@ -1,0 +1,239 @@
+"""The scheduler's step: slots that have come become waiting executions, and the nodes' next slots are set.
+
+A step is idempotent, and two schedulers at once do no harm: each works on the nodes that it has locked, and a
+slot can be queued only once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
+from facho.apps.rows import update_rows
+from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.config import Config
+from facho.core.cpu import Asking, how_to_ask
+from facho.core.delay import Why
+from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
+from facho.core.schedule import Advance, advance, first_run_of_changed
+
+log = logging.getLogger(__name__)
+
+# A transaction holds so many nodes at most, so that others get a turn between two of them.
+CHUNK: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What a step did."""
+
+    queued: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Queued) -> Queued:
+        return Queued(self.queued + other.queued, self.skipped + other.skipped)
+
+
+def queue_due(now: datetime, config: Config) -> Queued:
+    done = Queued()
+    while True:
+        with transaction.atomic():
+            due = _due(now)
+            done += _queue(due, now, config)
+        if len(due) < CHUNK:
+            return done
+
+
+class _Due(NamedTuple):
+    node_id: int
+    olt_id: int
+    next_run_at: datetime
+    interval_s: int
+    kind: str
+    suspended: str
+    olt_suspended: str
+    cpu_pct: float | None
+    cpu_read_at: datetime | None
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(seconds=self.interval_s)
+
+
+def runnable() -> QuerySet[SnmpJobHost]:
+    """Nodes that nobody has switched off, neither themselves nor their job nor their OLT."""
+    return SnmpJobHost.objects.filter(enabled=True, job__enabled=True, olt__enabled=True)
+
+
+def _due(now: datetime) -> list[_Due]:
+    rows = (
+        runnable()
+        .filter(next_run_at__lte=now)
+        .order_by("next_run_at")
+        # Another scheduler has the nodes that are locked.
+        .select_for_update(of=("self",), skip_locked=True)
+        .values_list(
+            "id",
+            "olt_id",
+            "next_run_at",
+            Coalesce("interval_s", "job__interval_s"),
+            "job__kind",
+            "suspended_reason",
+            "olt__suspended_reason",
+            "olt__cpu_pct",
+            "olt__cpu_read_at",
+        )[:CHUNK]
+    )
+    return [_Due(*row) for row in rows]
+
+
+def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
+    if not due:
+        return Queued()
+    unfinished = _unfinished([row.node_id for row in due], now)
+    busy = dict(
+        Execution.objects.filter(olt__in={row.olt_id for row in due}, state__in=ACTIVE).values_list(
+            "olt", "id"
+        )
+    )
+    fates = [
+        (row, advance(row.next_run_at, row.interval, now), _fate(row, unfinished, busy, now, config))
+        for row in due
+    ]
+    update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
+    _end_replaced(fates, now)
+    _adopt(fates, now)
+    queued = [
+        _waiting(row, ahead.slot, fate.attempt, now) for row, ahead, fate in fates if isinstance(fate, Queue)
+    ]
+    Execution.objects.bulk_create(queued)
+    skipped = [*_missed(fates), *_skipped(fates)]
+    SkippedSlots.objects.bulk_create(skipped)
+    return Queued(len(queued), sum(each.count for each in skipped))
+
+
+_Fates = Sequence[tuple[_Due, Advance, Fate]]
+
+
+def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
+    """Of each node the one that matters: what waits, before what runs."""
+    rows = Execution.objects.filter(node__in=node_ids, state__in=OPEN).values_list(
+        "node", "id", "state", "trigger", "not_before", "attempt"
+    )
+    found: dict[int, Unfinished] = {}
+    for node, execution, state, trigger, not_before, attempt in rows:
+        waiting = state == State.WAITING
+        if waiting or node not in found:
+            retrying, by_hand = waiting and not_before > now, trigger == Trigger.RUN_NOW
+            found[node] = Unfinished(execution, waiting, retrying, by_hand, attempt)
+    return found
+
+
+def _fate(
+    row: _Due, unfinished: dict[int, Unfinished], busy: dict[int, int], now: datetime, config: Config
+) -> Fate:
+    node = Node(
+        is_get=row.kind == JobKind.GET,
+        suspended=row.suspended,
+        olt_suspended=row.olt_suspended,
+        asking=asking_of(row.cpu_pct, row.cpu_read_at, now, config),
+        olt_busy_with=busy.get(row.olt_id),
+    )
+    return fate_of_slot(node, unfinished.get(row.node_id))
+
+
+def asking_of(cpu_pct: float | None, read_at: datetime | None, now: datetime, config: Config) -> Asking:
+    return how_to_ask(
+        cpu_pct,
+        read_at,
+        now,
+        gentle_above=config.cpu_gentle_above,
+        skip_above=config.cpu_skip_above,
+        known_for=config.cpu_known_for,
+    )
+
+
+def _waiting(row: _Due, slot: datetime, attempt: int, now: datetime) -> Execution:
+    return Execution(
+        node_id=row.node_id,
+        olt_id=row.olt_id,
+        trigger=Trigger.RETRY if attempt else Trigger.SCHEDULE,
+        slot=slot,
+        not_before=slot,
+        queued_at=now,
+        attempt=attempt,
+    )
+
+
+def _end_replaced(fates: _Fates, now: datetime) -> None:
+    """Retries whose time has not come: their slot has failed, and the new slot is the next attempt."""
+    ids = [fate.replaces for _, _, fate in fates if isinstance(fate, Queue) and fate.replaces is not None]
+    if ids:
+        Execution.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED, ended_at=now)
+
+
+def _adopt(fates: _Fates, now: datetime) -> None:
+    for _, ahead, fate in fates:
+        if isinstance(fate, Adopt):
+            Execution.objects.filter(id=fate.execution_id, state=State.WAITING).update(
+                trigger=Trigger.SCHEDULE, slot=ahead.slot, queued_at=now
+            )
+
+
+def _missed(fates: _Fates) -> Iterable[SkippedSlots]:
+    """Slots that went by while nobody stepped."""
+    for row, ahead, fate in fates:
+        if ahead.first_skipped is not None and ahead.last_skipped is not None:
+            suspended = isinstance(fate, Skip) and fate.why in (Why.SUSPENDED, Why.OLT_UNREACHABLE)
+            yield SkippedSlots(
+                node_id=row.node_id,
+                olt_id=row.olt_id,
+                first_slot=ahead.first_skipped,
+                last_slot=ahead.last_skipped,
+                count=ahead.skipped,
+                why=fate.why if suspended and isinstance(fate, Skip) else Why.ENGINE_STOPPED,
+            )
+
+
+def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
+    for row, ahead, fate in fates:
+        if isinstance(fate, Skip):
+            yield SkippedSlots(
+                node_id=row.node_id,
+                olt_id=row.olt_id,
+                first_slot=ahead.slot,
+                last_slot=ahead.slot,
+                count=1,
+                why=fate.why,
+                detail=fate.detail[:300],
+                execution_id=fate.execution_id,
+            )
+
+
+def set_right(now: datetime, config: Config) -> int:
+    """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
+    slack = config.first_run_delay + config.spread_limit
+    with transaction.atomic():
+        rows = list(
+            runnable()
+            .filter(next_run_at__gt=now + slack)
+            .select_for_update(of=("self",), skip_locked=True)
+            .values_list("id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
+        )
+        too_far = [
+            (node_id, first_run_of_changed(now, timedelta(seconds=interval_s)))
+            for node_id, next_run_at, interval_s in rows
+            if next_run_at is not None and next_run_at - now > timedelta(seconds=interval_s) + slack
+        ]
+        update_rows(SnmpJobHost, ["next_run_at"], too_far)
+    if too_far:
+        log.warning("clock set back: %d nodes planned anew", len(too_far), extra={"action": "clock_set_back"})
+    return len(too_far)
