@@ -1,0 +1,166 @@
+"""The OID table follows the profiles, and never takes back what an operator changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db import transaction
+
+from facho.apps.hosts.models import Brand, Oid
+from facho.vendors import Profile
+from facho.vendors.schema import Column, Source, Table
+
+_FIELDS = ("name", "oid", "entity", "provides", "profile_oid")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    created: int
+    updated: int
+    # Rows that an operator changed, or that bear a name which the profile would use.
+    kept: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRow:
+    """A row of the OID table as the profile would have it."""
+
+    name: str
+    oid: str
+    entity: str = ""
+    # Empty for a column that only serves to read others: the names of an index, a column that decides.
+    provides: str = ""
+
+
+class _Known(NamedTuple):
+    """Whose row it is by what the last sync wrote, which a person who renames it does not change."""
+
+    brand: str
+    name: str
+
+
+def sync_profiles(profiles: Mapping[str, Profile]) -> SyncReport:
+    """Brings brands and OIDs up to these profiles. Brands of other profiles are left as they are.
+
+    A row that a person deleted comes back: to leave it out for good, its OID is changed or its fact emptied.
+    """
+    with transaction.atomic():
+        return _sync(_locked_brands(profiles), profiles)
+
+
+def profile_rows(profile: Profile) -> list[ProfileRow]:
+    """One row for each table, fact and source: `gpon_config.mac`, `gpon_config.mac.2`."""
+    rows = [row for table in profile.tables for column in table.columns for row in _sources(table, column)]
+    read = {row.oid for row in rows}
+    for helper in _helpers(profile):
+        if helper.oid not in read:
+            read.add(helper.oid)
+            rows.append(helper)
+    return rows
+
+
+def _sources(table: Table, column: Column) -> Iterator[ProfileRow]:
+    for name, source in _named_sources(table, column):
+        yield ProfileRow(name, source.oid, table.entity.value, column.fact)
+
+
+def _named_sources(table: Table, column: Column) -> Iterator[tuple[str, Source]]:
+    name = f"{table.name}.{column.fact}"
+    yield name, column.source
+    for number, source in enumerate(column.otherwise, 2):
+        yield f"{name}.{number}", source
+
+
+def _helpers(profile: Profile) -> Iterator[ProfileRow]:
+    for index in profile.indexes:
+        if index.named is not None:
+            yield ProfileRow(f"{index.name}.names", index.named.column)
+    for table in profile.tables:
+        for column in table.columns:
+            for name, source in _named_sources(table, column):
+                if source.when is not None:
+                    yield ProfileRow(f"{name}.when", source.when.oid)
+
+
+def _locked_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:
+    """A second sync waits here, and then sees what the first one did. Titles are an operator's to change."""
+    Brand.objects.bulk_create(
+        [Brand(name=name, title=profile.title) for name, profile in profiles.items()], ignore_conflicts=True
+    )
+    brands = Brand.objects.select_for_update().filter(name__in=list(profiles)).order_by("pk")
+    return {brand.name: brand for brand in brands}
+
+
+def _sync(brands: Mapping[str, Brand], profiles: Mapping[str, Profile]) -> SyncReport:
+    rows = list(Oid.objects.filter(brand__in=brands.values()).select_related("brand"))
+    written = {_known(row): row for row in rows if row.synced}
+    taken = {_Known(row.brand.name, row.name) for row in rows if row.model_id is None}
+    wanted = {
+        _Known(name, row.name): _Wanted(brands[name], row)
+        for name, profile in profiles.items()
+        for row in profile_rows(profile)
+    }
+    new = [want for known, want in wanted.items() if known not in written and known not in taken]
+    stale = [row for known, row in written.items() if known in wanted and _follows(row, wanted[known])]
+    gone = [row for known, row in written.items() if known not in wanted and not _changed(row)]
+    Oid.objects.bulk_create([want.new() for want in new])
+    Oid.objects.bulk_update(stale, [*_FIELDS, "synced"])
+    kept = sum(_changed(row) for row in written.values())
+    kept += sum(known in taken and known not in written for known in wanted)
+    return SyncReport(len(new), len(stale), kept, _remove_unused(gone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    brand: Brand
+    row: ProfileRow
+
+    @property
+    def values(self) -> dict[str, str]:
+        row = self.row
+        return {
+            "name": row.name,
+            "oid": row.oid,
+            "entity": row.entity,
+            "provides": row.provides,
+            "profile_oid": row.oid,
+        }
+
+    @property
+    def synced(self) -> dict[str, str]:
+        return {"brand": self.brand.name, **self.values}
+
+    def new(self) -> Oid:
+        return Oid(brand=self.brand, model=None, synced=self.synced, **self.values)
+
+
+def _known(row: Oid) -> _Known:
+    return _Known(row.synced.get("brand", row.brand.name), row.synced.get("name", row.name))
+
+
+def _current(row: Oid) -> dict[str, str]:
+    return {"brand": row.brand.name, **{field: getattr(row, field) for field in _FIELDS}}
+
+
+def _changed(row: Oid) -> bool:
+    """Whether an operator did; also one who made it a row of one model only."""
+    return row.model_id is not None or _current(row) != row.synced
+
+
+def _follows(row: Oid, want: _Wanted) -> bool:
+    """Takes over what the profile says now, unless an operator changed the row; whether there was a need."""
+    if row.synced == want.synced or _changed(row):
+        return False
+    for field, value in want.values.items():
+        setattr(row, field, value)
+    row.synced = want.synced
+    return True
+
+
+def _remove_unused(rows: list[Oid]) -> int:
+    """Those that no job asks for."""
+    unused = Oid.objects.filter(pk__in=[row.pk for row in rows], job_oids__isnull=True)
+    return unused.delete()[1].get(Oid._meta.label, 0)
