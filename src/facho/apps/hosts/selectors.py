@@ -1,0 +1,180 @@
+"""Which columns to ask an OLT for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q
+
+from facho.apps.hosts.models import Oid, Olt
+from facho.vendors import GENERIC, Entity, Profile, builtin
+from facho.vendors.schema import Asking, Table
+
+DISCOVERY: Final = "discovery"
+# What recognises an ONU. A discovery asks for these, whatever else it is made to ask for.
+DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
+USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "description": ("description", "name"),
+    "state": ("state", "down_cause", "distance_m"),
+    "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
+    "model": ("model", "type"),
+    "health": (
+        "olt.uptime_s", "olt.cpu_pct", "olt.memory_pct", "olt.temperature_c",
+        "board.state", "board.cpu_pct", "board.memory_pct", "board.temperature_c",
+    ),
+}  # fmt: skip
+
+Profiles = Mapping[str, Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFact:
+    """A column to ask for. One that only serves to read the others has no fact."""
+
+    fact: str
+    name: str
+    oid: str
+    # The column of the profile `brand` by whose rules it is read; empty for an operator's own.
+    read_as: str
+    entity: str
+    brand: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    entity: str
+    fact: str
+
+    @classmethod
+    def of(cls, written: str) -> _Wanted:
+        """`serial` is about ONUs; others have their entity in front, as in `port.state`."""
+        entity, dot, fact = written.rpartition(".")
+        return cls(entity if dot else Entity.ONU.value, fact)
+
+    def is_of(self, row: Oid) -> bool:
+        return row.provides == self.fact and (row.entity or Entity.ONU.value) == self.entity
+
+
+def columns_for(
+    olt: Olt, facts: Sequence[str], kind: str, profiles: Profiles | None = None
+) -> list[AskedFact]:
+    """Every column that may have these facts, each once, and those that are needed to read them.
+
+    Each fact is looked for among the rows of the OLT's model, then of its brand, then of the generic brand;
+    where it is found first, all columns that provide it are taken: an OLT may have GPON and EPON.
+    """
+    profiles = builtin() if profiles is None else profiles
+    brand = olt.brand.name
+    wanted = [_Wanted.of(fact) for fact in (_with_identity(facts) if kind == DISCOVERY else facts)]
+    rows = _candidates(olt, wanted, profiles)
+    offered = rows if kind != DISCOVERY else _walkable(rows, profiles)
+    chosen = [row for each in wanted for row in _nearest([row for row in offered if each.is_of(row)], brand)]
+    return _asked(chosen, rows, profiles)
+
+
+def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
+    """The columns that a job names one by one, and those that are needed to read them."""
+    profiles = builtin() if profiles is None else profiles
+    chosen = list(oids)
+    brands = {row.brand.name for row in chosen}
+    needed = _all_helpers(brands, profiles)
+    helpers = Oid.objects.filter(brand__name__in=brands, model=None, profile_oid__in=needed)
+    return _asked(chosen, helpers.select_related("brand").order_by("pk"), profiles)
+
+
+def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
+    """The facts of the usual jobs that this family has; jobs for which it has none are left out."""
+    has = {_written(table, column.fact) for table in profile.tables for column in table.columns}
+    walked = {column.fact for table in _discoverable(profile) for column in table.columns}
+    offered = {DISCOVERY: tuple(fact for fact in DISCOVERY_FACTS if fact in walked)}
+    for job, facts in USUAL_FACTS.items():
+        offered[job] = tuple(fact for fact in facts if fact in has)
+    return {job: facts for job, facts in offered.items() if facts}
+
+
+def _written(table: Table, fact: str) -> str:
+    return fact if table.entity is Entity.ONU else f"{table.entity.value}.{fact}"
+
+
+def _with_identity(facts: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*DISCOVERY_FACTS, *facts)))
+
+
+def _discoverable(profile: Profile) -> list[Table]:
+    return [table for table in profile.tables if table.entity is Entity.ONU and table.asking is Asking.WALK]
+
+
+def _walkable(rows: Iterable[Oid], profiles: Profiles) -> list[Oid]:
+    """What a discovery may walk: a table that is asked for ONU by ONU cannot say who is there."""
+    oids = {
+        (name, source.oid)
+        for name, profile in profiles.items()
+        for table in _discoverable(profile)
+        for column in table.columns
+        for source in (column.source, *column.otherwise)
+    }
+    return [row for row in rows if (row.brand.name, row.profile_oid) in oids]
+
+
+def _candidates(olt: Olt, wanted: Iterable[_Wanted], profiles: Profiles) -> list[Oid]:
+    """In one query: what provides the facts at any level, and what may be needed to read it."""
+    brands = {olt.brand.name, GENERIC}
+    level = Q(brand=olt.brand_id, model=None) | Q(brand__name=GENERIC, model=None)
+    if olt.model_id is not None:
+        level |= Q(brand=olt.brand_id, model=olt.model_id)
+    used = Q(provides__in={each.fact for each in wanted}) | Q(profile_oid__in=_all_helpers(brands, profiles))
+    return list(Oid.objects.filter(level, used).select_related("brand").order_by("pk"))
+
+
+def _nearest(rows: Sequence[Oid], brand: str) -> list[Oid]:
+    for level in (
+        [row for row in rows if row.model_id is not None],
+        [row for row in rows if row.model_id is None and row.brand.name == brand],
+    ):
+        if level:
+            return level
+    return list(rows)
+
+
+def _asked(chosen: Iterable[Oid], known: Iterable[Oid], profiles: Profiles) -> list[AskedFact]:
+    """Columns that read into one column of the profile from the same OID are one."""
+    asked: dict[tuple[str, str, str], AskedFact] = {}
+    for row in chosen:
+        column = AskedFact(row.provides, row.name, row.oid, row.profile_oid, row.entity, row.brand.name)
+        asked.setdefault((column.brand, column.oid, column.read_as), column)
+    for helper in _needed(list(asked.values()), known, profiles):
+        asked.setdefault((helper.brand, helper.oid, helper.read_as), helper)
+    return list(asked.values())
+
+
+def _needed(asked: Iterable[AskedFact], known: Iterable[Oid], profiles: Profiles) -> Iterator[AskedFact]:
+    """As an operator may have changed them, for the OLT's model or for its brand; else as in the profile."""
+    # The last one counts: that of the model, and of several the oldest.
+    nearest = sorted(known, key=lambda row: (row.model_id is None, row.pk), reverse=True)
+    rows = {(row.brand.name, row.profile_oid): row for row in nearest}
+    helpers = {brand: _helpers_of(brand, profiles) for brand in {column.brand for column in asked}}
+    for column in asked:
+        for oid in helpers[column.brand].get(column.read_as, ()):
+            row = rows.get((column.brand, oid))
+            name, now = (row.name, row.oid) if row is not None else (oid, oid)
+            yield AskedFact("", name, now, oid, "", column.brand)
+
+
+def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
+    """Column of the profile -> the columns that reading it needs, in order."""
+    needed: dict[str, dict[str, None]] = {}
+    for table in profiles[brand].tables if brand in profiles else ():
+        for column in table.columns:
+            for source in (column.source, *column.otherwise):
+                helpers = needed.setdefault(source.oid, {})
+                if table.index.named is not None:
+                    helpers[table.index.named.column] = None
+                if source.when is not None:
+                    helpers[source.when.oid] = None
+    return needed
+
+
+def _all_helpers(brands: Iterable[str], profiles: Profiles) -> set[str]:
+    return {oid for brand in brands for oids in _helpers_of(brand, profiles).values() for oid in oids}
