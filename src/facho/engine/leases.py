@@ -156,7 +156,7 @@ class Keeper:
         if not held:
             return
         before = boottime()
-        kept = _renew(list(held), database_now() + self._config.lease)
+        kept = _renew(list(held), database_now(), self._config.lease)
         send_until = send_deadline(before, send_for=self._config.lease * SEND_SHARE)
         for token, each in held.items():
             if token in kept:
@@ -171,16 +171,17 @@ class Keeper:
             each.lose()
 
 
-def _renew(tokens: list[str], expires_at: datetime) -> set[str]:
-    """The tokens that still hold. One that is missing was aborted or taken back."""
+def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
+    """The tokens that still hold. One that is missing was aborted, taken back, or ran out."""
     places = ", ".join(["%s"] * len(tokens))
     statement = (
         "UPDATE snmp_executions SET lease_expires_at = %s "  # noqa: S608
-        f"WHERE state = 'RUNNING' AND lease_token IN ({places}) RETURNING lease_token"
+        f"WHERE state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places}) "
+        "RETURNING lease_token"
     )
-    expires = connection.ops.adapt_datetimefield_value(expires_at)
+    adapt = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:
-        cursor.execute(statement, [expires, *tokens])
+        cursor.execute(statement, [adapt(now + length), adapt(now), *tokens])
         return {row[0] for row in cursor.fetchall()}
 
 

@@ -1,0 +1,122 @@
+"""The loops of an engine process: each is `while not stopping: step`, and survives what a step raises."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, Protocol
+
+from django.db import DatabaseError, connection
+
+from facho.config import Config
+from facho.engine.assign import claim
+from facho.engine.clock import database_now
+from facho.engine.leases import Keeper
+from facho.engine.pollers import Board, heartbeat
+from facho.engine.probes import due_probes, run_probe
+from facho.engine.runner import Runtime
+from facho.engine.snmp_loop import Errand
+from facho.engine.step import scheduler_step
+
+log = logging.getLogger(__name__)
+
+_PROBE_EVERY: Final = timedelta(seconds=1)
+
+
+class Backend(Protocol):
+    """How an execution's id reaches a poller."""
+
+    def submit(self, execution_id: int) -> None: ...
+
+    def room(self) -> int | None:
+        """How many more it can take at once; None when it has a queue of its own that others empty too."""
+
+
+def repeat(name: str, step: Callable[[], None], every: timedelta, stopping: threading.Event) -> None:
+    """On a fixed grid of its own. A step that fails is logged, and the next one comes in its time."""
+    next_time = time.monotonic()
+    while not stopping.is_set():
+        attempt(name, step)
+        next_time = max(next_time + every.total_seconds(), time.monotonic())
+        stopping.wait(next_time - time.monotonic())
+    connection.close()
+
+
+def attempt(name: str, step: Callable[[], None]) -> bool:
+    """False when it raised: a database that is away, locked or full, or a bug. Neither ends the process."""
+    try:
+        step()
+    except DatabaseError as error:
+        log.error(
+            "the database does not let us",
+            extra={"action": "database_failed", "loop": name, "error": str(error)},
+        )
+        connection.close()
+        return False
+    except Exception:
+        log.exception("a step failed by a bug", extra={"action": "bug", "loop": name})
+        return False
+    return True
+
+
+class SchedulerLoop:
+    """Steps every second, and claims in between as soon as a poller is free again."""
+
+    def __init__(self, config: Config, backend: Backend, board: Board, wake: threading.Event) -> None:
+        """`wake` is set when an execution ended: who waits for its OLT or its poller is next."""
+        self._config = config
+        self._backend = backend
+        self._board = board
+        self._wake = wake
+
+    def run(self, stopping: threading.Event) -> None:
+        every = self._config.scheduler_step.total_seconds()
+        next_step = time.monotonic()
+        while not stopping.is_set():
+            if time.monotonic() >= next_step:
+                attempt("scheduler", self.step)
+                next_step = max(next_step + every, time.monotonic())
+            attempt("assign", self.assign)
+            self._wake.wait(max(0.0, next_step - time.monotonic()))
+            self._wake.clear()
+        connection.close()
+
+    def step(self) -> None:
+        now = database_now()
+        scheduler_step(now, self._config)
+        self._board.write(now)
+
+    def assign(self) -> None:
+        for execution_id in claim(database_now(), self._config, room=self._backend.room()):
+            self._backend.submit(execution_id)
+
+
+def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading.Event) -> None:
+    """Renews the leases, and shows that this process lives."""
+
+    def step() -> None:
+        # Leases first: they cannot wait for anything else that fails.
+        runtime.keeper.renew()
+        now = database_now()
+        heartbeat(runtime.worker, pollers, now)
+        board.write(now, always=True)
+
+    repeat("keeper", step, runtime.config.lease_renew, stopping)
+
+
+def keep_leases(keeper: Keeper, config: Config, stopping: threading.Event) -> None:
+    """For a process that has no pollers: somebody collects by hand."""
+    repeat("keeper", keeper.renew, config.lease_renew, stopping)
+
+
+def keep_probing(runtime: Runtime, stopping: threading.Event) -> None:
+    def step() -> None:
+        for each in due_probes(database_now(), runtime.config):
+            if stopping.is_set():
+                return
+            run_probe(each, Errand(runtime.snmp).run, runtime.snmp.client, runtime.config)
+
+    repeat("probes", step, _PROBE_EVERY, stopping)

@@ -1,0 +1,134 @@
+"""What an execution has to do: its composite's parts, each with the columns that its OLT has them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models.functions import Coalesce
+
+from facho.apps.discovery.selectors import known_onus
+from facho.apps.executions.models import Execution
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import (
+    DISCOVERY_FACTS,
+    AskedFact,
+    columns_for,
+    explicit_columns,
+    facts_offered,
+)
+from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost
+from facho.config import Config
+from facho.engine.scheduler import asking_of
+from facho.engine.targets import learned_of, target_of, varbinds_of
+from facho.engine.work import AskedColumn, Batching, KnownOnu, Part, PartOutcome, PartState, Work
+from facho.vendors import GENERIC, Profile, builtin
+
+
+class NothingToAsk(Exception):
+    """The OLT's family has nothing of what the job is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    work: Work
+    # Chained parts that this OLT has nothing for.
+    left_out: tuple[PartOutcome, ...]
+
+
+def plan_execution(execution_id: int, now: datetime, config: Config) -> Planned:
+    """Raises NothingToAsk."""
+    execution = Execution.objects.select_related("olt__brand", "olt__model", "node__job").get(id=execution_id)
+    olt = execution.olt
+    profile = profile_of(olt)
+    parts = list(_parts_of(execution.node, olt) if execution.node else parts_of_family(olt, profile))
+    if not parts or not parts[0].columns:
+        what = parts[0].job if parts else olt.name
+        raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing to ask for it")
+    asked = tuple(part for part in parts if part.columns)
+    return Planned(
+        Work(
+            execution_id=execution_id,
+            olt_id=olt.id,
+            olt=olt.name,
+            target=target_of(olt, config),
+            profile=profile,
+            parts=asked,
+            known=tuple(_known(olt.id)) if _needs_known(asked) else (),
+            learned=learned_of(olt),
+            asking=asking_of(olt.cpu_pct, olt.cpu_read_at, now, config),
+            batching=Batching(config.batch, config.sub_batch, config.most_unanswered),
+            varbinds=varbinds_of(olt, config),
+            time_limit=config.execution_timeout,
+        ),
+        tuple(_left_out(part, profile) for part in parts if not part.columns),
+    )
+
+
+def profile_of(olt: Olt) -> Profile:
+    """A brand that an operator made has no profile: it is read as any device."""
+    return builtin().get(olt.brand.name) or builtin()[GENERIC]
+
+
+def _parts_of(node: SnmpJobHost, olt: Olt) -> Iterator[Part]:
+    yield _part(node, olt)
+    chained = (
+        SnmpJobHost.objects.filter(
+            olt=olt, job__master=node.job_id, enabled=True, job__enabled=True, suspended_reason=""
+        )
+        .select_related("job")
+        .order_by(Coalesce("priority", "job__priority").desc(), "id")
+    )
+    for each in chained:
+        yield _part(each, olt)
+
+
+def _part(node: SnmpJobHost, olt: Olt) -> Part:
+    job = node.job
+    facts = _facts(job)
+    named = explicit_columns(job.oids.select_related("brand"))
+    columns = dict.fromkeys(_columns(olt, [*columns_for(olt, facts, job.kind), *named]))
+    return Part(node.id, job.name, job.kind, job.task_type, facts, tuple(columns))
+
+
+def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
+    """What the OLT's own profile does not read is kept as it comes."""
+    own = profile_of(olt).name
+    return (AskedColumn(each.name, each.oid, each.read_as if each.brand == own else "") for each in asked)
+
+
+def _facts(job: SnmpJob) -> tuple[str, ...]:
+    chosen = tuple(map(str, job.facts))
+    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *chosen))) if job.kind == JobKind.DISCOVERY else chosen
+
+
+def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
+    """All that the family offers, for who collects by hand: the ONUs first, then what there is to know."""
+    for name, facts in facts_offered(profile).items():
+        kind = JobKind.DISCOVERY if name == "discovery" else JobKind.TABLE
+        if name == "optics":
+            kind = JobKind.GET
+        columns = tuple(_columns(olt, columns_for(olt, facts, kind)))
+        if columns:
+            yield Part(None, name, kind, name if name == "discovery" else f"get_{name}", facts, columns)
+
+
+def first_column(node: SnmpJobHost) -> str | None:
+    """What to ask for, to see whether a node would be answered."""
+    columns = _part(node, node.olt).columns
+    return columns[0].oid if columns else None
+
+
+def _needs_known(parts: Iterable[Part]) -> bool:
+    """Who is discovered first is known by then, but not which of them were online."""
+    return any(part.kind == JobKind.GET for part in parts)
+
+
+def _known(olt_id: int) -> Iterator[KnownOnu]:
+    return (KnownOnu(*row) for row in known_onus(olt_id))
+
+
+def _left_out(part: Part, profile: Profile) -> PartOutcome:
+    why = f"not asked: OLTs of the family '{profile.name}' have nothing for it"
+    return PartOutcome(part, PartState.SKIPPED, why)

@@ -1,0 +1,154 @@
+"""How busy the pollers are: a heartbeat per process, a row per slot to look at, and statistics."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
+from facho.config import Config
+from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
+from facho.engine.leases import Started
+
+
+def register(worker: str, pollers: int, now: datetime) -> None:
+    with transaction.atomic():
+        Worker.objects.update_or_create(
+            name=worker, defaults={"pollers": pollers, "started_at": now, "seen_at": now}
+        )
+        Poller.objects.filter(worker=worker).delete()
+        Poller.objects.bulk_create(
+            Poller(poller_id=number, worker=worker, heartbeat=now) for number in range(1, pollers + 1)
+        )
+
+
+def heartbeat(worker: str, pollers: int, now: datetime) -> None:
+    if not Worker.objects.filter(name=worker).update(seen_at=now, pollers=pollers):
+        # Others thought that we were gone: the machine slept, or the database was away.
+        register(worker, pollers, now)
+
+
+def leave(worker: str) -> None:
+    Worker.objects.filter(name=worker).delete()
+    Poller.objects.filter(worker=worker).delete()
+
+
+@dataclass(slots=True)
+class _Slot:
+    node_id: int | None = None
+    since: datetime | None = None
+    busy: timedelta = timedelta()
+    completed: int = 0
+    delayed: int = 0
+
+
+class Board:
+    """What the slots of this process do, kept here and written now and then."""
+
+    def __init__(self, worker: str, pollers: int, now: datetime) -> None:
+        self._worker = worker
+        self._began = now
+        self._slots = [_Slot() for _ in range(pollers)]
+        self._lock = threading.Lock()
+        self._changed = True
+
+    def begin(self, number: int, started: Started) -> None:
+        with self._lock:
+            slot = self._slots[number]
+            slot.node_id, slot.since = started.node_id, started.started_at
+            slot.delayed += started.delayed
+            self._changed = True
+
+    def end(self, number: int, now: datetime) -> None:
+        with self._lock:
+            slot = self._slots[number]
+            if slot.since is not None:
+                slot.busy += max(timedelta(), now - slot.since)
+                slot.completed += 1
+            slot.node_id, slot.since = None, None
+            self._changed = True
+
+    def write(self, now: datetime, *, always: bool = False) -> None:
+        with self._lock:
+            if not (self._changed or always):
+                return
+            rows = [self._row(number, slot, now) for number, slot in enumerate(self._slots, 1)]
+            self._changed = False
+        Poller.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["worker", "poller_id"],
+            update_fields=[
+                "status",
+                "current_node",
+                "busy_time",
+                "total_time",
+                "tasks_completed",
+                "tasks_delayed",
+                "heartbeat",
+            ],
+        )
+
+    def _row(self, number: int, slot: _Slot, now: datetime) -> Poller:
+        running = now - slot.since if slot.since is not None else timedelta()
+        return Poller(
+            worker=self._worker,
+            poller_id=number,
+            status=PollerStatus.FREE if slot.since is None else PollerStatus.BUSY,
+            current_node_id=slot.node_id,
+            busy_time=(slot.busy + running).total_seconds(),
+            total_time=(now - self._began).total_seconds(),
+            tasks_completed=slot.completed,
+            tasks_delayed=slot.delayed,
+            heartbeat=now,
+        )
+
+
+def write_stats(now: datetime, config: Config) -> PollerStats | None:
+    """A row, unless one was written lately, by whatever process."""
+    last = PollerStats.objects.order_by("-timestamp").first()
+    if last is not None and timedelta() <= now - last.timestamp < config.poller_stats_every:
+        return None
+    stats = stats_now(now, config, last)
+    PollerStats.objects.bulk_create([stats], ignore_conflicts=True)
+    return stats
+
+
+def stats_now(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:
+    """Counted from the executions, so that it does not matter who ran them."""
+    workers = [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
+    total = sum(worker.pollers for worker in alive(workers, now, within=config.worker_seen_within))
+    busy = min(total, Execution.objects.filter(state__in=ACTIVE).count())
+    percentage = busy_percentage(_busy_time(now, config.poller_stats_every), total, config.poller_stats_every)
+    since = Execution.objects.filter(ended_at__lte=now)
+    if last is not None:
+        since = since.filter(ended_at__gt=last.timestamp)
+    ended = since.filter(state__in=(State.SUCCESS, State.FAILED))
+    return PollerStats(
+        timestamp=now,
+        total_pollers=total,
+        free_pollers=total - busy,
+        busy_pollers=busy,
+        busy_percentage=round(percentage, 2),
+        queue_size=Execution.objects.filter(state=State.WAITING, not_before__lte=now).count(),
+        is_saturated=is_saturated(percentage, above=config.saturated_above),
+        total_tasks_completed=(last.total_tasks_completed if last else 0) + ended.count(),
+        total_tasks_delayed=(last.total_tasks_delayed if last else 0) + ended.exclude(why_late="").count(),
+    )
+
+
+def _busy_time(now: datetime, window: timedelta) -> timedelta:
+    """How long pollers worked in the window, all added up."""
+    begins = now - window
+    rows = Execution.objects.filter(
+        Q(ended_at__gt=begins) | Q(state=State.RUNNING), started_at__isnull=False
+    ).values_list("started_at", "ended_at")
+    return sum(
+        (max(timedelta(), min(ended or now, now) - max(began, begins)) for began, ended in rows if began),
+        timedelta(),
+    )

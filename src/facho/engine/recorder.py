@@ -1,0 +1,265 @@
+"""Stores what came of an execution, in one transaction that begins by checking that the OLT is still ours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+
+from facho.apps.discovery.store import Finding, Stored, note_collected, store_findings
+from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.config import Config
+from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
+from facho.engine.clock import database_now
+from facho.engine.leases import LeaseLost, Started
+from facho.engine.planning import Planned
+from facho.engine.recovery import close_attempt, has_queued, lock_node
+from facho.engine.suspension import come_back, suspend_node, suspend_olt
+from facho.engine.targets import written
+from facho.engine.work import Collection, PartOutcome, PartState
+from facho.snmp.peer import Load
+from facho.vendors import Entity, Profile
+
+log = logging.getLogger(__name__)
+
+# Of ONUs without an answer so many are named in the execution; all of them are counted.
+_MOST_NAMED: Final = 200
+
+
+def record(started: Started, planned: Planned, collection: Collection, config: Config) -> State:
+    """Raises LeaseLost, and has then written nothing."""
+    now = database_now()
+    with transaction.atomic():
+        _check_lease(started, now)
+        stored = _store(planned, collection, now, config)
+        outcome = _outcome(started, collection, now)
+        _end(
+            started,
+            now,
+            parts=[_written(part) for part in (*collection.parts, *planned.left_out)],
+            counts=_counts(collection.parts, stored),
+            load=_load(part.load for part in collection.parts),
+            result={name: rows for part in collection.parts for name, rows in part.raw.items()},
+            error=collection.error,
+            **outcome,
+        )
+        _note_olt(started, collection, now)
+        state = State(outcome["state"])
+        _after(started, state, collection, now, config)
+    log.info(
+        "execution ended",
+        extra={
+            "action": "execution_ended",
+            "olt_id": started.olt_id,
+            "execution_id": started.execution_id,
+            "state": state,
+        },
+    )
+    return state
+
+
+def record_failure(started: Started, error: str, config: Config) -> State:
+    """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
+    now = database_now()
+    with transaction.atomic():
+        _check_lease(started, now)
+        outcome = _failed(started, now)
+        _end(started, now, error=error, **outcome)
+        state = State(outcome["state"])
+        _after_failure(started, state, error, False, now, config)
+    return state
+
+
+def hand_back(started: Started) -> None:
+    """The process stops: the attempt does not count, and somebody else takes it up at once."""
+    now = database_now()
+    with transaction.atomic():
+        lock_node(started.node_id)
+        again = started.node_id is not None and not has_queued(started.node_id)
+        state = State.WAITING if again else State.ABORTED
+        handed = Execution.objects.filter(
+            id=started.execution_id, state=State.RUNNING, lease_token=started.token
+        ).update(
+            state=state,
+            lease_token="",
+            lease_expires_at=None,
+            attempt=started.attempt - 1,
+            ended_at=None if again else now,
+            error="handed back: the process stopped",
+        )
+        if handed and again:
+            _forget_attempt(started)
+        elif handed:
+            close_attempt(started.execution_id, started.attempt, now, "the process stopped")
+
+
+def _forget_attempt(started: Started) -> None:
+    Attempt.objects.filter(execution=started.execution_id, number=started.attempt).delete()
+
+
+def _check_lease(started: Started, now: datetime) -> None:
+    """Locks the row, so that nobody aborts or takes it back before this transaction ends."""
+    ours = (
+        Execution.objects.filter(id=started.execution_id, lease_token=started.token, state=State.RUNNING)
+        .filter(lease_expires_at__gt=now)
+        .select_for_update()
+        .values_list("id")
+    )
+    if not list(ours):
+        raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
+
+
+def _end(started: Started, now: datetime, *, state: State, error: str, **columns: Any) -> None:
+    Execution.objects.filter(id=started.execution_id).update(
+        state=state, error=error, lease_token="", lease_expires_at=None, **columns
+    )
+    close_attempt(started.execution_id, started.attempt, now, error)
+
+
+def _store(planned: Planned, collection: Collection, now: datetime, config: Config) -> Stored:
+    work = planned.work
+    keep_last = _keep_last(work.profile)
+    findings = [
+        Finding(part.decoded.onus, _is_complete_discovery(part), keep_last)
+        for part in collection.parts
+        if part.decoded is not None and (len(part.decoded.onus) or _is_complete_discovery(part))
+    ]
+    stored = store_findings(work.olt_id, findings, now, absent_after=config.absent_after)
+    data = {
+        fact
+        for part in collection.parts
+        if part.state is PartState.SUCCESS
+        for fact in (part.part.task_type, *part.part.facts)
+    }
+    note_collected(work.olt_id, sorted(data), now)
+    return stored
+
+
+def _is_complete_discovery(part: PartOutcome) -> bool:
+    return part.part.kind == JobKind.DISCOVERY and part.state is PartState.SUCCESS
+
+
+def _keep_last(profile: Profile) -> frozenset[str]:
+    return frozenset(
+        column.fact
+        for table in profile.tables
+        if table.entity is Entity.ONU
+        for column in table.columns
+        if column.keep_last
+    )
+
+
+def _outcome(started: Started, collection: Collection, now: datetime) -> dict[str, Any]:
+    if collection.succeeded:
+        return {"state": State.SUCCESS, "ended_at": now}
+    if collection.parts[0].state is PartState.SKIPPED:
+        return {"state": State.ABORTED, "ended_at": now}
+    return _failed(started, now)
+
+
+def _failed(started: Started, now: datetime) -> dict[str, Any]:
+    """Another attempt later, if one is left; the OLT is free meanwhile."""
+    if started.node_id is None:
+        return {"state": State.FAILED, "ended_at": now}
+    lock_node(started.node_id)
+    node = SnmpJobHost.objects.select_related("job", "olt").get(id=started.node_id)
+    suspended = node.is_suspended or node.olt.is_suspended
+    job = node.job
+    follows = after_failure(started.attempt, job.max_attempts, timedelta(seconds=job.retry_delay_s), now)
+    if isinstance(follows, Exhausted) or suspended or has_queued(node.id):
+        return {"state": State.FAILED, "ended_at": now}
+    assert isinstance(follows, RetryAt)
+    by_hand = Execution.objects.filter(id=started.execution_id, trigger=Trigger.RUN_NOW).exists()
+    trigger = Trigger.RUN_NOW if by_hand else Trigger.RETRY
+    return {"state": State.WAITING, "not_before": follows.not_before, "trigger": trigger}
+
+
+def _after(started: Started, state: State, collection: Collection, now: datetime, config: Config) -> None:
+    if state is State.SUCCESS:
+        _after_success(started, now)
+    elif state is not State.ABORTED:
+        _after_failure(started, state, collection.error, collection.silent, now, config)
+
+
+def _after_success(started: Started, now: datetime) -> None:
+    """What was suspended and answers now, because somebody asked for it, is back."""
+    node = SnmpJobHost.objects.filter(id=started.node_id)
+    node.update(last_run_at=started.started_at, failures_in_a_row=0)
+    come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
+
+
+def _after_failure(
+    started: Started, state: State, error: str, silent: bool, now: datetime, config: Config
+) -> None:
+    node = SnmpJobHost.objects.select_related("job", "olt").filter(id=started.node_id).first()
+    if node is None:
+        return
+    node.failures_in_a_row += 1
+    node.last_run_at = started.started_at
+    node.save(update_fields=["failures_in_a_row", "last_run_at"])
+    exhausted = state is State.FAILED and started.attempt >= node.job.max_attempts
+    if not exhausted or node.is_suspended or node.olt.is_suspended:
+        return
+    if silent:
+        suspend_olt(node.olt, error, now, probe_after(node.olt.failed_probes, waits=config.probe_after))
+    else:
+        suspend_node(node, error, now, probe_after(node.failed_probes, waits=config.probe_after))
+
+
+def _note_olt(started: Started, collection: Collection, now: datetime) -> None:
+    olt = Olt.objects.filter(id=started.olt_id)
+    if collection.silent:
+        olt.filter(unreachable_since__isnull=True).update(reachable=False, unreachable_since=now)
+        return
+    changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
+    if collection.learned is not None:
+        changes["learned"] = written(collection.learned)
+    if collection.cpu_pct is not None:
+        changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
+    olt.update(**changes)
+
+
+def _written(outcome: PartOutcome) -> dict[str, Any]:
+    part = outcome.part
+    found: dict[str, Any] = {
+        "node": part.node_id,
+        "job": part.job,
+        "kind": part.kind,
+        "task_type": part.task_type,
+        "state": outcome.state.value,
+        "seconds": round(outcome.seconds, 3),
+        "rows": outcome.rows,
+    }
+    if outcome.error:
+        found["error"] = outcome.error
+    if outcome.onus_asked:
+        found["onus_asked"] = outcome.onus_asked
+    if outcome.unanswered:
+        found["onus_unanswered"] = len(outcome.unanswered)
+        found["unanswered"] = dict(list(outcome.unanswered.items())[:_MOST_NAMED])
+    if outcome.decoded is not None and len(outcome.decoded.problems):
+        problems = outcome.decoded.problems
+        found["problems"] = {"count": len(problems), "first": [str(each) for each in problems.first[:10]]}
+    return found
+
+
+def _counts(parts: Sequence[PartOutcome], stored: Stored) -> dict[str, int]:
+    return {
+        "rows": sum(part.rows for part in parts),
+        "unanswered": sum(len(part.unanswered) for part in parts),
+        **asdict(stored),
+    }
+
+
+def _load(loads: Iterable[Load]) -> dict[str, float]:
+    total = {field.name: 0.0 for field in fields(Load)}
+    for load in loads:
+        for name in total:
+            total[name] += getattr(load, name)
+    return {name: round(value, 3) if name == "seconds" else int(value) for name, value in total.items()}

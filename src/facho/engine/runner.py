@@ -1,0 +1,126 @@
+"""Runs one execution, in the thread of a poller: the same code whoever hands it the id."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from django.db import DatabaseError, connection
+
+from facho.apps.executions.models import State
+from facho.config import Config
+from facho.engine.clock import database_now
+from facho.engine.collect import collect
+from facho.engine.leases import Held, Keeper, LeaseLost, Started, release, start
+from facho.engine.planning import NothingToAsk, plan_execution
+from facho.engine.recorder import hand_back, record, record_failure
+from facho.engine.snmp_loop import Errand, SnmpLoop
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S: Final = 0.5
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Runtime:
+    """What a process needs to run executions."""
+
+    config: Config
+    worker: str
+    snmp: SnmpLoop
+    keeper: Keeper
+    # One poller at a time decodes: many at once would make every answer wait for the interpreter.
+    decoding: threading.Lock = field(default_factory=threading.Lock)
+    # Set when the process stops: what is cancelled from then on is handed back.
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a poller did. None for the state when the execution was lost to somebody else, or handed back."""
+
+    started: Started
+    state: State | None
+
+
+def run_execution(
+    execution_id: int,
+    runtime: Runtime,
+    *,
+    begun: Callable[[Started], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ran | None:
+    """None when there was nothing to start: delivered twice, aborted, or taken by another process."""
+    started = start(execution_id, runtime.worker, runtime.config)
+    if started is None:
+        return None
+    if begun is not None:
+        begun(started)
+    errand = Errand(runtime.snmp)
+    with runtime.keeper.holding(started, errand.cancel) as held:
+        try:
+            return Ran(started, _run(started, held, errand, runtime, progress))
+        except (LeaseLost, CancelledError):
+            _let_go(started, runtime)
+            return Ran(started, None)
+
+
+def _run(
+    started: Started,
+    held: Held,
+    errand: Errand,
+    runtime: Runtime,
+    progress: Callable[[int], None] | None,
+) -> State:
+    config = runtime.config
+    try:
+        planned = plan_execution(started.execution_id, database_now(), config)
+        # It may be long until the OLT has answered; others need the connection meanwhile.
+        connection.close()
+        collection = collect(
+            planned.work, errand.run, runtime.snmp.client, held.check, runtime.decoding, progress
+        )
+    except (LeaseLost, CancelledError, DatabaseError):
+        raise
+    except NothingToAsk as nothing:
+        message = str(nothing)
+        return _insist(lambda: record_failure(started, message, config), held)
+    except Exception as bug:
+        log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
+        message = f"internal error, see the log: {type(bug).__name__}"
+        return _insist(lambda: record_failure(started, message, config), held)
+    return _insist(lambda: record(started, planned, collection, config), held)
+
+
+def _insist(store: Callable[[], T], held: Held) -> T:
+    """A database that is locked, full or away is tried again for as long as the OLT is ours."""
+    while True:
+        try:
+            return store()
+        except DatabaseError as error:
+            log.error(
+                "results cannot be stored yet",
+                extra={"action": "store_failed", "error": str(error), **_about(held.started)},
+            )
+            connection.close()
+            held.check()
+            time.sleep(_PAUSE_S)
+
+
+def _let_go(started: Started, runtime: Runtime) -> None:
+    log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
+    with contextlib.suppress(DatabaseError):
+        if runtime.stopping.is_set():
+            hand_back(started)
+        release(started)
+
+
+def _about(started: Started) -> dict[str, int]:
+    return {"olt_id": started.olt_id, "execution_id": started.execution_id}

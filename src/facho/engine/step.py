@@ -1,0 +1,41 @@
+"""One step of the scheduler, for whoever has the clock: the embedded loop, or a beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.config import Config
+from facho.engine.pollers import write_stats
+from facho.engine.recovery import Recovered, recover
+from facho.engine.scheduler import Queued, queue_due, set_right
+
+SCHEDULER: Final = "scheduler"
+_CHECK_EVERY: Final = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    queued: Queued
+    recovered: Recovered
+
+
+def scheduler_step(now: datetime, config: Config) -> Stepped:
+    """Everything but claiming: recovers, queues what is due, and notes that it was here."""
+    recovered = recover(now, config)
+    if _is_time_to_check(now):
+        set_right(now, config)
+    queued = queue_due(now, config)
+    write_stats(now, config)
+    CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})
+    return Stepped(queued, recovered)
+
+
+def _is_time_to_check(now: datetime) -> bool:
+    """When a step was long ago or is yet to come, and else once in a while."""
+    last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
+    if last is None or abs(now - last) > _CHECK_EVERY:
+        return True
+    return now.timestamp() // _CHECK_EVERY.total_seconds() != last.timestamp() // _CHECK_EVERY.total_seconds()

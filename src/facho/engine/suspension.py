@@ -1,0 +1,73 @@
+"""Suspended by the system, not disabled by a person: what failed too often is left alone, and comes back.
+
+A silent agent suspends its OLT, anything else the node that failed. Slots meanwhile are skipped with that
+reason.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.rows import update_rows
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.schedule import first_run_of_enabled
+from facho.engine.scheduler import runnable
+
+log = logging.getLogger(__name__)
+
+
+def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> None:
+    Olt.objects.filter(id=olt.id).update(
+        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+    )
+    waiting = Execution.objects.filter(olt=olt.id, state=State.WAITING, run_now=False)
+    waiting.update(state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}")
+    log.error("OLT suspended", extra={"action": "olt_suspended", "olt_id": olt.id, "reason": reason})
+
+
+def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timedelta) -> None:
+    SnmpJobHost.objects.filter(id=node.id).update(
+        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+    )
+    log.error(
+        "node suspended",
+        extra={"action": "node_suspended", "olt_id": node.olt_id, "node_id": node.id, "reason": reason},
+    )
+
+
+def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven: bool = False) -> None:
+    """The OLT, and the node if one is named, are as if enabled now: they run after one full interval.
+
+    Only a run that succeeded is a proof; after less than that the next suspension is probed as rarely as
+    this one was.
+    """
+    again = {"suspended_reason": "", "suspended_at": None, "next_probe_at": None}
+    proof = {"failed_probes": 0} if proven else {}
+    olts = Olt.objects.filter(id=olt_id).exclude(suspended_reason="").update(**again, **proof)
+    if olts:
+        _plan_again(now, SnmpJobHost.objects.filter(olt=olt_id))
+        log.warning("OLT is back", extra={"action": "olt_back", "olt_id": olt_id})
+    node = SnmpJobHost.objects.filter(id=node_id)
+    if node.exclude(suspended_reason="").update(**again, **proof):
+        _plan_again(now, node)
+        log.warning("node is back", extra={"action": "node_back", "olt_id": olt_id, "node_id": node_id})
+    elif proven:
+        node.exclude(failed_probes=0).update(failed_probes=0)
+        Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)
+
+
+def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
+    """Those that have a time of their own; chained nodes have none."""
+    rows = (
+        runnable()
+        .filter(id__in=nodes, next_run_at__isnull=False)
+        .values_list("id", Coalesce("interval_s", "job__interval_s"))
+    )
+    planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, seconds in rows]
+    update_rows(SnmpJobHost, ["next_run_at"], planned)
