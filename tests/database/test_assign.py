@@ -1,0 +1,108 @@
+"""Who gets the free pollers."""
+
+from datetime import timedelta
+
+import pytest
+
+from facho.apps.executions.models import Execution, State, Trigger
+from facho.apps.zabbix_pollers.models import Worker
+from facho.config import Config
+from facho.engine.assign import claim, claim_one
+from tests.database.making import at, make_execution, make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db
+CONFIG = Config()
+NOW = at("10:00:02")
+
+
+@pytest.fixture(autouse=True)
+def worker() -> Worker:
+    return Worker.objects.create(name="here", pollers=2, started_at=NOW, seen_at=NOW)
+
+
+def states() -> list[str]:
+    return list(Execution.objects.order_by("id").values_list("state", flat=True))
+
+
+def test_what_waits_is_claimed_for_a_free_poller() -> None:
+    waiting = make_execution(make_node(), at("10:00"))
+
+    assert claim(NOW, CONFIG) == [waiting.id]
+
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.lease_expires_at) == ("PENDING", NOW + timedelta(seconds=20))
+
+
+def test_no_more_than_there_are_pollers() -> None:
+    for _ in range(3):
+        make_execution(make_node(), at("10:00"))
+    assert len(claim(NOW, CONFIG)) == 2
+    assert claim(NOW, CONFIG) == []
+
+
+def test_no_more_than_the_caller_has_room_for() -> None:
+    for _ in range(3):
+        make_execution(make_node(), at("10:00"))
+    assert len(claim(NOW, CONFIG, room=1)) == 1
+    assert claim(NOW, CONFIG, room=0) == []
+
+
+def test_pollers_of_a_worker_that_is_gone_do_not_count() -> None:
+    make_execution(make_node(), at("10:00"))
+    assert claim(NOW + timedelta(seconds=16), CONFIG) == []
+
+
+def test_discovery_goes_before_the_get_of_the_same_olt_and_the_get_waits() -> None:
+    olt = make_olt()
+    get = make_execution(make_node(olt, make_job(kind="get")), at("10:00"))
+    discovery = make_execution(make_node(olt, make_job(kind="discovery")), at("10:00"))
+
+    assert claim(NOW, CONFIG) == [discovery.id]
+    assert claim(NOW, CONFIG) == []
+    Execution.objects.filter(id=discovery.id).update(state=State.SUCCESS, lease_expires_at=None)
+    assert claim(NOW, CONFIG) == [get.id]
+
+
+def test_a_nodes_own_priority_counts() -> None:
+    olt = make_olt()
+    get = make_execution(make_node(olt, make_job(kind="get"), priority=95), at("10:00"))
+    make_execution(make_node(olt, make_job(kind="discovery")), at("10:00"))
+    assert claim(NOW, CONFIG) == [get.id]
+
+
+def test_run_now_goes_first() -> None:
+    for _ in range(2):
+        make_execution(make_node(), at("09:50"))
+    asked = make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
+    assert claim(NOW, CONFIG)[0] == asked.id
+
+
+def test_a_retry_waits_for_its_time() -> None:
+    make_execution(make_node(), at("09:58"), attempt=1, not_before=at("10:00:03"))
+    assert claim(NOW, CONFIG) == []
+    assert len(claim(at("10:00:03"), CONFIG)) == 1
+
+
+def test_an_olt_whose_aborted_holder_may_still_send_is_not_given_away() -> None:
+    olt = make_olt()
+    aborted = make_execution(make_node(olt), at("09:59:50"), State.RUNNING)
+    Execution.objects.filter(id=aborted.id).update(state=State.ABORTED)
+    make_execution(make_node(olt), at("10:00"))
+
+    assert claim(NOW, CONFIG) == []
+    assert len(claim(at("10:00:11"), CONFIG)) == 1
+
+
+def test_by_hand_an_execution_is_claimed_without_a_poller() -> None:
+    Worker.objects.all().delete()
+    waiting = make_execution(make_node(), at("10:00"))
+    assert claim_one(waiting.id, NOW, CONFIG)
+    assert states() == ["PENDING"]
+
+
+def test_by_hand_one_waits_for_the_olt_too() -> None:
+    olt = make_olt()
+    make_execution(make_node(olt), at("10:00"), State.RUNNING)
+    waiting = make_execution(make_node(olt), at("10:00"))
+    assert not claim_one(waiting.id, NOW, CONFIG)
+    assert states() == ["RUNNING", "WAITING"]

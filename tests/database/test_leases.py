@@ -1,0 +1,200 @@
+"""One process at a time has an OLT, and what a dead one left is taken back."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.zabbix_pollers.models import Poller, Worker
+from facho.config import Config
+from facho.engine import leases
+from facho.engine.leases import Keeper, LeaseLost, release, start
+from facho.engine.recorder import hand_back
+from facho.engine.recovery import Recovered, recover
+from tests.database.making import at, make_execution, make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db
+CONFIG = Config()
+LENGTH = CONFIG.lease
+
+
+class Clocks:
+    """Both clocks, set by the test."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self.boottime = 1000.0
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.boottime += seconds
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    clocks = Clocks(at("10:00:01"))
+    for module in ("leases", "recorder"):
+        monkeypatch.setattr(f"facho.engine.{module}.database_now", lambda: clocks.now)
+    monkeypatch.setattr(leases, "boottime", lambda: clocks.boottime)
+    return clocks
+
+
+def columns(execution: Execution, *names: str) -> tuple[Any, ...]:
+    return tuple(Execution.objects.filter(id=execution.id).values_list(*names).get())
+
+
+def test_the_database_itself_refuses_a_second_execution_on_an_olt() -> None:
+    olt = make_olt()
+    make_execution(make_node(olt), at("10:00"), State.RUNNING)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_execution(make_node(olt), at("10:00"), State.PENDING)
+
+
+def test_the_database_itself_refuses_to_queue_a_slot_twice() -> None:
+    node = make_node()
+    make_execution(node, at("10:00"), State.SUCCESS)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_execution(node, at("10:00"), State.FAILED)
+
+
+def test_starting_counts_the_attempt_and_takes_the_lease(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+
+    started = start(pending.id, "here", CONFIG)
+
+    assert started is not None
+    assert columns(pending, "state", "attempt", "worker", "lease_token", "delay_ms", "why_late") == (
+        ("RUNNING", 1, "here", started.token, 1000, "")
+    )
+    assert Attempt.objects.get().number == 1
+
+
+def test_a_message_delivered_twice_starts_nothing(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    assert start(pending.id, "here", CONFIG) is not None
+    assert start(pending.id, "there", CONFIG) is None
+
+
+def test_a_late_start_says_what_held_the_olt(clocks: Clocks) -> None:
+    olt = make_olt()
+    blocker = make_execution(make_node(olt), at("09:59"), State.SUCCESS, started_at=at("09:59"))
+    Execution.objects.filter(id=blocker.id).update(ended_at=at("10:00:29"))
+    pending = make_execution(make_node(olt), at("10:00"), State.PENDING)
+    clocks.pass_time(29)
+
+    start(pending.id, "here", CONFIG)
+
+    assert columns(pending, "delay_ms", "why_late", "blocked_by") == (30_000, "olt_busy", blocker.id)
+
+
+def test_the_guard_lets_send_for_three_quarters_of_the_lease(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started = start(pending.id, "here", CONFIG)
+    assert started is not None
+    with Keeper(CONFIG).holding(started, lambda: None) as held:
+        clocks.pass_time(15)
+        held.check()
+        clocks.pass_time(0.1)
+        with pytest.raises(LeaseLost):
+            held.check()
+
+
+def test_a_renewal_lets_send_again(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started, keeper = start(pending.id, "here", CONFIG), Keeper(CONFIG)
+    assert started is not None
+    with keeper.holding(started, lambda: None) as held:
+        clocks.pass_time(14)
+        keeper.renew()
+        clocks.pass_time(14)
+        held.check()
+    assert columns(pending, "lease_expires_at") == (clocks.now - timedelta(seconds=14) + LENGTH,)
+
+
+def test_an_abort_reaches_the_holder_at_its_next_renewal(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started, keeper = start(pending.id, "here", CONFIG), Keeper(CONFIG)
+    assert started is not None
+    cancelled: list[bool] = []
+    with keeper.holding(started, lambda: cancelled.append(True)) as held:
+        Execution.objects.update(state=State.ABORTED)
+        keeper.renew()
+        assert cancelled == [True]
+        with pytest.raises(LeaseLost):
+            held.check()
+    release(started)
+    assert columns(pending, "state", "lease_token", "lease_expires_at") == ("ABORTED", "", None)
+
+
+def test_a_lease_that_ran_out_is_not_renewed_though_nobody_took_it(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started, keeper = start(pending.id, "here", CONFIG), Keeper(CONFIG)
+    assert started is not None
+    with keeper.holding(started, lambda: None) as held:
+        clocks.pass_time(21)
+        keeper.renew()
+        with pytest.raises(LeaseLost):
+            held.check()
+
+
+def test_what_was_claimed_and_never_begun_waits_again() -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    assert recover(at("10:00:19"), CONFIG) == Recovered()
+    assert recover(at("10:00:20"), CONFIG) == Recovered(unstarted=1)
+    assert columns(pending, "state", "lease_expires_at") == ("WAITING", None)
+
+
+def test_what_a_dead_process_ran_waits_again_and_says_why(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    start(pending.id, "there", CONFIG)
+
+    assert recover(clocks.now + LENGTH, CONFIG) == Recovered(abandoned=1)
+
+    assert columns(pending, "state", "lease_token", "attempt", "slot") == ("WAITING", "", 1, at("10:00"))
+    assert Attempt.objects.get().error == "the process that ran it disappeared (there)"
+
+
+def test_what_kills_every_process_is_not_tried_for_ever() -> None:
+    node = make_node(job=make_job(max_attempts=3))
+    running = make_execution(node, at("10:00"), State.RUNNING, attempt=3)
+    recover(at("10:00:20"), CONFIG)
+    assert columns(running, "state", "ended_at") == ("FAILED", at("10:00:20"))
+
+
+def test_what_a_dead_process_ran_gives_way_to_the_run_that_a_person_asked_for() -> None:
+    node = make_node()
+    running = make_execution(node, at("10:00"), State.RUNNING, attempt=1)
+    asked = make_execution(node, at("10:00:05"), trigger=Trigger.RUN_NOW, run_now=True)
+    recover(at("10:00:20"), CONFIG)
+    assert columns(running, "state") == ("FAILED",)
+    assert columns(asked, "state") == ("WAITING",)
+
+
+def test_a_clock_set_back_leaves_a_living_holder_its_lease_and_frees_a_dead_ones() -> None:
+    running = make_execution(make_node(), at("12:00"), State.RUNNING, attempt=1)
+
+    assert recover(at("10:00"), CONFIG) == Recovered()
+    assert columns(running, "state", "lease_expires_at") == ("RUNNING", at("10:00:20"))
+    assert recover(at("10:00:20"), CONFIG) == Recovered(abandoned=1)
+
+
+def test_a_worker_that_is_not_heard_of_leaves_the_pool() -> None:
+    Worker.objects.create(name="there", pollers=2, started_at=at("09:00"), seen_at=at("10:00"))
+    Poller.objects.create(worker="there", poller_id=1, heartbeat=at("10:00"))
+    assert recover(at("10:00:15"), CONFIG) == Recovered()
+    assert recover(at("10:00:16"), CONFIG) == Recovered(workers=1)
+    assert (Worker.objects.count(), Poller.objects.count()) == (0, 0)
+
+
+def test_handing_back_does_not_cost_an_attempt(clocks: Clocks) -> None:
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started = start(pending.id, "here", CONFIG)
+    assert started is not None
+
+    hand_back(started)
+
+    assert columns(pending, "state", "attempt", "lease_token") == ("WAITING", 0, "")
+    assert not Attempt.objects.exists()
+    assert recover(clocks.now + LENGTH, CONFIG) == Recovered()

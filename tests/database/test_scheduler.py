@@ -1,0 +1,166 @@
+"""What the scheduler does with slots that have come."""
+
+from datetime import timedelta
+
+import pytest
+
+from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.engine.scheduler import Queued, queue_due, set_right
+from tests.database.making import at, make_execution, make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db
+CONFIG = Config()
+
+
+def next_run(node: SnmpJobHost) -> object:
+    node.refresh_from_db()
+    return node.next_run_at
+
+
+def test_a_due_node_is_queued_and_its_next_slot_set() -> None:
+    node = make_node(next_run_at=at("10:01"), job=make_job(interval=600))
+
+    assert queue_due(at("10:01"), CONFIG) == Queued(queued=1)
+
+    execution = Execution.objects.get()
+    assert (execution.state, execution.slot, execution.trigger) == ("WAITING", at("10:01"), "schedule")
+    assert next_run(node) == at("10:11")
+
+
+def test_a_second_step_does_nothing_more() -> None:
+    make_node(next_run_at=at("10:01"))
+    queue_due(at("10:01"), CONFIG)
+    assert queue_due(at("10:01:01"), CONFIG) == Queued()
+
+
+def test_a_node_that_is_not_due_is_left_alone() -> None:
+    make_node(next_run_at=at("10:01"))
+    assert queue_due(at("10:00:59"), CONFIG) == Queued()
+
+
+def test_after_a_stop_a_node_runs_once_and_the_rest_is_counted_as_skipped() -> None:
+    node = make_node(next_run_at=at("10:00"), job=make_job(interval=300))
+
+    assert queue_due(at("11:02"), CONFIG) == Queued(queued=1, skipped=12)
+
+    assert Execution.objects.get().slot == at("11:00")
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.count, skipped.why) == (12, "engine_stopped")
+    assert (skipped.first_slot, skipped.last_slot) == (at("10:00"), at("10:55"))
+    assert next_run(node) == at("11:05")
+
+
+@pytest.mark.parametrize("what", ["node", "job", "olt"])
+def test_what_is_switched_off_is_not_queued(what: str) -> None:
+    node = make_node(next_run_at=at("10:00"))
+    switched = {"node": node, "job": node.job, "olt": node.olt}[what]
+    type(switched).objects.filter(id=switched.id).update(enabled=False)
+    assert queue_due(at("10:00"), CONFIG) == Queued()
+
+
+def test_a_slot_is_skipped_while_the_one_before_runs() -> None:
+    node = make_node(next_run_at=at("10:10"))
+    running = make_execution(node, at("10:00"), State.RUNNING)
+
+    assert queue_due(at("10:10"), CONFIG) == Queued(skipped=1)
+
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.why, skipped.execution_id) == ("still_running", running.id)
+    assert next_run(node) == at("10:20")
+
+
+def test_a_slot_that_comes_while_the_one_before_waits_for_its_olt_names_what_holds_it() -> None:
+    olt = make_olt()
+    holder = make_execution(make_node(olt), at("09:59"), State.RUNNING)
+    node = make_node(olt, next_run_at=at("10:10"))
+    make_execution(node, at("10:00"))
+
+    queue_due(at("10:10"), CONFIG)
+
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.why, skipped.execution_id) == ("olt_busy", holder.id)
+
+
+def test_a_slot_that_comes_while_the_one_before_waits_for_a_poller_says_so() -> None:
+    node = make_node(next_run_at=at("10:10"))
+    make_execution(node, at("10:00"))
+    queue_due(at("10:10"), CONFIG)
+    assert SkippedSlots.objects.get().why == "pollers_busy"
+
+
+def test_a_slot_that_comes_before_the_retry_is_the_next_attempt() -> None:
+    node = make_node(next_run_at=at("10:10"))
+    failed = make_execution(
+        node, at("10:00"), attempt=1, trigger=Trigger.RETRY, not_before=at("10:11"), error="no answer"
+    )
+
+    assert queue_due(at("10:10"), CONFIG) == Queued(queued=1)
+
+    failed.refresh_from_db()
+    assert (failed.state, failed.error) == ("FAILED", "no answer")
+    follows = Execution.objects.get(state=State.WAITING)
+    assert (follows.slot, follows.attempt, follows.trigger) == (at("10:10"), 1, "retry")
+
+
+def test_a_run_that_a_person_asked_for_becomes_the_slots_run() -> None:
+    node = make_node(next_run_at=at("10:10"))
+    asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
+
+    assert queue_due(at("10:10"), CONFIG) == Queued()
+
+    asked.refresh_from_db()
+    assert (asked.trigger, asked.slot, asked.run_now) == ("schedule", at("10:10"), True)
+    assert next_run(node) == at("10:20")
+
+
+@pytest.mark.parametrize(
+    ("olt", "node", "why"),
+    [("no answer", "", "olt_unreachable"), ("", "agent refuses", "suspended")],
+    ids=["the OLT", "the node"],
+)
+def test_slots_of_what_is_suspended_are_skipped_with_the_reason(olt: str, node: str, why: str) -> None:
+    made = make_node(make_olt(suspended_reason=olt), next_run_at=at("10:00"), suspended_reason=node)
+
+    assert queue_due(at("10:00"), CONFIG) == Queued(skipped=1)
+
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.why, skipped.detail) == (why, olt or node)
+    assert next_run(made) == at("10:10")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cpu", "queued"),
+    [("get", 95.0, 0), ("get", 85.0, 1), ("discovery", 95.0, 1)],
+    ids=["a get above 90 % is skipped", "a get above 80 % is not", "a discovery is not"],
+)
+def test_an_olt_whose_cpu_is_too_high_is_spared_gets(kind: str, cpu: float, queued: int) -> None:
+    olt = make_olt(cpu_pct=cpu, cpu_read_at=at("09:55"))
+    make_node(olt, make_job(kind=kind), next_run_at=at("10:00"))
+
+    assert queue_due(at("10:00"), CONFIG).queued == queued
+    assert list(SkippedSlots.objects.values_list("why", flat=True)) == ([] if queued else ["cpu_high"])
+
+
+def test_many_due_nodes_are_queued_in_one_step() -> None:
+    job = make_job()
+    for _ in range(1100):
+        make_node(job=job, next_run_at=at("10:00"))
+    assert queue_due(at("10:00"), CONFIG) == Queued(queued=1100)
+
+
+def test_a_clock_that_was_set_back_does_not_silence_a_node() -> None:
+    node = make_node(next_run_at=at("12:00"), job=make_job(interval=600))
+    ordinary = make_node(next_run_at=at("10:09"), job=make_job(interval=600))
+
+    assert set_right(at("10:00"), CONFIG) == 1
+
+    assert next_run(node) == at("10:10")
+    assert next_run(ordinary) == at("10:09")
+
+
+def test_a_first_run_that_was_spread_is_not_too_far() -> None:
+    node = make_node(next_run_at=at("10:00") + timedelta(seconds=30 + 60 + 300), job=make_job(interval=30))
+    assert set_right(at("10:00"), CONFIG) == 0
+    assert next_run(node) == at("10:06:30")
