@@ -42,6 +42,8 @@ class Vault:
         self._config = config
 
     def close(self, text: str) -> str:
+        # Under the newest key there is: one that another process has dropped would lock the secret away.
+        self.forget()
         return self._fernet.encrypt(text.encode("utf-8", "surrogateescape")).decode()
 
     def open(self, token: str) -> str:

@@ -1,0 +1,291 @@
+"""Make jobs, change them, and attach them to OLTs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.config import Config, current
+from facho.core.chain import ChainError, check_master
+from facho.engine.commands.asked import check_enough, check_facts, find_oids
+from facho.engine.commands.checks import LARGEST, name_of, no_such, seconds_of, whole_between
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.nodes import Replanned, end_queued, refuse_too_short, replan, start_anew
+from facho.engine.commands.olts import brand_for, olts_named
+from facho.engine.commands.turns import command
+
+_TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
+_MOST_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What is None or empty is the setting, or follows from the rest."""
+
+    name: str
+    brand: str
+    kind: str
+    interval: str | timedelta
+    facts: Sequence[str] = ()
+    oids: Sequence[str] = ()
+    priority: int | None = None
+    max_attempts: int | None = None
+    retry_delay: str | timedelta | None = None
+    task_type: str = ""
+    master: str = ""
+    olts: Sequence[str] = ()
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobChanges:
+    """What is not None changes. The interval, the master and the OLTs have commands of their own."""
+
+    name: str | None = None
+    facts: Sequence[str] | None = None
+    oids: Sequence[str] | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    retry_delay: str | timedelta | None = None
+    task_type: str | None = None
+
+
+@command
+def create_job(new: NewJob, now: datetime) -> SnmpJob:
+    config = current()
+    name, brand, kind = name_of(new.name), brand_for(new.brand), _kind_of(new.kind)
+    check_enough(kind, new.facts, new.oids)
+    facts = check_facts(new.facts, brand)
+    retry_delay = config.retry_delay if new.retry_delay is None else new.retry_delay
+    attempts = config.max_attempts if new.max_attempts is None else new.max_attempts
+    job = SnmpJob(
+        name=name,
+        brand=brand,
+        kind=kind,
+        facts=facts,
+        interval_s=seconds_of(new.interval),
+        priority=_priority_of(new.priority, kind, config),
+        max_attempts=whole_between(attempts, 1, LARGEST, "max_attempts"),
+        retry_delay_s=seconds_of(retry_delay, "retry_delay"),
+        task_type=_task_type_of(new.task_type or default_task_type(kind, facts, name)),
+        master=_master_for(None, new.master) if new.master else None,
+        enabled=new.enabled,
+    )
+    _save(job)
+    _set_oids(job, new.oids)
+    _attach(job, new.olts, now)
+    return job
+
+
+@command
+def update_job(name: str, changes: JobChanges) -> SnmpJob:
+    job = job_named(name)
+    found = _changed(job, changes)
+    facts = found.get("facts", job.facts)
+    oids = list(job.oids.values_list("oid", flat=True)) if changes.oids is None else list(changes.oids)
+    check_enough(job.kind, facts, oids)
+    for column, value in found.items():
+        setattr(job, column, value)
+    if found:
+        _save(job, list(found))
+    if changes.oids is not None:
+        _set_oids(job, changes.oids)
+    return job
+
+
+def _changed(job: SnmpJob, changes: JobChanges) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if changes.name is not None:
+        found["name"] = name_of(changes.name)
+    if changes.facts is not None:
+        found["facts"] = check_facts(changes.facts, job.brand)
+    if changes.priority is not None:
+        found["priority"] = whole_between(changes.priority, 1, 100, "priority")
+    if changes.max_attempts is not None:
+        found["max_attempts"] = whole_between(changes.max_attempts, 1, LARGEST, "max_attempts")
+    if changes.retry_delay is not None:
+        found["retry_delay_s"] = seconds_of(changes.retry_delay, "retry_delay")
+    if changes.task_type is not None:
+        found["task_type"] = _task_type_of(changes.task_type)
+    return found
+
+
+@command
+def duplicate_job(name: str, copy: str) -> SnmpJob:
+    """The same job under another name, attached to no OLT: there it would do the same work twice."""
+    job = job_named(name)
+    oids = list(job.job_oids.values_list("oid_id", flat=True))
+    job.pk, job.name = None, name_of(copy)
+    job._state.adding = True
+    _save(job)
+    SnmpJobOid.objects.bulk_create(SnmpJobOid(job=job, oid_id=oid) for oid in oids)
+    return job
+
+
+@command
+def attach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
+    """OLTs that have the job already keep their times."""
+    return _attach(job_named(job), olts, now)
+
+
+def _attach(job: SnmpJob, names: Sequence[str], now: datetime) -> Replanned:
+    olts = olts_named(names)
+    _refuse_other_brands(job, olts)
+    refuse_too_short(olts, job.interval_s, "olts" if job.nodes.exists() else "interval")
+    there = set(job.nodes.values_list("olt_id", flat=True))
+    nodes = [SnmpJobHost(job=job, olt=olt) for olt in olts if olt.id not in there]
+    SnmpJobHost.objects.bulk_create(nodes)
+    return replan([node.olt_id for node in nodes], now, new=[node.id for node in nodes])
+
+
+@command
+def detach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
+    """The nodes are gone, and their executions with them; so one that runs has to end first."""
+    found, chosen = job_named(job), olts_named(olts)
+    nodes = found.nodes.filter(olt__in=chosen)
+    # Nothing can be queued for them any more, nor begin.
+    list(nodes.select_for_update().values_list("id"))
+    executions = Execution.objects.filter(node__in=nodes)
+    aborted = end_queued(executions, "the OLT was detached from the job", now)
+    held = executions.filter(state=State.RUNNING) | executions.exclude(lease_token="")
+    if busy := list(held.values_list("olt__name", flat=True).distinct()[:_MOST_NAMED]):
+        said = {"job": found.name, "olts": ", ".join(busy)}
+        raise CommandError("olts", _("%(job)s runs on %(olts)s now: detach it when it has ended") % said)
+    nodes.delete()
+    done = replan([olt.id for olt in chosen], now)
+    return Replanned(done.first_runs, done.aborted + aborted)
+
+
+@command
+def enable_jobs(names: Sequence[str], now: datetime) -> Replanned:
+    """Also what brings their suspended nodes back before a probe does."""
+    jobs = jobs_named(names)
+    start_anew(SnmpJobHost.objects.filter(job__in=jobs).exclude(suspended_reason=""))
+    SnmpJob.objects.filter(id__in=[job.id for job in jobs]).update(enabled=True)
+    return replan(_olts_of(jobs), now)
+
+
+@command
+def disable_jobs(names: Sequence[str], now: datetime) -> Replanned:
+    """What runs finishes, and counts."""
+    jobs = jobs_named(names)
+    SnmpJob.objects.filter(id__in=[job.id for job in jobs]).update(enabled=False)
+    return replan(_olts_of(jobs), now)
+
+
+@command
+def change_interval(job: str, interval: str | timedelta, now: datetime) -> Replanned:
+    """Nodes with an interval of their own keep it, and their times."""
+    found, seconds = job_named(job), seconds_of(interval)
+    if seconds == found.interval_s:
+        return Replanned({})
+    nodes = found.nodes.filter(interval_s=None)
+    refuse_too_short(Olt.objects.filter(nodes__in=nodes), seconds)
+    SnmpJob.objects.filter(id=found.id).update(interval_s=seconds)
+    nodes.update(next_run_at=None)
+    return replan(_olts_of([found]), now)
+
+
+@command
+def change_master(job: str, master: str | None, now: datetime) -> Replanned:
+    """None: it runs on its own again."""
+    found = job_named(job)
+    chosen = _master_for(found.id, master) if master else None
+    SnmpJob.objects.filter(id=found.id).update(master=chosen)
+    return replan(_olts_of([found]), now)
+
+
+def job_named(name: str, field: str = "job") -> SnmpJob:
+    return jobs_named([name], field)[0]
+
+
+def jobs_named(names: Sequence[str], field: str = "jobs") -> list[SnmpJob]:
+    wanted = list(dict.fromkeys(names))
+    found = {
+        job.name: job for job in SnmpJob.objects.filter(name__in=wanted).select_related("brand", "master")
+    }
+    for name in wanted:
+        if name not in found:
+            raise CommandError(field, no_such("job", name, SnmpJob.objects.values_list("name", flat=True)))
+    return [found[name] for name in wanted]
+
+
+def default_task_type(kind: str, facts: Sequence[str], name: str) -> str:
+    """What the runs count as: `discovery`, `get_description`, `walk_serial`."""
+    if kind == JobKind.DISCOVERY:
+        return "discovery"
+    return f"{kind}_{re.sub(r'[^a-z0-9_.]+', '_', (facts[0] if facts else name).lower())}"[:60]
+
+
+def _olts_of(jobs: Sequence[SnmpJob]) -> list[int]:
+    nodes = SnmpJobHost.objects.filter(job__in=jobs)
+    return list(nodes.order_by("olt_id").values_list("olt_id", flat=True).distinct())
+
+
+def _kind_of(kind: str) -> str:
+    if kind not in JobKind.values:
+        said = {"kind": kind, "kinds": ", ".join(JobKind.values)}
+        raise CommandError("kind", _("'%(kind)s' is none of %(kinds)s") % said)
+    return kind
+
+
+def _priority_of(priority: int | None, kind: str, config: Config) -> int:
+    if priority is not None:
+        return whole_between(priority, 1, 100, "priority")
+    by_kind = {JobKind.DISCOVERY.value: config.priority_discovery, JobKind.GET.value: config.priority_get}
+    return by_kind.get(kind, config.priority_walk)
+
+
+def _task_type_of(text: str) -> str:
+    if not _TASK_TYPE.fullmatch(text):
+        raise CommandError("task_type", _("a task type is one word of up to 60 letters, digits and _.:-"))
+    return text
+
+
+def _master_for(job_id: int | None, name: str) -> SnmpJob:
+    master = job_named(name, "master")
+    jobs = list(SnmpJob.objects.values_list("id", "master_id", "name"))
+    try:
+        check_master(
+            job_id,
+            master.id,
+            {each: above for each, above, _ in jobs},
+            {each: name for each, _, name in jobs},
+        )
+    except ChainError as error:
+        raise CommandError("master", str(error)) from None
+    return master
+
+
+def _refuse_other_brands(job: SnmpJob, olts: Sequence[Olt]) -> None:
+    if job.brand.is_generic:
+        return
+    if others := [f"{olt.name} ({olt.brand.name})" for olt in olts if olt.brand_id != job.brand_id]:
+        shown = ", ".join(others[:_MOST_NAMED]) + (", ..." if len(others) > _MOST_NAMED else "")
+        said = {"brand": job.brand.name, "olts": shown}
+        raise CommandError("olts", _("the job is for OLTs of %(brand)s, and not for %(olts)s") % said)
+
+
+def _set_oids(job: SnmpJob, texts: Sequence[str]) -> None:
+    rows = find_oids(texts, job.brand)
+    job.job_oids.exclude(oid__in=rows).delete()
+    SnmpJobOid.objects.bulk_create((SnmpJobOid(job=job, oid=row) for row in rows), ignore_conflicts=True)
+
+
+def _save(job: SnmpJob, columns: Sequence[str] | None = None) -> None:
+    try:
+        with transaction.atomic():
+            job.save(update_fields=columns)
+    except IntegrityError:
+        raise CommandError(
+            "name", _("there is a job named '%(name)s' already") % {"name": job.name}
+        ) from None

@@ -1,0 +1,115 @@
+"""Rotate the keys that credentials are encrypted with.
+
+Whatever happens on the way, every credential can be opened by a key that is still there: the new key comes
+first, then each row is encrypted again, and only then do the old keys go. Who is interrupted does it again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from django.db.models import TextField, Value
+from django.db.models.functions import Cast
+
+from facho.apps.hosts.credentials import vault as shared_vault
+from facho.apps.hosts.models import Olt
+from facho.config import Config, current
+from facho.engine.commands.turns import command
+from facho.keys import KeyProblem, Vault, new_key
+
+_CHUNK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    encrypted_again: int
+    # Old keys that nothing needs any more: gone from the file, or to be taken out of the environment.
+    unneeded_keys: int
+    from_environment: bool
+    # A rotation that did not get to its end was finished; no new key was made.
+    resumed: bool
+    # OLTs whose credentials no key opens. As long as there are any, the old keys stay.
+    unreadable: tuple[str, ...]
+
+
+def rotate(config: Config | None = None) -> Rotation:
+    config = config or current()
+    vault = Vault(config)
+    with _alone(config, vault):
+        keys = vault.keys()
+        resumed = len(keys) > 1 and not vault.from_environment
+        if len(keys) == 1 and not vault.from_environment:
+            keys = [new_key(), *keys]
+            vault.replace_keys(keys)
+        newest = Vault(replace(config, credential_keys=(keys[0],)))
+        again = sum(_encrypt_again(vault, newest, chunk) for chunk in _chunks())
+        unneeded, unreadable = _drop_old(vault, newest, keys)
+    shared_vault().forget()
+    return Rotation(again, unneeded, vault.from_environment, resumed, unreadable)
+
+
+@contextmanager
+def _alone(config: Config, vault: Vault) -> Iterator[None]:
+    """Two rotations at once would each throw away the other's new key."""
+    config.home.mkdir(parents=True, exist_ok=True)
+    file = os.open(vault.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+def _raw() -> Cast:
+    """The column as it is stored, neither opened nor closed on the way."""
+    return Cast("credentials", TextField())
+
+
+def _chunks() -> Iterator[list[tuple[int, str]]]:
+    after = 0
+    while True:
+        rows = Olt.objects.filter(id__gt=after).order_by("id").values_list("id", _raw())[:_CHUNK]
+        chunk = list(rows)
+        if not chunk:
+            return
+        yield chunk
+        after = chunk[-1][0]
+
+
+@command
+def _encrypt_again(vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
+    return sum(
+        _replace(olt_id, token, vault)
+        for olt_id, token in chunk
+        if not _opens(newest, token) and _opens(vault, token)
+    )
+
+
+def _replace(olt_id: int, token: str, vault: Vault) -> int:
+    """Somebody who entered other credentials in the meantime wins."""
+    unchanged = Olt.objects.annotate(raw=_raw()).filter(id=olt_id, raw=token)
+    return unchanged.update(credentials=Value(vault.close_again(token), output_field=TextField()))
+
+
+def _opens(vault: Vault, token: str) -> bool:
+    try:
+        vault.open(token)
+    except KeyProblem:
+        return False
+    return True
+
+
+@command
+def _drop_old(vault: Vault, newest: Vault, keys: list[str]) -> tuple[int, tuple[str, ...]]:
+    """While nobody can enter credentials: what was written with an old key is seen here, or written later."""
+    left = [name for name, token in Olt.objects.values_list("name", _raw()) if not _opens(newest, token)]
+    if left:
+        return 0, tuple(left)
+    if not vault.from_environment:
+        vault.replace_keys(keys[:1])
+    return len(keys) - 1, ()

@@ -1,0 +1,101 @@
+"""Run a node now, and end an execution."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from facho.apps.executions.models import QUEUED, Execution, State, Trigger
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.nodes import end_open
+from facho.engine.commands.turns import command
+from facho.engine.recovery import lock_node
+
+# Each time another one got in between, and that one was gone again when we looked.
+_TRIES: Final = 5
+
+
+@command
+def run_now(node_id: int, now: datetime) -> int:
+    """The id of the execution that goes before all others: the one that waits already, else a new one."""
+    asked = _node(node_id)
+    master = _master_of(asked)
+    for node in (asked, master):
+        _refuse_disabled(node)
+    lock_node(master.id)
+    for _try in range(_TRIES):
+        found = _raise_queued(master.id, now) or _queue(master, now)
+        if found is not None:
+            return found
+    raise CommandError("node", _("it starts right now: ask again"))
+
+
+@command
+def abort(execution_id: int, now: datetime, why: str = "a person aborted it") -> None:
+    """What runs stops at its next request, and writes nothing."""
+    execution = Execution.objects.filter(id=execution_id)
+    if not end_open(execution, why, now):
+        state = execution.values_list("state", flat=True).first()
+        said = {"id": execution_id, "state": state}
+        if state is None:
+            raise CommandError("execution", _("there is no execution %(id)d") % said)
+        raise CommandError("execution", _("execution %(id)d has ended already: %(state)s") % said)
+
+
+def _node(node_id: int) -> SnmpJobHost:
+    found = SnmpJobHost.objects.filter(id=node_id).select_related("job", "olt").first()
+    if found is None:
+        raise CommandError("node", _("there is no node %(id)d") % {"id": node_id})
+    return found
+
+
+def _master_of(node: SnmpJobHost) -> SnmpJobHost:
+    """The node whose composite it is part of: itself, if it is chained to none. Chains have one level."""
+    if node.job.master_id is None:
+        return node
+    nodes = SnmpJobHost.objects.filter(olt=node.olt_id).select_related("job", "olt")
+    master = nodes.filter(job=node.job.master_id).first()
+    if master is None or nodes.filter(job=master.job.master_id or 0).exists():
+        return node
+    return master
+
+
+def _refuse_disabled(node: SnmpJobHost) -> None:
+    what = {"job": node.job.name, "olt": node.olt.name}
+    if not node.olt.enabled:
+        raise CommandError("node", _("the OLT %(olt)s is disabled") % what)
+    if not node.job.enabled:
+        raise CommandError("node", _("the job %(job)s is disabled") % what)
+    if not node.enabled:
+        raise CommandError("node", _("%(job)s is disabled on %(olt)s") % what)
+
+
+def _raise_queued(node_id: int, now: datetime) -> int | None:
+    """The one that has not begun yet, if any. It stays its slot's run, and a retry waits no longer."""
+    queued = Execution.objects.filter(node=node_id, state__in=QUEUED)
+    if not queued.update(run_now=True):
+        return None
+    queued.filter(state=State.WAITING, not_before__gt=now).update(not_before=now)
+    return queued.values_list("id", flat=True).first()
+
+
+def _queue(node: SnmpJobHost, now: datetime) -> int | None:
+    try:
+        with transaction.atomic():
+            made = Execution.objects.create(
+                node=node,
+                olt=node.olt,
+                trigger=Trigger.RUN_NOW,
+                run_now=True,
+                slot=now,
+                not_before=now,
+                queued_at=now,
+            )
+    except IntegrityError:
+        # Another one was queued in between.
+        return None
+    return made.id

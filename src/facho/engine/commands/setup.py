@@ -1,0 +1,38 @@
+"""Make a database ready for use, the first time and after an upgrade."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from facho.apps.hosts.store import SyncReport, sync_profiles
+from facho.engine.commands.turns import command
+from facho.vendors import builtin
+
+
+def prepare() -> SyncReport:
+    """Tables as this version has them, and what the profiles know. Doing it again changes nothing."""
+    call_command("migrate", verbosity=0, interactive=False)
+    return sync_profiles(builtin())
+
+
+def missing_migrations() -> list[str]:
+    """What the database has not had yet, as `hosts.0001_initial`."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan]
+
+
+@command
+def create_administrator(name: str) -> str | None:
+    """The password, which is kept nowhere. None when there is an administrator already."""
+    users = get_user_model()._default_manager
+    if users.filter(is_superuser=True).exists():
+        return None
+    password = secrets.token_urlsafe(12)
+    users.create_superuser(username=name, email="", password=password)
+    return password

@@ -1,0 +1,58 @@
+"""People's changes take turns, and give way to the engine.
+
+A command reads what is there, decides and writes: two at once would decide on what is not so any more. On
+SQLite a transaction that writes is alone anyway; on PostgreSQL commands queue for a lock that only they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
+
+from django.db import OperationalError, connection, transaction
+
+# Any number that no other program uses in the same database.
+_LOCK: Final = 0xFAC41
+_TRIES: Final = 10
+# Shorter than the second after which PostgreSQL ends one of two that wait for each other: never the engine.
+_PATIENCE: Final = "300ms"
+# lock_not_available, deadlock_detected
+_GAVE_WAY: Final = ("55P03", "40P01")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def command(function: Callable[P, R]) -> Callable[P, R]:
+    """One transaction, all of it or nothing, while no other command is under way."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        for left in reversed(range(_TRIES)):
+            try:
+                with transaction.atomic():
+                    _take_turn()
+                    result = function(*args, **kwargs)
+                    _end_turn()
+                    return result
+            except OperationalError as error:
+                if not left or getattr(error.__cause__, "sqlstate", None) not in _GAVE_WAY:
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    return run
+
+
+def _take_turn() -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+            cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
+
+
+def _end_turn() -> None:
+    """What the caller does afterwards in a transaction of its own may wait as long as it likes."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
