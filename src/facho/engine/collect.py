@@ -1,0 +1,151 @@
+"""Runs the parts of one execution: asks on the SNMP loop, decodes here, in the poller's thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final, Protocol, TypeVar
+
+from facho.core.cpu import Asking
+from facho.engine.asking import Answers, Progress, ask_get, ask_walked
+from facho.engine.conversation import Conversation, Guard, NoAddress
+from facho.engine.known import Known, discovered, updated
+from facho.engine.outcome import failed, largest_cpu, outcome_of, skipped
+from facho.engine.questions import CannotAsk, check_allowed, plan_get, readable
+from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState, Work
+from facho.snmp import Client
+from facho.snmp.errors import BadOid
+from facho.vendors import Decoded, Decoder, Profile
+
+DISCOVERY: Final = "discovery"
+GET: Final = "get"
+_TOO_BUSY: Final = "skipped: OLT CPU too high"
+
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Hands a coroutine to the SNMP loop, and waits for what it gives or raises."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T: ...
+
+
+def collect(
+    work: Work,
+    run: Run,
+    client: Client,
+    guard: Guard | None,
+    decode_lock: AbstractContextManager[Any],
+    progress: Progress | None = None,
+) -> Collection:
+    """What came of every part; what `guard` and `run` raise is raised.
+
+    `progress` is told on the SNMP loop how many values came.
+    """
+    collector = _Collector(work, run, Conversation(client, work, guard), decode_lock, progress)
+    parts = [collector.run_part(part) for part in work.parts]
+    return Collection(parts, collector.learned, largest_cpu(parts))
+
+
+class _Decoders(dict[str, Decoder]):
+    """Made once per profile, and again when that has changed. For who holds the lock."""
+
+    def of(self, profile: Profile) -> Decoder:
+        decoder = self.get(profile.name)
+        if decoder is None or decoder.profile != profile:
+            decoder = self[profile.name] = Decoder(profile)
+        return decoder
+
+
+_decoders: Final = _Decoders()
+
+
+class _Collector:
+    def __init__(
+        self,
+        work: Work,
+        run: Run,
+        talk: Conversation,
+        decode_lock: AbstractContextManager[Any],
+        progress: Progress | None,
+    ) -> None:
+        self._work = work
+        self._run = run
+        self._talk = talk
+        self._decode_lock = decode_lock
+        self._progress = progress
+        self._known: Known = {onu.key: onu for onu in work.known}
+        self._end = time.monotonic() + work.time_limit.total_seconds()
+        # Why the parts that are left are not run.
+        self._stopped = ""
+        self.learned = work.learned
+
+    def run_part(self, part: Part) -> PartOutcome:
+        """The next one. The first is the master's, without which the others make no sense."""
+        outcome = self._run_part(part)
+        if part is self._work.parts[0] and outcome.state is not PartState.SUCCESS:
+            said = "failed" if outcome.state is PartState.FAILED else "was skipped"
+            self._stopped = f"not run: {part.job} {said}"
+        return outcome
+
+    def _run_part(self, part: Part) -> PartOutcome:
+        if part.kind == GET and self._work.asking is Asking.SKIP_GETS:
+            return skipped(part, _TOO_BUSY)
+        if not self._stopped and self._end <= time.monotonic():
+            self._stopped = f"not run: the time limit of {_written(self._work)} was over"
+        if self._stopped:
+            return skipped(part, self._stopped)
+        started = time.monotonic()
+        outcome = self._ask_and_decode(part)
+        outcome.seconds = time.monotonic() - started
+        return outcome
+
+    def _ask_and_decode(self, part: Part) -> PartOutcome:
+        try:
+            check_allowed(self._work.profile, part.columns)
+            answers = self._run(self._ask(part))
+        except (CannotAsk, BadOid) as error:
+            return failed(part, str(error))
+        except NoAddress as unknown:
+            return failed(part, str(unknown.error), silent=True)
+        if answers.gone:
+            self._stopped = f"not run: the OLT stopped answering during {part.job}"
+        else:
+            # Who is dead teaches nothing.
+            self.learned = self._talk.learned
+        decoded = self._decode(answers)
+        outcome = outcome_of(part, answers, decoded, self._work)
+        self._learn_onus(outcome)
+        return outcome
+
+    async def _ask(self, part: Part) -> Answers:
+        columns = readable(self._work.profile, part.columns)
+        left = max(0.0, self._end - time.monotonic())
+        if part.kind == GET:
+            return await self._ask_get(columns, left)
+        return await ask_walked(await self._talk.for_walks(), columns, left, self._progress)
+
+    async def _ask_get(self, columns: Sequence[AskedColumn], left: float) -> Answers:
+        own = [column for column in columns if not column.read_as]
+        read = [column for column in columns if column.read_as]
+        plan = plan_get(self._work.profile, read, list(self._known.values()))
+        return await ask_get(self._talk, plan, own, self._work.batching, left, self._progress)
+
+    def _decode(self, answers: Answers) -> Decoded:
+        with self._decode_lock:
+            return _decoders.of(self._work.profile).decode(answers.rows)
+
+    def _learn_onus(self, outcome: PartOutcome) -> None:
+        """So that a part that runs right after a discovery asks for what that has found."""
+        if outcome.decoded is None:
+            return
+        onus = outcome.decoded.onus
+        if outcome.part.kind == DISCOVERY and outcome.state is PartState.SUCCESS:
+            self._known = discovered(self._known, onus)
+        elif len(onus):
+            self._known = updated(self._known, onus)
+
+
+def _written(work: Work) -> str:
+    return f"{work.time_limit.total_seconds():g} s"

@@ -1,0 +1,98 @@
+"""What a device says of itself, and what is wrong when it says nothing. One request at a time, and few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from facho.snmp import Client, Oid, SnmpError, Target, Value, Version
+from facho.snmp.errors import DeadlineExceeded, NoAnswer
+from facho.snmp.refusal import port_is_closed
+from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.values import TimeTicks
+from facho.vendors import Detection, Identity, Profile, detect, probes
+
+_DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
+_OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
+_TICKS_PER_S: Final = 100
+_OTHER: Final = {Version.V1: Version.V2C, Version.V2C: Version.V1}
+_NAMES: Final = {Version.V1: "1", Version.V2C: "2c"}
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What a device says that it is, and what we take it for."""
+
+    sys_descr: str
+    # In dots, without one in front; empty when it does not say.
+    sys_object_id: str
+    # None when it does not say.
+    uptime_s: float | None
+    detection: Detection
+
+
+async def identify(client: Client, target: Target, profiles: Mapping[str, Profile]) -> Identified:
+    """Asks who it is, and for the rows by which `profiles` tell relatives apart. Raises SnmpError.
+
+    The limits last given for an address are in force: while an execution may ask it, use another client.
+    """
+    agent = await client.agent(replace(target, limits=replace(target.limits, in_flight=1)))
+    result = await agent.get_many([_DESCR, _OBJECT_ID, SYS_UP_TIME])
+    if result.error is not None:
+        raise result.error
+    identity = identity_of(result.values)
+    found: dict[str, str | None] = {}
+    for oid in probes(identity, profiles):
+        row = await agent.first_row(Oid.parse(oid))
+        found[oid] = None if row is None else text_of(row[1])
+    detection = detect(identity, found, profiles)
+    return Identified(identity.descr, identity.object_id, _uptime(result.values), detection)
+
+
+async def probe(client: Client, target: Target) -> float | None:
+    """Seconds since it started, by one GET; None when it answers without telling. Raises SnmpError."""
+    agent = await client.agent(target)
+    result = await agent.get_many([SYS_UP_TIME])
+    if result.error is not None:
+        raise result.error
+    return _uptime(result.values)
+
+
+async def explain(error: SnmpError, target: Target) -> str:
+    """One line that says what is wrong. After a silence it looks for the reason, with two more requests."""
+    if not isinstance(error, NoAnswer) or isinstance(error, DeadlineExceeded):
+        return str(error)
+    if await port_is_closed(target):
+        return f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
+    other = _OTHER.get(target.version)
+    if other is not None and await _answers(replace(target, version=other, retries=0)):
+        wrong = f"it does not answer SNMP version {_NAMES[target.version]}"
+        return f"{target.host}: {wrong}, but it answers version {_NAMES[other]}: choose that one"
+    return str(error)
+
+
+async def _answers(target: Target) -> bool:
+    async with Client() as client:
+        try:
+            await probe(client, target)
+        except SnmpError:
+            return False
+    return True
+
+
+def identity_of(values: Mapping[Oid, Value]) -> Identity:
+    descr, object_id = values.get(_DESCR), values.get(_OBJECT_ID)
+    return Identity(
+        str(object_id) if isinstance(object_id, Oid) else "",
+        descr.decode("utf-8", "replace") if isinstance(descr, bytes) else "",
+    )
+
+
+def text_of(value: Value) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _uptime(values: Mapping[Oid, Value]) -> float | None:
+    ticks = values.get(SYS_UP_TIME)
+    return ticks / _TICKS_PER_S if isinstance(ticks, TimeTicks) else None

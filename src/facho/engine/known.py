@@ -1,0 +1,30 @@
+"""Which ONUs the parts of an execution can ask about, as its earlier parts found them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from facho.engine.work import KnownOnu
+from facho.vendors import Facts, Key, Said
+
+Known = Mapping[Key, KnownOnu]
+
+
+def discovered(known: Known, onus: Facts) -> Known:
+    """After a complete discovery: these and no others."""
+    return {onu.key: onu for onu in _seen(known, onus)}
+
+
+def updated(known: Known, onus: Facts) -> Known:
+    """After any other part. What it did not see is still there, and what is new waits for a discovery."""
+    return {**known, **{onu.key: onu for onu in _seen(known, onus) if onu.key in known}}
+
+
+def _seen(known: Known, onus: Facts) -> Iterator[KnownOnu]:
+    states = onus.columns.get("state") or [None] * len(onus)
+    for key, technology, state in zip(onus.keys, onus.technologies, states, strict=True):
+        before = known.get(key) or KnownOnu(key)
+        # An OLT that could not say keeps what was known.
+        online = state.meaning == "online" if isinstance(state, Said) else before.online
+        yield replace(before, technology=technology or before.technology, online=online)

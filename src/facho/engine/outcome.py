@@ -1,0 +1,95 @@
+"""What came of a part, from what was answered: did it succeed, and if not, in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from facho.core.batch import is_failed
+from facho.engine.asking import Answers
+from facho.engine.plain import raw_rows
+from facho.engine.work import Part, PartOutcome, PartState, Work
+from facho.snmp import SnmpError
+from facho.snmp.errors import DeadlineExceeded
+from facho.vendors import Decoded, Entity
+
+_MOST_REASONS: Final = 5
+_IDENTITIES: Final = ("serial", "mac")
+
+
+def skipped(part: Part, why: str) -> PartOutcome:
+    return PartOutcome(part, PartState.SKIPPED, why)
+
+
+def failed(part: Part, why: str, *, silent: bool = False) -> PartOutcome:
+    return PartOutcome(part, PartState.FAILED, why, silent)
+
+
+def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> PartOutcome:
+    raw, cut = raw_rows(answers.own)
+    wrong = _wrong(part, answers, decoded, work)
+    notes = [*answers.notes, *([cut] if cut else [])]
+    return PartOutcome(
+        part,
+        PartState.FAILED if wrong else PartState.SUCCESS,
+        "; ".join([*([wrong] if wrong else []), *notes]),
+        answers.silent,
+        decoded=decoded,
+        raw=raw,
+        rows=sum(map(len, decoded.facts.values())) + sum(map(len, raw.values())),
+        onus_asked=answers.onus_asked,
+        unanswered={str(key): reason for key, reason in answers.lacking.items()},
+        load=answers.load,
+    )
+
+
+def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
+    """Why it failed; nothing when it did not."""
+    if answers.errors:
+        return _reasons(answers.errors, work)
+    most = work.batching.most_unanswered
+    if is_failed(answers.onus_asked, answers.mute, most=most / 100):
+        first = next(f"{key}: {reason}" for key, reason in answers.lacking.items())
+        asked = f"{answers.mute:,} of {answers.onus_asked:,} ONUs"
+        return f"{asked} did not answer, and no more than {most:g} % may; the first is {first}"
+    return _unreadable(answers, decoded) if part.kind == "discovery" else ""
+
+
+def _reasons(errors: Iterable[SnmpError], work: Work) -> str:
+    reasons = list(dict.fromkeys(_reason(error, work) for error in errors))
+    more = len(reasons) - _MOST_REASONS
+    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _reason(error: SnmpError, work: Work) -> str:
+    """A part knows only the time that was left for it."""
+    if isinstance(error, DeadlineExceeded):
+        return f"not finished within the time limit of {work.time_limit.total_seconds():g} s"
+    return str(error)
+
+
+def _unreadable(answers: Answers, decoded: Decoded) -> str:
+    """A discovery that reads nobody's identity has found nobody: nothing may be concluded from it."""
+    if not decoded.problems:
+        return ""
+    onus = decoded.onus
+    identities = [onus.columns[fact] for fact in _IDENTITIES if fact in onus.columns]
+    if any(value is not None for values in identities for value in values):
+        return ""
+    if len(onus) and not any(fact in _IDENTITIES for _, fact in decoded.problems.counts):
+        # It has none, and the places of its ONUs are all that is to be known.
+        return ""
+    rows = max(map(len, answers.rows.values()), default=0)
+    return f"none of the {rows:,} rows could be read; the first: {decoded.problems.first[0]}"
+
+
+def largest_cpu(parts: Iterable[PartOutcome]) -> float | None:
+    """Of the boards and of the OLT itself, in per cent."""
+    return max((cpu for part in parts if part.decoded for cpu in _cpus(part.decoded)), default=None)
+
+
+def _cpus(decoded: Decoded) -> Iterator[float]:
+    for entity in (Entity.BOARD, Entity.OLT):
+        for value in decoded[entity].columns.get("cpu_pct", ()):
+            if isinstance(value, int | float):
+                yield float(value)

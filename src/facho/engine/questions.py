@@ -1,0 +1,174 @@
+"""What exactly to ask for the columns of a part, by the vendor's profile. Nothing here asks anything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+
+from facho.engine.work import AskedColumn, KnownOnu
+from facho.snmp import Oid
+from facho.vendors import Entity, Key, Profile
+from facho.vendors.errors import BadIndex
+from facho.vendors.index import CompiledIndex, compile_index, encode_index, join_arcs
+from facho.vendors.schema import Asking, IndexLayout, Named, Packed, Skip, Source, Table
+
+
+class CannotAsk(ValueError):
+    """A column that cannot be asked for in this way. The message is for the person who chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The values wanted of one ONU, and the place of each: the column that it is read as, and its index."""
+
+    onu: Key
+    values: Mapping[Oid, tuple[str, bytes]]
+
+
+@dataclass(slots=True)
+class Plan:
+    """The questions of a GET, by how many values one request may ask for (0: as many as is allowed)."""
+
+    groups: dict[int, list[Question]] = field(default_factory=dict)
+    # ONUs whose index in a table cannot be written from their place.
+    nowhere: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def onus(self) -> set[Key]:
+        return {question.onu for group in self.groups.values() for question in group} | self.nowhere.keys()
+
+
+def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
+    """Raises CannotAsk for what the profile says must never be read."""
+    for column in columns:
+        for never in profile.manners.never:
+            if _is_under(column.oid, never.oid) or _is_under(never.oid, column.oid):
+                why = f"{never.oid} is never read ({never.why})"
+                raise CannotAsk(f"{column.name}: {column.oid} is not asked for, because {why}")
+
+
+def _is_under(oid: str, above: str) -> bool:
+    return f"{oid.strip('.')}.".startswith(f"{above.strip('.')}.")
+
+
+def readable(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
+    """The columns, with those that the profile has no rules for turned into the operator's own."""
+    tables_of = _tables_of(profile)
+    return [each if each.read_as in tables_of else replace(each, read_as="") for each in columns]
+
+
+def _sources(table: Table) -> Iterator[Source]:
+    for column in table.columns:
+        yield from (column.source, *column.otherwise)
+
+
+def _tables_of(profile: Profile) -> dict[str, list[Table]]:
+    """The tables in which a column is read; none for one that only has the names for an index."""
+    found: dict[str, list[Table]] = {}
+    for table in profile.tables:
+        if table.index.named is not None:
+            found.setdefault(table.index.named.column, [])
+        for oid in dict.fromkeys(_column_oids(table)):
+            found.setdefault(oid, []).append(table)
+    return found
+
+
+def _column_oids(table: Table) -> Iterator[str]:
+    for source in _sources(table):
+        yield source.oid
+        if source.when is not None:
+            yield source.when.oid
+
+
+def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
+    """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
+    plan = Plan()
+    gathered: dict[tuple[int, Key], dict[Oid, tuple[str, bytes]]] = {}
+    for table, asked in _columns_by_table(profile, columns):
+        contents = [(Oid.parse(column.oid).content, column.read_as) for column in asked]
+        index = compile_index(table.index)
+        for onu in known:
+            if not _concerns(table, onu):
+                continue
+            suffix = _suffix(index, onu.key)
+            if suffix is not None:
+                values = gathered.setdefault((table.batch, onu.key), {})
+                values.update((Oid(content + suffix), (read_as, suffix)) for content, read_as in contents)
+            elif onu.technology or not table.technology:
+                plan.nowhere[onu.key] = f"its index in the table {table.name} cannot be told from its place"
+    for (batch, key), values in gathered.items():
+        plan.groups.setdefault(batch, []).append(Question(key, values))
+    return plan
+
+
+def _columns_by_table(
+    profile: Profile, columns: Sequence[AskedColumn]
+) -> Iterator[tuple[Table, list[AskedColumn]]]:
+    tables_of = _tables_of(profile)
+    names = _names_for([table for column in columns for table in tables_of[column.read_as]])
+    chosen: dict[str, tuple[Table, list[AskedColumn]]] = {}
+    for column in columns:
+        of_onus = [table for table in tables_of[column.read_as] if table.entity is Entity.ONU]
+        if not of_onus and column.read_as not in names:
+            raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
+        for table in of_onus:
+            _check_index(column, table)
+            chosen.setdefault(table.name, (table, []))[1].append(column)
+    yield from chosen.values()
+
+
+def _names_for(tables: Iterable[Table]) -> set[str]:
+    """Columns that walks of these tables need, and that come along for nothing: a GET knows the place."""
+    return {
+        table.index.named.column
+        for table in tables
+        if table.index.named is not None and table.entity is Entity.ONU
+    }
+
+
+def _check_index(column: AskedColumn, table: Table) -> None:
+    if not _can_be_written(table.index):
+        raise CannotAsk(
+            f"{column.name}: a row of the table {table.name} cannot be asked for by the ONU's place; "
+            "use the kind table"
+        )
+
+
+def _can_be_written(layout: IndexLayout) -> bool:
+    """Whether the place of an ONU is all that its index holds."""
+    if "mac" in layout.gives:
+        return False
+    return not any(
+        isinstance(part, Skip) or (isinstance(part, Named) and not part.packings) for part in layout.parts
+    )
+
+
+def _concerns(table: Table, onu: KnownOnu) -> bool:
+    if onu.technology and table.technology and onu.technology != table.technology:
+        return False
+    return onu.online or table.asking is not Asking.GET_ONLINE
+
+
+def _suffix(index: CompiledIndex, key: Key) -> bytes | None:
+    """What is written must be read as the same place: a port may not fit into the bits that it has."""
+    for layout in _ways_to_write(index.layout):
+        with contextlib.suppress(BadIndex, ValueError):
+            suffix = join_arcs(encode_index(layout, key))
+            if index[suffix] == key:
+                return suffix
+    return None
+
+
+@lru_cache(maxsize=256)
+def _ways_to_write(layout: IndexLayout) -> tuple[IndexLayout, ...]:
+    """One for each packing of its numbers: boards of several kinds may count differently."""
+    ways = (
+        [replace(part, packings=(bits,)) for bits in part.packings]
+        if isinstance(part, Packed | Named)
+        else [part]
+        for part in layout.parts
+    )
+    return tuple(replace(layout, parts=parts) for parts in product(*ways))
