@@ -1,5 +1,13 @@
+import pytest
 from hypothesis import settings
 
 # On a busy machine a slow example says nothing about the code.
 settings.register_profile("facho", deadline=None)
 settings.load_profile("facho")
+
+
+@pytest.fixture
+def services_elsewhere(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pytest that a test starts in another folder finds `tests.services`, and leaves facho itself alone."""
+    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)

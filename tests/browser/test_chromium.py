@@ -24,12 +24,9 @@ def test_with_coroutines(): asyncio.run(asyncio.sleep(0))
 """
 
 
+@pytest.mark.usefixtures("services_elsewhere")
 def test_its_event_loop_is_not_in_the_way_of_tests_without_it(
-    browser: Browser,
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    pytestconfig: pytest.Config,
+    browser: Browser, pytester: pytest.Pytester
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
     pytester.makepyfile(WITH_COROUTINES)
     pytester.runpytest_subprocess("-p", "tests.services.plugin").assert_outcomes(passed=2)

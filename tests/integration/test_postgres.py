@@ -4,7 +4,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -13,16 +14,17 @@ import pytest
 from tests.services.postgres import Postgres
 from tests.services.process import DidNotStart
 
-PROJECT = Path(__file__).parents[2]
 pytest_plugins = ["pytester"]
 
-# Tells where the server of the run is, then lasts for longer than anybody waits.
+# Tells where the run has its files, then lasts for longer than anybody waits.
 LASTING = """
 import os, time
+from pathlib import Path
 
 def test_lasting():
-    with open("where", "w") as file:
-        file.write(os.environ["FACHO_DATABASE_URL"] + "\\n")
+    server = os.environ["FACHO_DATABASE_URL"].partition("host=")[2]
+    Path("draft").write_text(server + "\\n" + os.environ["FACHO_HOME"])
+    os.rename("draft", "where")
     time.sleep(600)
 """
 
@@ -66,39 +68,43 @@ def test_its_log_says_why_it_does_not_start(own_postgres: Postgres) -> None:
 
 @pytest.fixture
 def lasting_run(
-    own_postgres: Postgres, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[subprocess.Popen[bytes], str]]:
-    """Starts pytest with a server of its own; gives it, and the server's URL, once a test is under way.
+    own_postgres: Postgres, pytester: pytest.Pytester, services_elsewhere: None
+) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Starts pytest with a server of its own, and waits until a test of it is under way.
 
     `own_postgres` is asked for because it skips where there is no PostgreSQL.
     """
-    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
     pytester.makepyfile(LASTING)
+    where = pytester.path / "where"
+    with ExitStack() as stack:
 
-    def start(*options: str) -> tuple[subprocess.Popen[bytes], str]:
-        pytest_here = [sys.executable, "-m", "pytest", "-p", "tests.services.plugin"]
-        argv = [*pytest_here, "--database=postgresql", *options]
-        process = pytester.popen(argv, stdin=subprocess.DEVNULL)
-        where = pytester.path / "where"
-        _wait_until(lambda: where.exists() and where.read_text().endswith("\n"))
-        return process, where.read_text().strip()
+        def start(*options: str) -> subprocess.Popen[bytes]:
+            argv = [sys.executable, "-m", "pytest", "-p", "tests.services.plugin", "--database=postgresql"]
+            run: subprocess.Popen[bytes] = pytester.popen([*argv, *options], stdin=subprocess.DEVNULL)
+            stack.enter_context(run)
+            stack.callback(run.kill)
+            _wait_until(lambda: where.exists() or run.poll() is not None)
+            assert where.exists(), run.communicate()
+            return run
 
-    return start
+        yield start
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda by: by.name)
 @pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_neither_server_nor_files_outlive_pytest(
-    lasting_run: Callable[..., tuple[subprocess.Popen[bytes], str]],
+    lasting_run: Callable[..., subprocess.Popen[bytes]],
+    pytester: pytest.Pytester,
     by: signal.Signals,
     options: tuple[str, ...],
 ) -> None:
-    process, url = lasting_run(*options)
-    folder = Path(url.partition("host=")[2])
-    server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
-    process.send_signal(by)
-    process.communicate(timeout=60)
-    _wait_until(lambda: not folder.exists() and not _is_running(server))
+    run = lasting_run(*options)
+    server, home = map(Path, (pytester.path / "where").read_text().splitlines())
+    pid = int((server / "data" / "postmaster.pid").read_text().split()[0])
+    assert home.exists()
+    run.send_signal(by)
+    run.communicate(timeout=60)
+    _wait_until(lambda: not (server.exists() or home.parent.exists() or _is_running(pid)))
 
 
 def _is_running(pid: int) -> bool:

@@ -24,9 +24,8 @@ THE_LINE = "Unavailable here, *: snmpd (the Debian package snmpd is not installe
 
 @pytest.fixture(params=[[], ["-n2"]], ids=["alone", "xdist"])
 def run(
-    request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, pytester: pytest.Pytester, services_elsewhere: None
 ) -> pytest.RunResult:
-    monkeypatch.setenv("PYTHONPATH", str(request.config.rootpath))
     pytester.makeconftest(WITHOUT_SNMPD)
     pytester.makepyfile(TESTS)
     return pytester.runpytest_subprocess("-p", "tests.services.plugin", *request.param)
@@ -58,10 +57,13 @@ def test_in_ci_its_tests_are_errors(run: pytest.RunResult) -> None:
 
 @pytest.fixture(params=[[], ["-n2"]], ids=["alone", "xdist"])
 def run_on_postgresql(
-    request: pytest.FixtureRequest, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    pytester: pytest.Pytester,
+    services_elsewhere: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> pytest.RunResult:
     """The server is started before there is any conftest, so its absence comes as a plugin."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(request.config.rootpath), str(pytester.path)]))
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)
     pytester.makepyfile(without="from tests.services import packages; packages.SEARCH_PATH = ''")
     pytester.makepyfile("def test_one(): pass\ndef test_two(database_url): pass")
     plugins = ("-p", "without", "-p", "tests.services.plugin")
@@ -94,13 +96,10 @@ def test_it():
 
 
 @pytest.mark.parametrize("options", [[], ["-n1"]], ids=["alone", "xdist"])
+@pytest.mark.usefixtures("services_elsewhere")
 def test_no_test_sees_the_settings_of_the_person_who_runs_it(
-    options: list[str],
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    pytestconfig: pytest.Config,
+    options: list[str], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(pytestconfig.rootpath))
     monkeypatch.setenv("FACHO_HOME", "/the/persons/own")
     monkeypatch.setenv("FACHO_DATABASE_URL", "postgresql://the/persons/own")
     monkeypatch.setenv("FACHO_LANGUAGE", "en")
