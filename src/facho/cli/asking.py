@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from facho.engine.conversation import with_manners
+from facho.engine.identify import identify, identity_of, text_of
 from facho.sim import snmprec
-from facho.snmp import Client, Limits, Missing, Oid, SnmpError, Target, Value
+from facho.snmp import Client, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
-from facho.vendors import Decoder, Detection, Facts, Identity, Key, Profile, Said, detect, probes
+from facho.vendors import Decoder, Detection, Facts, Key, Profile, Said, detect, probes
 from facho.vendors.index import encode_index, join_arcs
 from facho.vendors.schema import Asking, Table, table_oids
 
-_DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
-_OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
 _BATCH: Final = 20
 
 Rows = dict[str, dict[bytes, Value]]
@@ -45,14 +45,10 @@ class Asked:
 
 
 def _choose(
-    given: Profile | None,
-    profiles: Mapping[str, Profile],
-    identity: Identity,
-    found: Mapping[str, str | None],
+    given: Profile | None, profiles: Mapping[str, Profile], detection: Detection
 ) -> tuple[Profile, Detection]:
     if given is not None:
         return given, Detection(given.name, "", "it was asked for")
-    detection = detect(identity, found, profiles)
     return profiles[detection.profile], detection
 
 
@@ -74,10 +70,9 @@ async def ask_device(
     async with Client() as client:
         try:
             async with asyncio.timeout(deadline):
-                agent = await client.agent(target)
-                identity, found = await _identify(agent, profiles if given is None else {})
-                profile, detection = _choose(given, profiles, identity, found)
-                gentle = await client.agent(_with_manners(target, profile))
+                identified = await identify(client, target, profiles if given is None else {})
+                profile, detection = _choose(given, profiles, identified.detection)
+                gentle = await client.agent(with_manners(target, profile))
         except TimeoutError:
             raise late from None
         asked = Asked(profile, detection, {})
@@ -96,40 +91,6 @@ class _Clock:
     @property
     def left(self) -> float:
         return max(0.0, self._end - self._now())
-
-
-async def _identify(agent: Agent, profiles: Mapping[str, Profile]) -> tuple[Identity, dict[str, str | None]]:
-    result = await agent.get_many([_DESCR, _OBJECT_ID])
-    if result.error is not None:
-        raise result.error
-    identity = _identity(result.values)
-    found: dict[str, str | None] = {}
-    for oid in probes(identity, profiles):
-        row = await agent.first_row(Oid.parse(oid))
-        found[oid] = None if row is None else _written(row[1])
-    return identity, found
-
-
-def _identity(values: Mapping[Oid, Value]) -> Identity:
-    descr, object_id = values.get(_DESCR), values.get(_OBJECT_ID)
-    return Identity(
-        str(object_id) if isinstance(object_id, Oid) else "",
-        descr.decode("utf-8", "replace") if isinstance(descr, bytes) else "",
-    )
-
-
-def _written(value: Value) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _with_manners(target: Target, profile: Profile) -> Target:
-    manners, allowed = profile.manners, target.limits
-    limits = Limits(
-        min(allowed.in_flight, manners.in_flight or allowed.in_flight),
-        min(allowed.varbinds, manners.repetitions or allowed.varbinds),
-        allowed.requests_per_second,
-    )
-    return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
 
 
 async def _walk(agent: Agent, asked: Asked, clock: _Clock, progress: Callable[[int], None]) -> None:
@@ -208,11 +169,11 @@ def ask_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | 
     """The same from a recording. Raises snmprec.BadRecording."""
     values = {record.oid: record.value for record in snmprec.read(path)}
     contents = {oid.content: value for oid, value in values.items()}
-    identity = _identity(values)
+    identity = identity_of(values)
     found = {
-        oid: next(map(_written, _under(contents, oid).values()), None) for oid in probes(identity, profiles)
+        oid: next(map(text_of, _under(contents, oid).values()), None) for oid in probes(identity, profiles)
     }
-    profile, detection = _choose(given, profiles, identity, found)
+    profile, detection = _choose(given, profiles, detect(identity, found, profiles))
     return Asked(profile, detection, {oid: _under(contents, oid) for oid in profile.oids()})
 
 
