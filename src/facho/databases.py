@@ -14,9 +14,12 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def _sqlite(url: str) -> dict[str, Any]:
+    path = unquote(url.removeprefix("sqlite:///"))
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": unquote(url.removeprefix("sqlite:///")),
+        "NAME": path,
+        # A database in memory locks in other ways than one in a file.
+        "TEST": {"NAME": f"{path}.test"},
         "OPTIONS": {
             "timeout": SQLITE_WAIT_S,
             # A transaction that reads and then writes could not wait for its turn otherwise.

@@ -51,7 +51,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         ]
         backend.start()
         log.info("engine started", extra={"action": "engine_started", "worker": name})
-        _thread("waker", lambda: (stopping.wait(), wake.set()))
+        _thread("waker", lambda: _wake_when(stopping, wake))
         try:
             scheduler.run(stopping)
         finally:
@@ -63,6 +63,11 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
             attempt("stop", lambda: leave(name))
             connection.close()
             log.info("engine stopped", extra={"action": "engine_stopped", "worker": name})
+
+
+def _wake_when(stopping: threading.Event, wake: threading.Event) -> None:
+    stopping.wait()
+    wake.set()
 
 
 def _thread(name: str, target: Callable[[], object]) -> threading.Thread:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from django.db import DatabaseError, connection
 
 from facho.apps.executions.models import Execution, State
+from facho.backends import message
 from facho.engine.clock import database_now
 from facho.engine.loop import attempt
 from facho.engine.pollers import Board
@@ -46,7 +47,7 @@ class LocalBackend:
     def submit(self, execution_id: int) -> None:
         with self._lock:
             self._taken += 1
-        self._messages.put(json.dumps({"execution_id": execution_id}))
+        self._messages.put(message.write(execution_id))
 
     def room(self) -> int:
         with self._lock:
@@ -68,16 +69,15 @@ class LocalBackend:
     def _give_back_unstarted(self) -> None:
         while True:
             try:
-                message = self._messages.get_nowait()
+                text = self._messages.get_nowait()
             except queue.Empty:
                 return
-            if message is not None:
-                execution_id = json.loads(message)["execution_id"]
-                attempt("stop", lambda execution_id=execution_id: _unclaim(execution_id))
+            if text is not None:
+                attempt("stop", partial(_unclaim, message.read(text)))
 
     def _poll(self, number: int) -> None:
-        while (message := self._messages.get()) is not None:
-            self._run(number, json.loads(message)["execution_id"])
+        while (text := self._messages.get()) is not None:
+            self._run(number, message.read(text))
         connection.close()
 
     def _run(self, number: int, execution_id: int) -> None:

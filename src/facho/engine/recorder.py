@@ -189,17 +189,18 @@ def _after(started: Started, state: State, collection: Collection, now: datetime
 
 def _after_success(started: Started, now: datetime) -> None:
     """What was suspended and answers now, because somebody asked for it, is back."""
-    node = SnmpJobHost.objects.filter(id=started.node_id)
-    node.update(last_run_at=started.started_at, failures_in_a_row=0)
+    if started.node_id is not None:
+        node = SnmpJobHost.objects.filter(id=started.node_id)
+        node.update(last_run_at=started.started_at, failures_in_a_row=0)
     come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
 
 
 def _after_failure(
     started: Started, state: State, error: str, silent: bool, now: datetime, config: Config
 ) -> None:
-    node = SnmpJobHost.objects.select_related("job", "olt").filter(id=started.node_id).first()
-    if node is None:
+    if started.node_id is None:
         return
+    node = SnmpJobHost.objects.select_related("job", "olt").get(id=started.node_id)
     node.failures_in_a_row += 1
     node.last_run_at = started.started_at
     node.save(update_fields=["failures_in_a_row", "last_run_at"])

@@ -53,7 +53,7 @@ def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven:
     if olts:
         _plan_again(now, SnmpJobHost.objects.filter(olt=olt_id))
         log.warning("OLT is back", extra={"action": "olt_back", "olt_id": olt_id})
-    node = SnmpJobHost.objects.filter(id=node_id)
+    node = SnmpJobHost.objects.filter(id__in=[] if node_id is None else [node_id])
     if node.exclude(suspended_reason="").update(**again, **proof):
         _plan_again(now, node)
         log.warning("node is back", extra={"action": "node_back", "olt_id": olt_id, "node_id": node_id})

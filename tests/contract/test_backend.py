@@ -1,0 +1,188 @@
+"""What every way to run keeps to. Another backend joins by a line in `SYSTEMS`."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from facho.apps.discovery.models import Onu
+from facho.apps.executions.models import Execution, State, Trigger
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.store import sync_profiles
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.backends import message
+from facho.config import Config
+from facho.engine.clock import database_now
+from facho.sim.fleet import FleetConfig
+from facho.sim.presets import PRESETS
+from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
+from facho.vendors import builtin
+from tests.contract.backends import LocalSystem, local_system
+from tests.database.making import make_execution, make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CONFIG = replace(
+    Config(),
+    pollers=3,
+    lease=timedelta(seconds=4),
+    lease_renew=timedelta(seconds=0.5),
+    request_timeout=timedelta(seconds=0.5),
+    stop_within=timedelta(seconds=2),
+)
+ONUS = 200
+# A discovery takes some five seconds: long enough to do something to it.
+UNHURRIED = Scenario(latency_s=0.25, max_message=600)
+SYSTEMS: dict[str, Callable[[Config], AbstractContextManager[LocalSystem]]] = {"local": local_system}
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Iterator[FleetProcess]:
+    with FleetProcess(FleetConfig(olts=3, onus=ONUS)) as fleet:
+        yield fleet
+
+
+@pytest.fixture(autouse=True)
+def well_behaved(fleet: FleetProcess) -> None:
+    fleet.set_scenario(PRESETS["plain"].scenario)
+
+
+@pytest.fixture
+def olts(fleet: FleetProcess) -> list[Olt]:
+    sync_profiles(builtin())
+    return [make_olt(f"sim-{number}", port=port) for number, (_, port) in enumerate(fleet.addresses)]
+
+
+@pytest.fixture(params=list(SYSTEMS))
+def system(request: pytest.FixtureRequest, olts: list[Olt]) -> Iterator[LocalSystem]:
+    with SYSTEMS[request.param](CONFIG) as system:
+        yield system
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def pending(node: SnmpJobHost) -> Execution:
+    now = database_now()
+    return make_execution(node, now, State.PENDING, lease_expires_at=now + CONFIG.lease)
+
+
+def state_of(execution: Execution) -> str:
+    return Execution.objects.values_list("state", flat=True).get(id=execution.id)
+
+
+def test_a_submitted_execution_is_run_and_stored(system: LocalSystem, olts: list[Olt]) -> None:
+    execution = pending(make_node(olts[0]))
+
+    system.submit(execution.id)
+
+    wait_until(lambda: state_of(execution) == State.SUCCESS)
+    assert Onu.objects.filter(olt=olts[0]).count() == ONUS
+    execution.refresh_from_db()
+    assert execution.counts["new"] == ONUS
+    assert execution.load["requests"] > 0
+    assert execution.parts[0]["state"] == "success"
+    assert execution.lease_token == ""
+
+
+def test_a_message_that_comes_twice_runs_once(system: LocalSystem, olts: list[Olt]) -> None:
+    execution = pending(make_node(olts[0]))
+
+    for _ in range(2):
+        system.submit(execution.id)
+
+    wait_until(lambda: state_of(execution) == State.SUCCESS and system.room() in (None, CONFIG.pollers))
+    execution.refresh_from_db()
+    assert execution.attempts.count() == 1
+
+
+@pytest.mark.parametrize("state", [State.WAITING, State.SUCCESS, State.FAILED, State.ABORTED])
+def test_what_is_not_pending_is_left_alone(system: LocalSystem, olts: list[Olt], state: State) -> None:
+    execution = make_execution(make_node(olts[0]), database_now(), state)
+    system.submit(execution.id)
+    system.submit(10**9)
+    wait_until(lambda: system.room() in (None, CONFIG.pollers))
+    assert state_of(execution) == state
+    assert not execution.attempts.exists()
+
+
+def test_a_message_holds_an_id_and_nothing_else() -> None:
+    assert message.write(7) == '{"execution_id": 7}'
+    assert message.read(message.write(7)) == 7
+
+
+def test_the_next_node_of_an_olt_starts_when_the_one_before_ends(
+    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+) -> None:
+    """Nobody steps here: what is woken by the end of an execution claims and submits."""
+    discovery = make_node(olts[0], make_job("discovery"))
+    get = make_node(olts[0], make_job("description", "get", facts=["description"]))
+    first = make_execution(discovery, database_now())
+    second = make_execution(get, database_now())
+
+    system.assign()
+    wait_until(lambda: system.ended.wait(0.1))
+    system.assign()
+
+    wait_until(lambda: state_of(second) == State.SUCCESS)
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert first.state == State.SUCCESS
+    assert first.ended_at is not None
+    assert second.started_at is not None
+    assert second.started_at >= first.ended_at
+    assert Onu.objects.exclude(description="").count() > 0
+    assert fleet.report().olts[0].overlaps == 0
+
+
+def test_an_aborted_execution_stops_asking_and_stores_nothing(
+    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+) -> None:
+    fleet.set_scenario(UNHURRIED, 1)
+    execution = pending(make_node(olts[1]))
+    system.submit(execution.id)
+    wait_until(lambda: state_of(execution) == State.RUNNING)
+
+    Execution.objects.filter(id=execution.id).update(state=State.ABORTED, ended_at=database_now())
+
+    wait_until(lambda: not Execution.objects.exclude(lease_token="").exists())
+    asked = fleet.report().olts[1].requests
+    time.sleep(1.0)
+    assert fleet.report().olts[1].requests == asked
+    assert not Onu.objects.filter(olt=olts[1]).exists()
+    assert state_of(execution) == State.ABORTED
+
+
+def test_a_stop_hands_back_what_cannot_end_in_time(
+    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+) -> None:
+    fleet.set_scenario(UNHURRIED, 2)
+    execution = pending(make_node(olts[2]))
+    system.submit(execution.id)
+    wait_until(lambda: state_of(execution) == State.RUNNING)
+
+    began = time.monotonic()
+    system.stop()
+
+    assert time.monotonic() - began < CONFIG.stop_within.total_seconds() + 1
+    execution.refresh_from_db()
+    assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 0, "")
+
+
+def test_run_now_of_what_nobody_knows_any_more_does_no_harm(system: LocalSystem, olts: list[Olt]) -> None:
+    execution = pending(make_node(olts[0]))
+    Execution.objects.filter(id=execution.id).update(trigger=Trigger.RUN_NOW)
+    execution_id = execution.id
+    Execution.objects.all().delete()
+    system.submit(execution_id)
+    wait_until(lambda: system.room() in (None, CONFIG.pollers))
+    assert threading.active_count() > 1
