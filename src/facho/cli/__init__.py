@@ -5,12 +5,17 @@ from typing import Annotated
 import typer
 
 from facho import __version__
-from facho.cli import bench, demo, profile, sim, snmp
+from facho.cli import bench, demo, job, keys, olt, onu, profile, sim, snmp, upkeep
 
 # A group is a module of this package with a typer app named `app`. With a name its commands are
 # `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
 GROUPS: tuple[tuple[str | None, typer.Typer], ...] = (
     (None, demo.app),
+    ("olt", olt.app),
+    ("job", job.app),
+    ("onu", onu.app),
+    ("keys", keys.app),
+    (None, upkeep.app),
     ("snmp", snmp.app),
     ("profile", profile.app),
     (None, sim.app),
@@ -24,6 +29,12 @@ EXAMPLES = """
 **Examples**
 
 `facho demo`  starts a simulated fleet and walks it
+
+`facho olt add olt-7 10.0.0.7 --community-stdin`  adds an OLT, after finding out what it is
+
+`facho job add states --kind table --fact state --interval 5m --all`  asks all OLTs every five minutes
+
+`facho doctor`  looks whether all is well
 
 `facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  reads a column of a device
 

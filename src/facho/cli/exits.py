@@ -1,4 +1,4 @@
-"""What the exit code of a command says, the same in every command that asks a device."""
+"""What the exit code of a command says, the same in every command."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from facho.snmp.errors import AddressError, AgentRefused, NoAnswer, SecurityErro
 
 class Exit(enum.IntEnum):
     COMPLETE = 0
+    # The system itself is not well: its settings, its database, its keys, or what it was to do.
+    FAILED = 1
     BAD_USE = 2
     NO_ANSWER = 3
     REFUSED = 4

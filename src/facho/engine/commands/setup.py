@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
@@ -10,13 +14,18 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from facho.apps.hosts.store import SyncReport, sync_profiles
+from facho.config import current
 from facho.engine.commands.turns import command
 from facho.vendors import builtin
+
+# Any number that no other program uses in the same database.
+_LOCK: Final = 0xFAC42
 
 
 def prepare() -> SyncReport:
     """Tables as this version has them, and what the profiles know. Doing it again changes nothing."""
-    call_command("migrate", verbosity=0, interactive=False)
+    with _alone():
+        call_command("migrate", verbosity=0, interactive=False)
     return sync_profiles(builtin())
 
 
@@ -36,3 +45,21 @@ def create_administrator(name: str) -> str | None:
     password = secrets.token_urlsafe(12)
     users.create_superuser(username=name, email="", password=password)
     return password
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Several processes start at once: the second one finds the work done."""
+    with (current().home / "prepare.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _ask_server("SELECT pg_advisory_lock(%s)")
+        try:
+            yield
+        finally:
+            _ask_server("SELECT pg_advisory_unlock(%s)")
+
+
+def _ask_server(statement: str) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [_LOCK])

@@ -1,0 +1,1 @@
+"""What commands do once Django is set up. Imported inside `system()` alone."""

@@ -1,0 +1,135 @@
+"""`facho doctor`: from the settings up, each step on what the one before found well."""
+
+from __future__ import annotations
+
+import enum
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from facho.config import BadSettings, Config, current
+from facho.keys import CREDENTIALS, SECRET, KeyProblem, Vault
+
+_LITTLE_DISK: Final = 1 << 30
+_NO_DISK: Final = 100 << 20
+
+
+class Level(enum.StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    level: Level
+    what: str
+    told: str
+    # What a person can do about it.
+    do: str = ""
+
+
+def ok(what: str, told: str) -> Finding:
+    return Finding(Level.OK, what, told)
+
+
+def warning(what: str, told: str, do: str) -> Finding:
+    return Finding(Level.WARNING, what, told, do)
+
+
+def error(what: str, told: str, do: str) -> Finding:
+    return Finding(Level.ERROR, what, told, do)
+
+
+def examine() -> Iterator[Finding]:
+    """Ends where nothing that follows could be told."""
+    try:
+        config = current()
+    except BadSettings as problem:
+        for line in str(problem).splitlines():
+            yield error("settings", line, "correct it in the environment or in the env file")
+        return
+    yield ok("settings", f"readable; FACHO_HOME is {config.home.resolve()}")
+    yield from _home(config)
+    keys = list(_keys(config))
+    yield from keys
+    if any(finding.level is Level.ERROR for finding in keys):
+        return
+    yield from _system(config)
+
+
+def _home(config: Config) -> Iterator[Finding]:
+    for what, folder in (("home", config.home), ("logs", config.logs)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / f".doctor-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as problem:
+            yield error(what, f"{folder}: {problem.strerror}", "let facho's user write there")
+            return
+        yield ok(what, f"{folder} can be written to")
+    yield _disk(config.home)
+
+
+def _disk(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free
+    told = f"{free / (1 << 30):.1f} GiB are free in {folder}"
+    if free < _NO_DISK:
+        return error("disk", told, "make room, or collection stops when the database cannot grow")
+    return warning("disk", told, "make room soon") if free < _LITTLE_DISK else ok("disk", told)
+
+
+def _keys(config: Config) -> Iterator[Finding]:
+    vault = Vault(config)
+    try:
+        count = len(vault.keys())
+        vault.close("")
+    except KeyProblem as problem:
+        yield error("keys", str(problem), "put the keys back from your backup")
+        return
+    where = "FACHO_CREDENTIAL_KEYS" if vault.from_environment else str(vault.path)
+    if count > 1:
+        yield warning("keys", f"{where} has {count} keys", "finish the rotation: facho keys rotate")
+    else:
+        yield ok("keys", f"one key in {where}")
+    for name in (CREDENTIALS, SECRET):
+        yield from _mode(config.home / name)
+
+
+def _mode(path: Path) -> Iterator[Finding]:
+    if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        yield error("keys", f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
+
+
+def _system(config: Config) -> Iterator[Finding]:
+    from facho.cli.system import set_up
+
+    set_up()
+    from facho.cli.acting.condition import conditions
+
+    yield from conditions(config)
+
+
+def print_findings(findings: list[Finding], *, as_json: bool) -> None:
+    if as_json:
+        from facho.cli.acting.showing import print_json
+
+        worst = max(findings, key=lambda finding: list(Level).index(finding.level)).level
+        print_json({"level": worst, "findings": [asdict(finding) for finding in findings]})
+        return
+    console = Console()
+    styles = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
+    for finding in findings:
+        line = Text(f"{finding.level:<8}", style=styles[finding.level])
+        line.append(f"{finding.what}: {finding.told}", style="default")
+        console.print(line, soft_wrap=True)
+        if finding.do:
+            console.print(Text(f"        {finding.do}"), soft_wrap=True)

@@ -1,0 +1,142 @@
+"""What the database can tell the doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import DatabaseError, connection
+from django.db.models import F
+
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.models import Worker
+from facho.cli.acting.checkup import Finding, error, ok, warning
+from facho.cli.system import database_sentence
+from facho.config import Config
+from facho.engine.clock import database_now
+from facho.engine.commands.setup import missing_migrations
+from facho.engine.step import SCHEDULER
+from facho.keys import KeyProblem
+
+_MOST_NAMED: Final = 5
+# A step that is later than so many times its interval is missing.
+_LATE: Final = 10
+_START: Final = "start the engine: facho up"
+
+
+def conditions(config: Config) -> Iterator[Finding]:
+    try:
+        yield ok("database", _version())
+        if missing := missing_migrations():
+            yield error("schema", f"{len(missing)} changes are missing", "facho migrate")
+            return
+        yield ok("schema", "as this version needs it")
+        now = database_now()
+        for look in _LOOKS:
+            yield look(now, config)
+    except DatabaseError as problem:
+        yield error("database", database_sentence(problem), "start it, or correct FACHO_DATABASE_URL")
+
+
+def _version() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SHOW server_version" if connection.vendor == "postgresql" else "SELECT sqlite_version()"
+        )
+        (version,) = cursor.fetchone()
+    return f"{connection.display_name} {version}"
+
+
+def _credentials(_now: datetime, _config: Config) -> Finding:
+    shut = []
+    for name in Olt.objects.values_list("name", flat=True):
+        try:
+            Olt.objects.only("credentials").get(name=name)
+        except KeyProblem:
+            shut.append(name)
+    if shut:
+        told = f"those of {len(shut)} OLTs cannot be opened: {_named(shut)}"
+        return error("credentials", told, "put the old key back, or enter them again")
+    return ok("credentials", "all can be opened")
+
+
+def _scheduler(now: datetime, config: Config) -> Finding:
+    last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
+    if last is None:
+        return warning("scheduler", "it has never made a step", _START)
+    age = now - last
+    told = f"its last step was {age.total_seconds():.0f} s ago"
+    if age > max(_LATE * config.scheduler_step, timedelta(seconds=_LATE)):
+        return error("scheduler", told, _START)
+    if age < -config.worker_seen_within:
+        return error(
+            "scheduler", "its last step lies ahead", "the clock was set back: look after the time service"
+        )
+    return ok("scheduler", told)
+
+
+def _workers(now: datetime, config: Config) -> Finding:
+    alive = Worker.objects.filter(seen_at__gte=now - config.worker_seen_within)
+    pollers = sum(alive.values_list("pollers", flat=True))
+    if not pollers:
+        return error("workers", "none is alive: nothing is collected", _START)
+    return ok("workers", f"{len(alive)} alive, with {pollers} pollers")
+
+
+def _olts(_now: datetime, _config: Config) -> Finding:
+    enabled = Olt.objects.filter(enabled=True)
+    suspended = list(enabled.exclude(suspended_reason="").values_list("name", flat=True))
+    silent = list(enabled.filter(reachable=False, suspended_reason="").values_list("name", flat=True))
+    if suspended or silent:
+        parts = [("suspended", suspended), ("unreachable", silent)]
+        told = "; ".join(f"{len(names)} {word}: {_named(names)}" for word, names in parts if names)
+        return warning("OLTs", told, "facho olt test NAME says what is wrong")
+    return ok("OLTs", f"{enabled.count()} enabled, none of them unreachable")
+
+
+def _nodes(now: datetime, config: Config) -> Finding:
+    overdue = SnmpJobHost.objects.filter(
+        enabled=True,
+        job__enabled=True,
+        olt__enabled=True,
+        next_run_at__lt=now - _LATE * config.scheduler_step,
+    ).count()
+    suspended = SnmpJobHost.objects.filter(enabled=True).exclude(suspended_reason="").count()
+    if overdue:
+        return warning("nodes", f"{overdue} are due and were not queued", _START)
+    if suspended:
+        return warning("nodes", f"{suspended} are suspended", "facho olt show NAME says why")
+    return ok("nodes", "none is overdue or suspended")
+
+
+def _stuck(now: datetime, config: Config) -> Finding:
+    """Leases that ran out and were not taken back, and what runs longer than it may."""
+    late = now - config.lease
+    expired = Execution.objects.filter(state__in=ACTIVE, lease_expires_at__lt=late)
+    endless = Execution.objects.filter(
+        state=State.RUNNING, started_at__lt=now - config.execution_timeout - config.lease
+    )
+    ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_NAMED])
+    if ids:
+        return error("executions", f"stuck: {', '.join(map(str, ids))}", _START)
+    waiting = Execution.objects.filter(state=State.WAITING, not_before__lte=F("queued_at")).count()
+    return ok("executions", f"none is stuck; {waiting} wait")
+
+
+def _named(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:_MOST_NAMED]) + (", ..." if len(every) > _MOST_NAMED else "")
+
+
+_LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
+    _credentials,
+    _scheduler,
+    _workers,
+    _olts,
+    _nodes,
+    _stuck,
+)

@@ -1,0 +1,46 @@
+"""`facho onu`: the ONUs that were found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from facho.cli.system import system
+from facho.cli.target import AsJson
+
+app = typer.Typer(no_args_is_help=True, help="The ONUs that were found.")
+
+_EXAMPLES_LIST: Final = """
+**Examples**
+
+`facho onu list --olt olt-7 --state los`  those of an OLT that are without light
+
+`facho onu list --search HWTC1234`  by serial, MAC or description
+
+`facho onu list --limit 0 --json`  all of them, for a script
+"""
+
+
+@app.callback()
+def _group() -> None:
+    # Without it a group of one command would be that command.
+    pass
+
+
+@app.command("list", epilog=_EXAMPLES_LIST)
+def list_onus(
+    olt: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this OLT.")] = None,
+    search: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
+    ] = None,
+    state: Annotated[str | None, typer.Option(help="Only those in this state, as online or los.")] = None,
+    absent: Annotated[bool, typer.Option("--absent", help="Also those that are gone.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="So many at most; 0 is all.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List ONUs."""
+    with system():
+        from facho.cli.acting import onus
+
+        onus.list_onus(olt, search, state, absent=absent, limit=limit, as_json=as_json)

@@ -1,0 +1,107 @@
+"""Commands that need the whole system: its settings, its database and its keys.
+
+Django is imported only here and in what runs inside `system()`, so that `facho snmp` and the help stay quick.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import typer
+
+from facho.cli.exits import Exit
+from facho.cli.target import refuse
+
+if TYPE_CHECKING:
+    from facho.config import Config
+    from facho.engine.commands.errors import CommandError
+
+# Where on the command line a field of a command is. Others are options of the same name.
+_PLACES: Final = {
+    "name": "NAME",
+    "address": "ADDRESS",
+    "olts": "OLT",
+    "olt": "OLT",
+    "job": "JOB",
+    "jobs": "JOB",
+    "facts": "--fact",
+    "oids": "--oid",
+    "master": "--after",
+    "max_requests_per_second": "--max-rate",
+    "shortest_interval_s": "--shortest-interval",
+    "node": "",
+    "execution": "",
+}
+
+
+@contextmanager
+def system(*, ready: bool = True) -> Iterator[Config]:
+    """Django, with a database that is `ready`. What goes wrong inside ends the program with a sentence."""
+    config = set_up()
+    from django.db import DatabaseError
+
+    from facho.engine.commands.errors import CommandError
+    from facho.keys import KeyProblem
+
+    try:
+        if ready:
+            _make_ready(config)
+        yield config
+    except CommandError as error:
+        refuse(told(error))
+    except KeyProblem as error:
+        fail(str(error))
+    except DatabaseError as error:
+        fail(database_sentence(error))
+
+
+def set_up() -> Config:
+    from facho.config import BadSettings, current
+    from facho.keys import KeyProblem
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "facho.settings")
+    try:
+        config = current()
+        import django
+        from django.utils import translation
+
+        django.setup()
+        # The command line speaks one language, whatever that of the pages is.
+        translation.activate("en")
+    except (BadSettings, KeyProblem) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename} cannot be used as FACHO_HOME: {error.strerror}")
+    return config
+
+
+def told(error: CommandError) -> str:
+    """The sentence, after the word on the command line that it is about."""
+    place = _PLACES.get(error.field, "--" + error.field.replace("_", "-"))
+    return f"{place}: {error.message}" if place else error.message
+
+
+def database_sentence(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"the database cannot be used: {lines[0]}"
+
+
+def fail(message: str) -> NoReturn:
+    """The system is not well, however it was asked."""
+    typer.echo("\n".join(f"Error: {line}" for line in message.splitlines()), err=True)
+    raise typer.Exit(Exit.FAILED)
+
+
+def _make_ready(config: Config) -> None:
+    """The embedded database is ours alone and follows by itself; a server's waits for a person."""
+    from facho.engine.commands.setup import missing_migrations, prepare
+
+    missing = missing_migrations()
+    if not missing:
+        return
+    if not config.database.startswith("sqlite:"):
+        fail(f"the database lacks {len(missing)} changes that this version needs: run facho migrate")
+    prepare()

@@ -1,0 +1,61 @@
+"""`facho migrate` and `facho doctor`: make the system ready, and see whether it is well."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Final
+
+import typer
+
+from facho.cli.exits import Exit
+from facho.cli.system import system
+from facho.cli.target import AsJson
+
+app = typer.Typer()
+
+_EXAMPLES_MIGRATE: Final = """
+**Examples**
+
+`facho migrate`  after an upgrade, and for a new PostgreSQL database
+
+The embedded SQLite database follows by itself.
+"""
+_EXAMPLES_DOCTOR: Final = """
+**Examples**
+
+`facho doctor`
+
+`facho doctor --json`
+
+Exit codes: 0 all is well, or there are warnings; 1 there are errors.
+"""
+
+
+@app.command(epilog=_EXAMPLES_MIGRATE)
+def migrate(as_json: AsJson = False) -> None:
+    """Bring the database up to this version."""
+    with system(ready=False):
+        from facho.cli.acting.showing import print_json
+        from facho.engine.commands.setup import missing_migrations, prepare
+
+        missing = missing_migrations()
+        synced = prepare()
+        if as_json:
+            print_json({"migrations": missing, "oids": asdict(synced)})
+            return
+        typer.echo(f"{len(missing)} changes were made." if missing else "The database was up to date.")
+        typer.echo(
+            f"OIDs from the profiles: {synced.created} new, {synced.updated} changed, "
+            f"{synced.removed} removed, {synced.kept} kept as you have them."
+        )
+
+
+@app.command(epilog=_EXAMPLES_DOCTOR)
+def doctor(as_json: AsJson = False) -> None:
+    """Look whether all is well, and say what to do."""
+    from facho.cli.acting.checkup import Level, examine, print_findings
+
+    findings = list(examine())
+    print_findings(findings, as_json=as_json)
+    if any(finding.level is Level.ERROR for finding in findings):
+        raise typer.Exit(Exit.FAILED)
