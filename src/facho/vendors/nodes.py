@@ -63,7 +63,7 @@ class Node:
             # What looks like a date is meant as the text that it is.
             return written
         try:
-            value = _LOADER.construct(self._node)
+            value = _Constructor().construct(self._node)
         except (ValueError, LookupError, OverflowError, yaml.YAMLError):
             self._cannot_read(f"'{_short(written)}' cannot be read as {_short(self._node.tag)}")
             return None
@@ -192,21 +192,17 @@ def _short(text: str) -> str:
 
 
 class _Constructor(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
+    """For one value: it keeps notes on what it makes, and several threads may read profiles at once."""
+
     def __init__(self) -> None:
         yaml.constructor.SafeConstructor.__init__(self)
         yaml.resolver.Resolver.__init__(self)
 
     def construct(self, node: yaml.ScalarNode) -> object:
-        try:
-            value: object = self.construct_object(node)
-        finally:
-            self.constructed_objects.clear()
-            self.recursive_objects.clear()
-            self.state_generators.clear()
+        value: object = self.construct_object(node)
         return value
 
 
-_LOADER: Final = _Constructor()
 # The one in C, where PyYAML was built with it, is ten times as fast.
 _COMPOSER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

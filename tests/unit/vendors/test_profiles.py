@@ -1,5 +1,8 @@
 """Profiles as files: mistakes are named with file, line and field; the built-in ones keep their promises."""
 
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+
 import pytest
 
 from facho.vendors import BadProfile, Entity, builtin
@@ -325,3 +328,10 @@ def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() ->
     assert not any(oid.startswith(tuple(never)) for oid in huawei.oids())
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.23.1.4" in huawei.oids(Entity.PORT)
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3" not in huawei.oids(Entity.PORT)
+
+
+def test_profiles_can_be_read_by_several_threads_at_once() -> None:
+    text = (resources.files("facho.vendors") / "profiles" / "huawei.yaml").read_text("utf-8")
+    with ThreadPoolExecutor(8) as threads:
+        read = list(threads.map(lambda _: parse_profile(text, "huawei.yaml"), range(16)))
+    assert all(profile == read[0] for profile in read)
