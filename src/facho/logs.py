@@ -16,7 +16,7 @@ from facho.config import Config
 _LARGEST: Final = 10_000_000
 _BACKUPS: Final = 5
 # What a record has of its own; the rest is what the caller said with `extra`.
-_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 class Formatter(logging.Formatter):

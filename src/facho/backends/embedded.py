@@ -20,6 +20,7 @@ from facho.engine.loop import SchedulerLoop, attempt, keep_alive, keep_probing
 from facho.engine.pollers import Board, leave, register
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import SnmpLoop
+from facho.vendors import builtin
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ def worker_name() -> str:
 def run_embedded(config: Config, stopping: threading.Event) -> None:
     """Until `stopping` is set; then finishes or hands back what runs, within `config.stop_within`."""
     sys.setswitchinterval(_SWITCH_S)
+    # Before several pollers want them at once.
+    builtin()
     name = worker_name()
     register(name, config.pollers, database_now())
     with SnmpLoop() as snmp:

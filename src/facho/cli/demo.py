@@ -1,206 +1,178 @@
-"""`facho demo`: a simulated fleet on this machine, walked again and again, with a table to look at."""
+"""`facho demo`: the whole system on this machine, against simulated OLTs, with a page to look at."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Final
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-import uvloop
-from rich import box
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
+from facho.cli.children import stop_on_signals
+from facho.cli.system import system
+from facho.cli.target import refuse
+from facho.cli.up import free_address, run_both, sync_with_profiles
 from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
-from facho.snmp import Client, Oid, Target, Value, WalkResult
+
+if TYPE_CHECKING:
+    from facho.config import Config
+    from facho.engine.commands.jobs import NewJob
 
 app = typer.Typer()
 
-_HUAWEI: Final = "1.3.6.1.4.1.2011.6.128.1.1.2"
-_ZTE: Final = "1.3.6.1.4.1.3902.1012.3.28"
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Which columns to walk: serial, description and state, and the state that means online."""
-
-    name: str
-    columns: tuple[Oid, Oid, Oid]
-    online: int
-
-    @property
-    def state(self) -> Oid:
-        return self.columns[2]
-
-
-# As a fleet of mixed families has them, in turn.
-_FAMILIES: Final = (
-    Family(
-        "Huawei",
-        (Oid.parse(f"{_HUAWEI}.43.1.3"), Oid.parse(f"{_HUAWEI}.43.1.9"), Oid.parse(f"{_HUAWEI}.46.1.15")),
-        online=1,
-    ),
-    Family(
-        "ZTE",
-        (Oid.parse(f"{_ZTE}.1.1.5"), Oid.parse(f"{_ZTE}.1.1.3"), Oid.parse(f"{_ZTE}.2.1.4")),
-        online=3,
-    ),
-)
-_SCENARIOS: Final = ("plain", "plain", "slow", "flaky", "plain", "flapping")
 _ONUS: Final = 500
-_REFRESH_S: Final = 0.5
+_SITE: Final = "demo"
+_LOOK_EVERY_S: Final = 0.5
 _EXAMPLES: Final = """
 **Examples**
 
-`facho demo`  six simulated OLTs, walked every ten seconds, until Ctrl-C
+`facho demo`  runs until Ctrl-C, with the pages at http://127.0.0.1:8000/
 
-`facho demo --rounds 1`  walk them once, show the table, and end
+`facho demo --port 9000 --seconds 60`  on another port, and ends by itself
+
+`facho onu list`  shows what the demo has collected, from the same folder
 """
 
 
-@dataclass(slots=True)
-class Watched:
-    """One OLT and what its last walk said."""
+@dataclass(frozen=True, slots=True)
+class DemoOlt:
+    """The families come in turn, as a mixed fleet has them."""
 
     name: str
-    family: Family
-    scenario: str
-    address: tuple[str, int]
-    rows: int = 0
-    walking: bool = False
-    walks: int = 0
-    last: WalkResult | None = None
-    changed: int = 0
-    states: dict[bytes, Value] = field(default_factory=dict)
+    brand: str
+    behaves: str
 
-    def progress(self, rows: int) -> None:
-        self.rows += rows
 
-    def finish(self, result: WalkResult) -> None:
-        self.last = result
-        self.walks += 1
-        states = result.columns[self.family.state].rows
-        if result.complete:
-            # Rows of a walk that is not complete say nothing about those that are missing.
-            self.changed = sum(states.get(index) != state for index, state in self.states.items())
-            self.states = states
-
-    @property
-    def online(self) -> int:
-        return sum(state == self.family.online for state in self.states.values())
+OLTS: Final = (
+    DemoOlt("demo-huawei-1", "huawei", "plain"),
+    DemoOlt("demo-zte-1", "zte", "plain"),
+    DemoOlt("demo-huawei-slow", "huawei", "slow"),
+    DemoOlt("demo-zte-flaky", "zte", "flaky"),
+    DemoOlt("demo-huawei-2", "huawei", "plain"),
+    DemoOlt("demo-zte-2", "zte", "flapping"),
+)
 
 
 @app.command(epilog=_EXAMPLES)
 def demo(
-    rounds: Annotated[
-        int, typer.Option(min=0, help="Walk so many times and end; 0 goes on until Ctrl-C.")
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, envvar="DEMO_PORT", help="Port of the pages.")
+    ] = 8000,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="End after so many seconds; 0 goes on until Ctrl-C.")
     ] = 0,
-    every: Annotated[float, typer.Option(min=1.0, help="Seconds from one walk to the next.")] = 10.0,
 ) -> None:
-    """Start six simulated OLTs and walk them, with a live table."""
-    config = FleetConfig(olts=len(_SCENARIOS), onus=_ONUS, family="mixed")
+    """Start six simulated OLTs with 3,000 ONUs, and collect from them as in earnest."""
+    host, port = free_address(f"127.0.0.1:{port}")
+    stopping = stop_on_signals()
+    with system() as config:
+        sync_with_profiles()
+        _greet(host, port)
+        _run(config, f"{host}:{port}", stopping, seconds)
+
+
+def _run(config: Config, address: str, stopping: threading.Event, seconds: float) -> None:
     try:
-        with FleetProcess(config) as fleet:
-            for number, scenario in enumerate(_SCENARIOS):
-                fleet.set_scenario(PRESETS[scenario].scenario, number)
-            with contextlib.suppress(KeyboardInterrupt):
-                uvloop.run(_watch(_watched(fleet.addresses), rounds, every))
+        with FleetProcess(FleetConfig(olts=len(OLTS), onus=_ONUS, family="mixed")) as fleet:
+            for number, olt in enumerate(OLTS):
+                fleet.set_scenario(PRESETS[olt.behaves].scenario, number)
+            _prepare(fleet.addresses)
+            with _ending(stopping, seconds), _counting(stopping):
+                run_both(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from error
+        refuse(str(error))
 
 
-def _watched(addresses: Sequence[tuple[str, int]]) -> list[Watched]:
-    families = [_FAMILIES[number % len(_FAMILIES)] for number in range(len(addresses))]
-    return [
-        Watched(f"{family.name.lower()}-{number}", family, scenario, address)
-        for number, (family, scenario, address) in enumerate(
-            zip(families, _SCENARIOS, addresses, strict=True)
-        )
-    ]
+def _greet(host: str, port: int) -> None:
+    from facho.engine.commands.setup import create_administrator
+
+    password = create_administrator("admin")
+    if password is not None:
+        typer.echo(f"Administrator: admin, password: {password}  (it is not shown again)")
+    typer.echo(f"Six simulated OLTs, 3,000 ONUs. Look at them at http://{host}:{port}/  (Ctrl-C ends it)")
 
 
-async def _watch(olts: list[Watched], rounds: int, every: float) -> None:
-    console = Console()
-    live = Live(console=console, auto_refresh=False) if console.is_terminal else None
-    async with Client() as client:
-        with live or contextlib.nullcontext():
-            drawing = asyncio.ensure_future(_redraw(live, olts)) if live else None
-            try:
-                await asyncio.gather(*(_walk_regularly(client, olt, rounds, every, console) for olt in olts))
-            finally:
-                if drawing:
-                    drawing.cancel()
-                if live:
-                    live.update(_picture(olts), refresh=True)
-    if live is None:
-        console.print(_picture(olts))
+def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
+    """OLTs and jobs as they were left, or new ones; all of them due at once, so that there is much to see."""
+    from facho.apps.hosts.models import Olt
+    from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+    from facho.engine.clock import database_now
+    from facho.engine.commands.jobs import attach, create_job
+    from facho.engine.commands.olts import NewOlt, add_olt
+
+    now = database_now()
+    for olt, (host, port) in zip(OLTS, addresses, strict=True):
+        # The fleet takes whatever ports are free.
+        if not Olt.objects.filter(name=olt.name).update(address=host, port=port):
+            add_olt(NewOlt(olt.name, host, port, brand=olt.brand, site=_SITE))
+    names = [olt.name for olt in OLTS]
+    for job in _jobs(names):
+        if not SnmpJob.objects.filter(name=job.name).exists():
+            create_job(job, now)
+        elif missing := _without(job.name, names):
+            attach(job.name, missing, now)
+    SnmpJobHost.objects.filter(olt__name__in=names, next_run_at__gt=now).update(next_run_at=now)
 
 
-async def _redraw(live: Live, olts: list[Watched]) -> None:
-    while True:
-        live.update(_picture(olts), refresh=True)
-        await asyncio.sleep(_REFRESH_S)
+def _without(job: str, names: Sequence[str]) -> list[str]:
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+
+    have = SnmpJobHost.objects.filter(job__name=job, olt__name__in=names).values_list("olt__name", flat=True)
+    return [name for name in names if name not in set(have)]
 
 
-async def _walk_regularly(client: Client, olt: Watched, rounds: int, every: float, console: Console) -> None:
-    """On a fixed grid: a walk that takes long does not shift the next ones, and one that takes too long skips
-    some.
-    """
-    started = time.monotonic()
-    host, port = olt.address
-    agent = await client.agent(Target(host, "public", port, timeout=1.0))
-    while True:
-        olt.walking, olt.rows = True, 0
-        result = await agent.walk_table(olt.family.columns, deadline=60.0, progress=olt.progress)
-        olt.walking = False
-        olt.finish(result)
-        if not console.is_terminal:
-            said = "complete" if result.complete else result.reason
-            console.print(f"{olt.name}: {len(olt.states)} ONUs, {olt.online} online; {said}")
-        if olt.walks == rounds:
-            return
-        elapsed = time.monotonic() - started
-        await asyncio.sleep(every - elapsed % every)
+def _jobs(olts: Sequence[str]) -> Iterator[NewJob]:
+    """For OLTs of any brand: what each family has for a fact is looked up when it is asked."""
+    from facho.engine.commands.jobs import NewJob
+
+    yield NewJob("discovery", "generic", "discovery", "5m", olts=olts)
+    yield NewJob("description", "generic", "table", "2m", ["description"], olts=olts)
+    yield NewJob("state", "generic", "table", "1m", ["state", "down_cause", "distance_m"], olts=olts)
+    # Only ONUs that are online are asked for these: the states that were just walked serve both.
+    optics = ["onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"]
+    yield NewJob("optics", "generic", "get", "1m", optics, master="state", olts=olts)
+    yield NewJob("health", "generic", "table", "5m", ["olt.uptime_s", "board.cpu_pct"], olts=olts)
 
 
-def _picture(olts: list[Watched]) -> Group:
-    table = Table(
-        title="Simulated OLTs, walked with facho's own SNMP client", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    for heading in ("OLT", "behaves"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("port", "ONUs", "online", "new", "took", "asked", "lost"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("walk")
-    for olt in olts:
-        table.add_row(*_cells(olt))
-    values = sum(olt.last.load.varbinds for olt in olts if olt.last)
-    footer = (
-        f"{values:,} values in the last walks. new: ONUs whose state changed since the walk before.\n"
-        "Nothing here leaves this machine. Ctrl-C ends it."
-    )
-    return Group(table, Text(footer, style="dim"))
+@contextmanager
+def _ending(stopping: threading.Event, seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, stopping.set) if seconds else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
-def _cells(olt: Watched) -> list[str | Text]:
-    cells: list[str | Text] = [olt.name, olt.scenario, str(olt.address[1])]
-    if olt.last is None:
-        return [*cells, *[""] * 6, _verdict(olt)]
-    load = olt.last.load
-    numbers = (f"{len(olt.states):,}", f"{olt.online:,}", f"{olt.changed:,}", f"{load.seconds:.2f} s")
-    return [*cells, *numbers, str(load.requests), str(load.timeouts), _verdict(olt)]
+@contextmanager
+def _counting(stopping: threading.Event) -> Iterator[None]:
+    """Says when the first ONUs are there, and when all are."""
+    thread = threading.Thread(target=_count, args=(stopping, time.monotonic()), name="count", daemon=True)
+    thread.start()
+    yield
+    thread.join()
 
 
-def _verdict(olt: Watched) -> Text:
-    if olt.walking or olt.last is None:
-        return Text(f"{olt.rows:,} rows", style="yellow")
-    return Text("complete", style="green") if olt.last.complete else Text(f"{olt.last.reason}", style="red")
+def _count(stopping: threading.Event, started: float) -> None:
+    from django.db import connection
+
+    from facho.apps.discovery.models import Onu
+
+    told = 0
+    while not stopping.wait(_LOOK_EVERY_S):
+        count = Onu.objects.filter(olt__site=_SITE).count()
+        every = count >= _ONUS * len(OLTS)
+        if count and (not told or every):
+            typer.echo(f"{count:,} ONUs after {time.monotonic() - started:.1f} s")
+            told = count
+        if every:
+            break
+    connection.close()

@@ -13,7 +13,7 @@ from facho.snmp.transport import SocketAddress
 DEFAULT_PORT: Final = 161
 
 
-def parse_address(text: str) -> tuple[str, int]:
+def parse_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
     """(host, port) of `10.0.0.1`, `10.0.0.1:1161`, `olt-7.example`, `2001:db8::1` or `[2001:db8::1]:1161`."""
     text = text.strip()
     if text.startswith("["):
@@ -29,7 +29,7 @@ def parse_address(text: str) -> tuple[str, int]:
             raise AddressError(f"'{text}' has no port after the colon")
     if not host or any(letter.isspace() for letter in host):
         raise AddressError(f"'{text}' is not an address: write ADDRESS or ADDRESS:PORT")
-    return host, _parse_port(port) if port else DEFAULT_PORT
+    return host, _parse_port(port) if port else default_port
 
 
 def _parse_port(text: str) -> int:

@@ -12,6 +12,7 @@ from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import end_open
+from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
 from facho.engine.recovery import lock_node
 
@@ -98,4 +99,16 @@ def _queue(node: SnmpJobHost, now: datetime) -> int | None:
     except IntegrityError:
         # Another one was queued in between.
         return None
+    return made.id
+
+
+@command
+def collect_all(olt: str, now: datetime) -> int:
+    """An execution of no node: all that the OLT's family offers, for the person who runs it by hand."""
+    found = olt_named(olt)
+    if not found.enabled:
+        raise CommandError("olt", _("the OLT %(olt)s is disabled") % {"olt": olt})
+    made = Execution.objects.create(
+        olt=found, trigger=Trigger.RUN_NOW, run_now=True, slot=now, not_before=now, queued_at=now
+    )
     return made.id

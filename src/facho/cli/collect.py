@@ -1,0 +1,167 @@
+"""`facho collect`: one execution in front of a person, by the same code and under the same lease."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from facho.cli.children import stop_on_signals
+from facho.cli.exits import Exit
+from facho.cli.output import print_whole
+from facho.cli.progress import counting
+from facho.cli.system import system
+from facho.cli.target import AsJson, refuse
+
+if TYPE_CHECKING:
+    from facho.apps.executions.models import Execution
+    from facho.config import Config
+    from facho.engine.runner import Runtime
+
+app = typer.Typer()
+
+_LOOK_EVERY_S: Final = 0.3
+_EXAMPLES: Final = """
+**Examples**
+
+`facho collect olt-norte`  everything that the OLT's family offers, now, here
+
+`facho collect olt-norte --job optics`  one job of it, with what is chained to it
+
+While the engine has the OLT, it waits for its turn: an OLT is never asked twice at once.
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def collect(
+    olt: Annotated[str, typer.Argument(help="Name of the OLT.")],
+    job: Annotated[str | None, typer.Option("--job", metavar="NAME", help="Only this job.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Collect from one OLT now, in the foreground, and store it."""
+    stopping = stop_on_signals()
+    with system() as config, _runtime(config) as runtime:
+        execution_id = _ask_for(olt, job)
+        with counting("values") as progress:
+            _wait_for_turn(execution_id, config, stopping, progress)
+            threading.Thread(target=_stop, args=(stopping, runtime), daemon=True).start()
+            _run(execution_id, runtime, progress)
+        execution = _execution(execution_id)
+        if as_json:
+            print_whole(json.dumps(_told(execution), indent=2, default=str))
+        else:
+            _show(execution)
+        if execution.state != "SUCCESS":
+            raise typer.Exit(Exit.INCOMPLETE)
+
+
+@contextmanager
+def _runtime(config: Config) -> Iterator[Runtime]:
+    from facho.backends.embedded import worker_name
+    from facho.engine.leases import Keeper
+    from facho.engine.loop import keep_leases
+    from facho.engine.runner import Runtime
+    from facho.engine.snmp_loop import SnmpLoop
+
+    ending = threading.Event()
+    with SnmpLoop() as snmp:
+        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, Keeper(config))
+        keeper = threading.Thread(target=keep_leases, args=(runtime.keeper, config, ending), daemon=True)
+        keeper.start()
+        try:
+            yield runtime
+        finally:
+            ending.set()
+            keeper.join()
+
+
+def _ask_for(olt: str, job: str | None) -> int:
+    """Puts the execution into the queue; where it has no job, only this process takes it up."""
+    from facho.engine.clock import database_now
+    from facho.engine.commands.runs import collect_all, run_now
+
+    now = database_now()
+    return collect_all(olt, now) if job is None else run_now(_node_of(olt, job), now)
+
+
+def _node_of(olt: str, job: str) -> int:
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.commands.jobs import job_named
+    from facho.engine.commands.olts import olt_named
+
+    node = SnmpJobHost.objects.filter(olt=olt_named(olt), job=job_named(job)).first()
+    if node is None:
+        refuse(f"{job} is not attached to {olt}: facho job attach {job} {olt}")
+    return node.id
+
+
+def _wait_for_turn(
+    execution_id: int, config: Config, stopping: threading.Event, progress: Callable[[int], None]
+) -> None:
+    """Claims it for this process, unless an engine was quicker; then that one runs it."""
+    from facho.engine.assign import claim_one
+    from facho.engine.clock import database_now
+    from facho.engine.commands.runs import abort
+
+    progress(0)
+    while not claim_one(execution_id, database_now(), config):
+        if _execution(execution_id).state != "WAITING":
+            return
+        if stopping.wait(_LOOK_EVERY_S):
+            abort(execution_id, database_now(), "the person who asked for it went away")
+            raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -> None:
+    from facho.engine.runner import run_execution
+
+    if run_execution(execution_id, runtime, progress=progress) is None:
+        # An engine has it.
+        while _execution(execution_id).state in ("PENDING", "RUNNING"):
+            time.sleep(_LOOK_EVERY_S)
+
+
+def _stop(stopping: threading.Event, runtime: Runtime) -> None:
+    stopping.wait()
+    runtime.stopping.set()
+    runtime.keeper.lose_all()
+
+
+def _execution(execution_id: int) -> Execution:
+    from facho.apps.executions.models import Execution
+
+    return Execution.objects.get(id=execution_id)
+
+
+def _told(execution: Execution) -> dict[str, object]:
+    names = ("id", "state", "trigger", "slot", "started_at", "ended_at", "delay_ms", "why_late", "attempt")
+    return {
+        **{name: getattr(execution, name) for name in names},
+        **{name: getattr(execution, name) for name in ("error", "parts", "counts", "load", "result")},
+    }
+
+
+def _show(execution: Execution) -> None:
+    table = Table("part", "state", "seconds", "rows", "unanswered", "error")
+    for part in execution.parts:
+        numbers = (f"{part['seconds']:.2f}", f"{part['rows']:,}", str(part.get("onus_unanswered", 0)))
+        table.add_row(part["job"], part["state"], *numbers, part.get("error", ""))
+    console = Console()
+    console.print(table)
+    counts = ", ".join(f"{name} {number:,}" for name, number in execution.counts.items() if number)
+    load = execution.load
+    console.print(f"Execution {execution.id}: {execution.state}. {counts}")
+    if load:
+        console.print(
+            f"Asked the OLT {load['requests']:,} times for {load['varbinds']:,} values in "
+            f"{load['seconds']:.2f} s; {load['timeouts']} time-outs."
+        )
+    if execution.error:
+        console.print(f"Error: {execution.error}", style="red", markup=False)
