@@ -1,0 +1,100 @@
+"""What is known about ONUs, for GETs and for people."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from facho.apps.discovery.selectors import KnownRow, known_onus, onu_rows
+from facho.apps.discovery.store import Finding
+from facho.vendors import Key, Said
+from tests.database.found import NOW, an_olt, discovered, facts, store
+
+pytestmark = pytest.mark.django_db
+FIELDS = [
+    "olt", "slot", "port", "onu", "interface", "serial", "mac", "description", "model", "state", "down_cause",
+    "rx_dbm", "tx_dbm", "olt_rx_dbm", "distance_m", "temperature_c", "presence", "last_seen",
+]  # fmt: skip
+
+
+def test_who_can_be_asked_is_who_is_present_at_a_place() -> None:
+    olt = an_olt()
+    store(olt, discovered({1: "A", 2: "B", 3: "C"}))
+    store(olt, discovered({1: "A", 2: "B"}), absent_after=1)
+    store(olt, discovered({1: "A", 2: "X"}))
+    online, offline = Said("online", "1"), Said("offline", "2")
+    store(olt, Finding(facts([(1, {"state": online}), (2, {"state": offline})])))
+    assert known_onus(olt.pk) == [
+        KnownRow(Key(0, 1, 7, 1), "gpon", True),
+        KnownRow(Key(0, 1, 7, 2), "gpon", False),
+    ]
+    assert known_onus(an_olt("other").pk) == []
+
+
+@pytest.mark.parametrize("key", [Key(None, 1, 2, 3), Key(1, 1, 2, 3), Key(extra="aa:00:00:00:00:01")])
+def test_a_place_comes_back_as_it_was(key: Key) -> None:
+    olt = an_olt()
+    store(olt, Finding(facts([(key, {"serial": "A"})]), True))
+    assert known_onus(olt.pk) == [KnownRow(key, "gpon", False)]
+
+
+def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
+    olt = an_olt()
+    rows: list[tuple[int | Key, dict[str, Any]]] = [
+        (3, {"serial": "A", "onu_rx_dbm": 0.0, "distance_m": 0, "state": Said("online", "1")}),
+        (Key(None, 2, 1, 4), {}),
+        (Key(extra="pon1/onu2"), {}),
+    ]
+    store(olt, Finding(facts(rows), True))
+    named, frameless, found = (asdict(row) for row in onu_rows())
+    assert list(found) == FIELDS
+    nothing = dict.fromkeys(FIELDS)
+    common = {"olt": "olt", "presence": "present", "last_seen": NOW}
+    assert named == {**nothing, **common, "interface": "pon1/onu2"}
+    assert frameless == {**nothing, **common, "slot": 2, "port": 1, "onu": 4, "interface": "2/1:4"}
+    numbers = {"slot": 1, "port": 7, "onu": 3, "interface": "0/1/7:3", "rx_dbm": 0.0, "distance_m": 0}
+    assert found == {**nothing, **common, **numbers, "serial": "A", "state": "online"}
+    json.dumps({**found, "last_seen": found["last_seen"].isoformat()})
+
+
+def test_rows_are_ordered_by_number() -> None:
+    first, second = an_olt("a"), an_olt("b")
+    store(second, discovered({1: "Z"}))
+    store(first, discovered({10: "J", 9: "I", 2: "B"}))
+    assert [(row.olt, row.onu) for row in onu_rows()] == [("a", 2), ("a", 9), ("a", 10), ("b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "ABC"),
+        ({"olt_name": "olt"}, "AB"),
+        ({"olt_name": "nobody"}, ""),
+        ({"serial": "c0a"}, "A"),
+        ({"mac": "00:02"}, "B"),
+        ({"description": "ana"}, "A"),
+        ({"state": "online"}, "A"),
+        ({"presence": "absent"}, "C"),
+        ({"presence": "present", "state": "los"}, "B"),
+    ],
+)
+def test_rows_can_be_looked_for(asked: dict[str, Any], expected: str) -> None:
+    olt, other = an_olt(), an_olt("other")
+    rows: list[tuple[int | Key, dict[str, Any]]] = [
+        (1, {"serial": "HWTC0A", "description": "Mariana", "state": Said("online", "1")}),
+        (2, {"serial": "HWTC0B", "mac": "aa:00:00:00:00:02", "state": Said("los", "2")}),
+    ]
+    store(olt, Finding(facts(rows), True))
+    store(other, discovered({1: "HWTC0C"}))
+    store(other, discovered({}), absent_after=1)
+    assert "".join((row.serial or "")[-1:] for row in onu_rows(**asked)) == expected
+
+
+def test_rows_of_one_olt() -> None:
+    first, second = an_olt("a"), an_olt("b")
+    for olt in (first, second):
+        store(olt, discovered({1: "A"}))
+    assert [row.olt for row in onu_rows(second)] == ["b"]
