@@ -110,8 +110,10 @@ async def ask_get(
     """The values that are planned, and those of the operator's own OIDs as written. Raises BadOid."""
     asking = _Asking(talk, batching, Clock(deadline), progress)
     try:
-        await asking.ask_own(own)
-        await asking.ask(plan)
+        if own or plan.groups:
+            await asking.begin()
+            await asking.ask_own(own)
+            await asking.ask(plan)
     except _Ended as ended:
         asking.answers.errors.append(ended.error)
         asking.answers.gone = _is_silence(ended.error)
@@ -151,8 +153,13 @@ class _Asking:
         self._came: set[Key] = set()
         self._most_mute = 0.0
 
+    async def begin(self) -> None:
+        """A dead OLT is found out with one question, rather than with all that may be in flight."""
+        self._agent = await self._talk.for_gets()
+        if not self._talk.heard:
+            await self._check_alive()
+
     async def ask(self, plan: Plan) -> None:
-        self.answers.lacking.update(plan.nowhere)
         self._most_mute = len(plan.onus) * self._batching.most_unanswered / 100
         for most, questions in plan.groups.items():
             self._agent = await self._talk.for_gets(most)
@@ -164,7 +171,7 @@ class _Asking:
         if not columns:
             return
         oids = {column.name: Oid.parse(column.oid) for column in columns}
-        result = await self._get(await self._talk.for_gets(), oids.values())
+        result = await self._get(self._agent, oids.values())
         if result.error is not None:
             raise _Ended(result.error)
         self.answers.errors.extend(result.failed.values())
@@ -178,6 +185,7 @@ class _Asking:
                 )
 
     def finish(self, plan: Plan) -> Answers:
+        self.answers.lacking.update(plan.nowhere)
         self.answers.onus_asked = len(plan.onus)
         self.answers.mute = self._mute
         return self.answers

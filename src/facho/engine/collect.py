@@ -109,6 +109,7 @@ class _Collector:
             return failed(part, str(error))
         except NoAddress as unknown:
             return failed(part, str(unknown.error), silent=True)
+        self._talk.heard |= answers.heard
         if answers.gone:
             self._stopped = f"not run: the OLT stopped answering during {part.job}"
         else:

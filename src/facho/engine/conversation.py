@@ -67,6 +67,8 @@ class Conversation:
     """
 
     def __init__(self, client: Client, work: Work, guard: Guard | None) -> None:
+        # Something came from the OLT in this execution.
+        self.heard = False
         self._client = client
         self._guard = guard
         self._tag = tag_of(work.execution_id)
