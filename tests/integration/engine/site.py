@@ -46,7 +46,7 @@ class Site:
         return Part(1, job or kind, kind, kind, facts, columns)
 
     def work(self, *parts: Part, **more: Any) -> Work:
-        return replace(Work(7, 1, "olt", self.target, self.profile, parts), **more)
+        return replace(Work(7, 7, 1, "olt", self.target, self.profile, parts), **more)
 
     def collect(
         self,

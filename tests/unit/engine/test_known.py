@@ -1,0 +1,48 @@
+"""Which ONUs later parts ask about."""
+
+from __future__ import annotations
+
+from facho.engine.known import Known, discovered, updated
+from facho.engine.work import KnownOnu
+from facho.vendors import Entity, Facts, Key, Said
+
+A, B, C = (Key(0, 1, 0, onu) for onu in range(3))
+ONLINE, LOS = Said("online", "working"), Said("los", "LOS")
+
+
+def facts(*rows: tuple[Key, object], technology: str = "gpon", state: bool = True) -> Facts:
+    keys = [key for key, _ in rows]
+    columns = {"state": [value for _, value in rows]} if state else {}
+    return Facts(Entity.ONU, keys, [b""] * len(keys), [technology] * len(keys), columns)
+
+
+def known(*onus: KnownOnu) -> Known:
+    return {onu.key: onu for onu in onus}
+
+
+def test_a_discovery_replaces_who_was_known() -> None:
+    before = known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon", online=True))
+    after = discovered(before, facts((B, LOS), (C, ONLINE)))
+    assert after == known(KnownOnu(B, "gpon", online=False), KnownOnu(C, "gpon", online=True))
+
+
+def test_a_discovery_without_states_keeps_those_that_were_known() -> None:
+    before = known(KnownOnu(A, "gpon", online=True))
+    after = discovered(before, facts((A, None), (B, None), state=False))
+    assert after == known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon", online=False))
+
+
+def test_a_state_that_the_olt_could_not_tell_keeps_the_one_before() -> None:
+    before = known(KnownOnu(A, online=True))
+    assert updated(before, facts((A, None))) == known(KnownOnu(A, "gpon", online=True))
+
+
+def test_other_parts_bring_states_and_nobody_new() -> None:
+    before = known(KnownOnu(A, online=True), KnownOnu(B))
+    after = updated(before, facts((A, LOS), (C, ONLINE)))
+    assert after == known(KnownOnu(A, "gpon"), KnownOnu(B))
+
+
+def test_a_table_that_is_of_no_technology_keeps_that_of_the_onu() -> None:
+    before = known(KnownOnu(A, "epon"))
+    assert discovered(before, facts((A, ONLINE), technology="")) == known(KnownOnu(A, "epon", online=True))

@@ -1,0 +1,89 @@
+"""Whether a part succeeded, and in which words it did not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from facho.engine.asking import Answers, Rows
+from facho.engine.outcome import largest_cpu, outcome_of
+from facho.engine.work import AskedColumn, Part, PartOutcome, PartState, Work
+from facho.snmp import Load, SnmpError, Target
+from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
+from facho.vendors import Decoder, Key, builtin
+
+HUAWEI = builtin()["huawei"]
+SERIAL = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
+CPU = "1.3.6.1.4.1.2011.2.6.7.1.1.2.1.5"
+GOOD_INDEX = bytes.fromhex("8fd080c00001")
+
+
+def part(kind: str = "get") -> Part:
+    return Part(1, "job", kind, kind, (), (AskedColumn("serial", SERIAL, SERIAL),))
+
+
+def outcome(answers: Answers, kind: str = "get") -> PartOutcome:
+    work = Work(1, 1, 1, "olt", Target("10.0.0.1"), HUAWEI, (part(kind),), time_limit=timedelta(minutes=30))
+    return outcome_of(part(kind), answers, Decoder(HUAWEI).decode(answers.rows), work)
+
+
+@pytest.mark.parametrize(("mute", "state"), [(20, PartState.SUCCESS), (21, PartState.FAILED)])
+def test_more_than_a_fifth_without_an_answer_is_a_failure(mute: int, state: PartState) -> None:
+    lacking = {Key(0, 1, 0, onu): "genErr" for onu in range(mute)}
+    found = outcome(Answers(onus_asked=100, lacking=lacking, mute=mute, heard=True))
+    assert found.state is state
+    assert len(found.unanswered) == mute
+
+
+def test_a_failure_says_who_was_the_first() -> None:
+    found = outcome(Answers(onus_asked=2, lacking={Key(0, 1, 0, 5): "genErr"}, mute=1))
+    assert (
+        found.error == "1 of 2 ONUs did not answer, and no more than 20 % may; the first is 0/1/0:5: genErr"
+    )
+
+
+def test_many_reasons_are_told_in_few_words() -> None:
+    errors: list[SnmpError] = [UnreadableRows(f"row {row}") for row in range(8)]
+    found = outcome(Answers(errors=[*errors, *errors]), "walk")
+    assert found.error == "row 0; row 1; row 2; row 3; row 4; and 3 more"
+
+
+def test_the_time_limit_is_that_of_the_execution() -> None:
+    found = outcome(Answers(errors=[DeadlineExceeded("not read in 0.2 s")]), "walk")
+    assert found.error == "not finished within the time limit of 1800 s"
+    assert not found.silent
+
+
+def test_only_who_says_nothing_at_all_is_silent() -> None:
+    assert outcome(Answers(errors=[NoAnswer("no answer")], gone=True)).silent
+    assert not outcome(Answers(errors=[NoAnswer("no answer")], gone=True, heard=True)).silent
+
+
+def test_a_note_is_no_failure() -> None:
+    found = outcome(Answers(notes=["something"], load=Load(requests=3)))
+    assert (found.state, found.error, found.load.requests) == (PartState.SUCCESS, "something", 3)
+
+
+def test_a_discovery_in_which_nobody_can_be_recognised_has_failed() -> None:
+    bad = outcome(Answers(rows={SERIAL: {b"\x01\x02": b"HWTC1234", b"\x01\x03": b"HWTC1235"}}), "discovery")
+    assert bad.state is PartState.FAILED
+    assert bad.error.startswith("none of the 2 rows could be read; the first: gpon_config.serial 1.2: ")
+
+
+def test_a_discovery_in_which_somebody_can_be_recognised_has_not_failed() -> None:
+    rows: Rows = {SERIAL: {GOOD_INDEX: b"HWTC1234", b"\x01\x03": b"HWTC1235"}}
+    found = outcome(Answers(rows=rows), "discovery")
+    assert (found.state, found.rows) == (PartState.SUCCESS, 1)
+    assert found.decoded is not None
+    assert len(found.decoded.problems) == 1
+
+
+def test_an_empty_discovery_that_is_complete_is_complete() -> None:
+    assert outcome(Answers(rows={SERIAL: {}}), "discovery").state is PartState.SUCCESS
+
+
+def test_the_busiest_board_counts() -> None:
+    boards = outcome(Answers(rows={CPU: {b"\x00\x01": 12, b"\x00\x09": 91, b"\x00\x0a": -1}}), "table")
+    assert largest_cpu([outcome(Answers()), boards]) == 91.0
+    assert largest_cpu([outcome(Answers())]) is None

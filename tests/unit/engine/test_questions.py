@@ -1,0 +1,117 @@
+"""What a GET asks for, by the vendor's profile."""
+
+from __future__ import annotations
+
+import pytest
+
+from facho.engine.questions import CannotAsk, check_allowed, plan_get, readable
+from facho.engine.work import AskedColumn, KnownOnu
+from facho.vendors import Decoder, Entity, Key, Profile, builtin
+from facho.vendors.index import split_arcs
+
+HUAWEI, ZTE = builtin()["huawei"], builtin()["zte"]
+
+
+def columns(profile: Profile, *facts: str, entity: Entity = Entity.ONU) -> list[AskedColumn]:
+    return [
+        AskedColumn(f"{table.name}.{column.fact}", column.source.oid, column.source.oid)
+        for table in profile.tables
+        for column in table.columns
+        if table.entity is entity and column.fact in facts
+    ]
+
+
+def asked(profile: Profile, facts: tuple[str, ...], *known: KnownOnu) -> dict[Key, list[str]]:
+    """The tables' suffixes in dots, by ONU, below the last number of their column."""
+    plan = plan_get(profile, columns(profile, *facts), known)
+    found: dict[Key, list[str]] = {}
+    for group in plan.groups.values():
+        for question in group:
+            written = (".".join(map(str, split_arcs(suffix))) for _, suffix in question.values.values())
+            found.setdefault(question.onu, []).extend(written)
+    return found
+
+
+def test_an_onu_is_asked_for_at_its_index_in_each_table() -> None:
+    onu = KnownOnu(Key(1, 2, 3, 4), "gpon", online=True)
+    assert asked(ZTE, ("description", "onu_rx_dbm"), onu) == {onu.key: ["268567296.4", "268567296.4.1"]}
+
+
+def test_what_is_asked_for_is_read_as_the_same_onu() -> None:
+    keys = [Key(1, slot, port, 7) for slot in (2, 9) for port in (1, 8, 9, 16)]
+    known = [KnownOnu(key, "epon", online=True) for key in keys]
+    plan = plan_get(ZTE, columns(ZTE, "description"), known)
+    rows: dict[str, dict[bytes, object]] = {}
+    for question in plan.groups[0]:
+        for column, suffix in question.values.values():
+            rows.setdefault(column, {})[suffix] = str(question.onu).encode()
+    onus = Decoder(ZTE).decode(rows).onus
+    assert onus.keys == keys
+    assert onus.columns["description"] == [str(key) for key in keys]
+
+
+def test_a_technology_that_is_known_leaves_the_tables_of_others_out() -> None:
+    gpon, epon, either = (KnownOnu(Key(0, 1, 0, 1), technology) for technology in ("gpon", "epon", ""))
+    assert [len(asked(HUAWEI, ("description",), onu)[onu.key]) for onu in (gpon, epon, either)] == [1, 1, 2]
+
+
+def test_an_onu_that_is_off_is_not_asked_for_what_only_it_knows() -> None:
+    off = KnownOnu(Key(0, 1, 0, 1), "gpon")
+    assert asked(HUAWEI, ("onu_rx_dbm",), off) == {}
+    assert len(asked(HUAWEI, ("onu_rx_dbm", "description"), off)[off.key]) == 1
+
+
+def test_tables_that_bear_fewer_values_at_once_are_asked_apart() -> None:
+    onu = KnownOnu(Key(0, 1, 0, 1), "gpon", online=True)
+    plan = plan_get(HUAWEI, columns(HUAWEI, "onu_rx_dbm", "description"), [onu])
+    assert {most: len(group) for most, group in plan.groups.items()} == {0: 1, 24: 1}
+    assert plan.onus == {onu.key}
+
+
+def test_an_onu_at_no_place_of_the_table_is_named() -> None:
+    nowhere = KnownOnu(Key(0, 1, 77, 1), "gpon")
+    plan = plan_get(HUAWEI, columns(HUAWEI, "description"), [nowhere])
+    assert plan.groups == {}
+    assert plan.nowhere == {nowhere.key: "its index in the table gpon_config cannot be told from its place"}
+    # One whose technology is not known may well belong to the other table.
+    either = KnownOnu(Key(1, 9, 16, 200))
+    assert plan_get(ZTE, columns(ZTE, "description"), [either]).nowhere == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "entity", "words"),
+    [
+        (("ip",), Entity.ONU, r"gpon_ip.ip: a row of the table gpon_ip cannot .* use the kind table$"),
+        (("state",), Entity.PORT, "ports.state: it is not about ONUs; use the kind table or walk"),
+    ],
+)
+def test_a_column_that_cannot_be_asked_for_by_place_is_refused(
+    facts: tuple[str, ...], entity: Entity, words: str
+) -> None:
+    with pytest.raises(CannotAsk, match=words):
+        plan_get(HUAWEI, columns(HUAWEI, *facts, entity=entity), [])
+
+
+@pytest.mark.parametrize(
+    "oid",
+    [
+        "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4",
+        "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4.4194304000.1",
+        "1.3.6.1.4.1.2011.6.128.1.1.2.43",
+        ".1.3.6.1.4.1.2011.6.128.1.1.2.101.1",
+        "1.3.6.1",
+    ],
+)
+def test_what_must_never_be_read_is_refused_from_above_and_from_below(oid: str) -> None:
+    with pytest.raises(CannotAsk, match="is never read"):
+        check_allowed(HUAWEI, [AskedColumn("x", oid)])
+
+
+def test_what_lies_beside_it_is_allowed() -> None:
+    check_allowed(HUAWEI, [AskedColumn("x", "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.40")])
+    check_allowed(HUAWEI, columns(HUAWEI, "serial", "description"))
+
+
+def test_a_column_that_the_profile_has_no_rules_for_is_the_operators_own() -> None:
+    strange, (serial,) = AskedColumn("x", "1.3.6.1.9", "1.3.6.1.9"), columns(HUAWEI, "serial")
+    assert readable(HUAWEI, [strange, serial]) == [AskedColumn("x", "1.3.6.1.9"), serial]
