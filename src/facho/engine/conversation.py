@@ -29,9 +29,9 @@ def with_manners(target: Target, profile: Profile) -> Target:
     return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
 
 
-def tag_of(execution_id: int) -> int:
-    """What the request ids of an execution carry; 0 would be no tag."""
-    return execution_id % _TAGS + 1
+def tag_of(run_id: int) -> int:
+    """What the request ids of one run of an execution carry; 0 would be no tag."""
+    return run_id % _TAGS + 1
 
 
 def carried(before: Learned | None, after: Learned, limits: Limits) -> Learned:
@@ -71,7 +71,7 @@ class Conversation:
         self.heard = False
         self._client = client
         self._guard = guard
-        self._tag = tag_of(work.execution_id)
+        self._tag = tag_of(work.run_id)
         self._target = _as_asked(with_manners(work.target, work.profile), work.asking)
         self._varbinds = work.varbinds
         self._learned = work.learned

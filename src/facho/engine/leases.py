@@ -40,6 +40,8 @@ class Started:
     """An execution that this process now runs."""
 
     execution_id: int
+    # No other start of any execution has it.
+    run_id: int
     olt_id: int
     node_id: int | None
     token: str
@@ -72,9 +74,10 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
         execution.why_late = late.why if late else ""
         execution.blocked_by_id = late.blocker.execution_id if late and late.blocker else None
         execution.save(update_fields=["attempt", "delay_ms", "why_late", "blocked_by"])
-        Attempt.objects.create(execution=execution, number=execution.attempt, started_at=now, worker=worker)
+        attempt = Attempt.objects.create(execution=execution, number=execution.attempt, started_at=now, worker=worker)
     return Started(
         execution_id,
+        attempt.id,
         execution.olt_id,
         execution.node_id,
         token,

@@ -37,7 +37,7 @@ class Planned:
     left_out: tuple[PartOutcome, ...]
 
 
-def plan_execution(execution_id: int, now: datetime, config: Config) -> Planned:
+def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
     """Raises NothingToAsk."""
     execution = Execution.objects.select_related("olt__brand", "olt__model", "node__job").get(id=execution_id)
     olt = execution.olt
@@ -50,6 +50,7 @@ def plan_execution(execution_id: int, now: datetime, config: Config) -> Planned:
     return Planned(
         Work(
             execution_id=execution_id,
+            run_id=run_id,
             olt_id=olt.id,
             olt=olt.name,
             target=target_of(olt, config),

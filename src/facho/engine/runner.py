@@ -81,7 +81,7 @@ def _run(
 ) -> State:
     config = runtime.config
     try:
-        planned = plan_execution(started.execution_id, database_now(), config)
+        planned = plan_execution(started.execution_id, started.run_id, database_now(), config)
         # It may be long until the OLT has answered; others need the connection meanwhile.
         connection.close()
         collection = collect(

@@ -60,6 +60,8 @@ class Work:
     """Everything that a poller must know to run an execution without looking anything up."""
 
     execution_id: int
+    # Another one each time that the execution is started: requests carry it, so that an OLT could tell.
+    run_id: int
     olt_id: int
     olt: str
     target: Target
