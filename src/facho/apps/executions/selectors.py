@@ -1,0 +1,240 @@
+"""What waits, what runs and what ended, as people ask for it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.core.order import Waiting, choose
+
+ENDED: Final = (State.SUCCESS, State.FAILED, State.ABORTED)
+_WINDOW: Final = 5
+
+
+class Reason(enum.Enum):
+    """Why a waiting execution has not started."""
+
+    STARTING = enum.auto()
+    OLT_BUSY = enum.auto()
+    BEHIND = enum.auto()
+    POLLERS_BUSY = enum.auto()
+    NO_POLLERS = enum.auto()
+    RETRY = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An OLT that is not free, and the execution that holds it. `job` is empty for a collection by hand."""
+
+    execution_id: int
+    olt_id: int
+    olt: str
+    job: str
+    state: str
+    started_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A waiting execution, in its place. `because_of` is the job that it waits for on its OLT."""
+
+    execution_id: int
+    olt_id: int
+    olt: str
+    job: str
+    run_now: bool
+    slot: datetime
+    # Since when it could start; in the future for a retry before its time.
+    since: datetime
+    reason: Reason
+    because_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`size` counts those whose time has come; `first` also has retries before their time, at the end."""
+
+    size: int
+    retries: int
+    first: tuple[Queued, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    execution_id: int
+    olt_id: int
+    olt: str
+    job: str
+    state: str
+    slot: datetime
+    delay: timedelta | None
+    why_late: str
+    # The job that held the OLT meanwhile.
+    blocked_by: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    counts: Mapping[str, Any]
+    error: str
+
+    @property
+    def duration(self) -> timedelta | None:
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+
+def held(now: datetime) -> list[Held]:
+    """What runs, and who was aborted but may not know it yet: the OLT is not given to another before."""
+    under_way = Q(state__in=ACTIVE) | (~Q(lease_token="") & Q(lease_expires_at__gt=now))
+    rows = Execution.objects.filter(under_way).order_by(F("started_at").asc(nulls_last=True), "id")
+    names = rows.values_list("id", "olt_id", "olt__name", "node__job__name", "state", "started_at")
+    return [Held(i, olt, name, job or "", state, at) for i, olt, name, job, state, at in names]
+
+
+def queue(now: datetime, holding: Iterable[Held], pollers: int, free: int, *, limit: int) -> Queue:
+    """The first `limit` of the queue, in the order in which they would go, each with what it waits for."""
+    busy = {each.olt_id: each.job for each in holding}
+    every = list(_waiting())
+    due = [each for each in every if each.slot <= now]
+    later = sorted((each for each in every if each.slot > now), key=lambda each: each.slot)
+    ordered = list(in_order(due, busy, now))
+    names = _names([each.execution_id for each in (*ordered, *later)[:limit]])
+    first = _with_reasons(ordered, busy, names, pollers, free) if ordered else []
+    first += [_queued(each, names, Reason.RETRY) for each in later if each.execution_id in names]
+    return Queue(len(due), len(later), tuple(first[:limit]))
+
+
+def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: datetime) -> Iterator[Waiting]:
+    """In rounds, since an OLT runs one at a time: first of each free OLT, then those that wait for one."""
+    left = {each.execution_id: each for each in waiting}
+    busy: Mapping[int, str] = busy_olts
+    while left:
+        chosen = choose(left.values(), busy, len(left), now)
+        for each in chosen:
+            del left[each.execution_id]
+        yield from chosen
+        busy = {}
+
+
+def last_ended(limit: int) -> list[Ended]:
+    """The last to end. A long one has a low number, by which they are found: so a few more are looked at."""
+    rows = Execution.objects.filter(state__in=ENDED).order_by("-id")[: limit * _WINDOW]
+    ended = sorted(map(_ended, _ended_rows(rows)), key=lambda each: each.ended_at or each.slot, reverse=True)
+    return ended[:limit]
+
+
+def _waiting() -> Iterator[Waiting]:
+    """All that waits for a poller, also before its time. What has no node is started by who made it."""
+    rows = Execution.objects.filter(state=State.WAITING, node__isnull=False).values_list(
+        "id",
+        "olt_id",
+        "slot",
+        "not_before",
+        "run_now",
+        Coalesce("node__interval_s", "node__job__interval_s"),
+        Coalesce("node__priority", "node__job__priority"),
+    )
+    for execution, olt, slot, not_before, run_now, interval_s, priority in rows:
+        since = max(slot, not_before)
+        yield Waiting(execution, olt, since, timedelta(seconds=interval_s), priority, run_now)
+
+
+def _names(ids: list[int]) -> dict[int, tuple[str, str, datetime]]:
+    rows = Execution.objects.filter(id__in=ids)
+    named = rows.values_list("id", "olt__name", "node__job__name", "slot")
+    return {execution: (olt, job or "", slot) for execution, olt, job, slot in named}
+
+
+def _with_reasons(
+    ordered: Iterable[Waiting],
+    busy: Mapping[int, str],
+    names: Mapping[int, tuple[str, str, datetime]],
+    pollers: int,
+    free: int,
+) -> list[Queued]:
+    found: list[Queued] = []
+    # The job that each OLT will run next.
+    ahead: dict[int, str] = {}
+    for each in ordered:
+        if each.execution_id not in names:
+            break
+        reason, because_of = _reason(each, busy, ahead, pollers, free)
+        free -= reason is Reason.STARTING
+        ahead.setdefault(each.olt_id, names[each.execution_id][1])
+        found.append(_queued(each, names, reason, because_of))
+    return found
+
+
+def _reason(
+    waiting: Waiting, busy: Mapping[int, str], ahead: Mapping[int, str], pollers: int, free: int
+) -> tuple[Reason, str]:
+    if waiting.olt_id in busy:
+        return Reason.OLT_BUSY, busy[waiting.olt_id]
+    if waiting.olt_id in ahead:
+        return Reason.BEHIND, ahead[waiting.olt_id]
+    if not pollers:
+        return Reason.NO_POLLERS, ""
+    return (Reason.STARTING if free > 0 else Reason.POLLERS_BUSY), ""
+
+
+def _queued(
+    waiting: Waiting,
+    names: Mapping[int, tuple[str, str, datetime]],
+    reason: Reason,
+    because_of: str = "",
+) -> Queued:
+    olt, job, slot = names[waiting.execution_id]
+    return Queued(
+        execution_id=waiting.execution_id,
+        olt_id=waiting.olt_id,
+        olt=olt,
+        job=job,
+        run_now=waiting.run_now,
+        slot=slot,
+        since=waiting.slot,
+        reason=reason,
+        because_of=because_of,
+    )
+
+
+def _ended_rows(rows: QuerySet[Execution]) -> Iterable[Any]:
+    return rows.values(
+        "id",
+        "olt_id",
+        "olt__name",
+        "node__job__name",
+        "state",
+        "slot",
+        "delay_ms",
+        "why_late",
+        "blocked_by__node__job__name",
+        "started_at",
+        "ended_at",
+        "counts",
+        "error",
+    )
+
+
+def _ended(row: Mapping[str, Any]) -> Ended:
+    return Ended(
+        execution_id=row["id"],
+        olt_id=row["olt_id"],
+        olt=row["olt__name"],
+        job=row["node__job__name"] or "",
+        state=row["state"],
+        slot=row["slot"],
+        delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),
+        why_late=row["why_late"],
+        blocked_by=row["blocked_by__node__job__name"] or "",
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        counts=row["counts"],
+        error=row["error"],
+    )
