@@ -16,6 +16,7 @@ ALLOWED_HOSTS = [*CONFIG.allowed_hosts, "localhost", "127.0.0.1", "[::1]"]
 
 INSTALLED_APPS = [
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -33,7 +34,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "facho.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -48,6 +49,8 @@ ASGI_APPLICATION = "facho.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # Before those of the apps: ours replace a few of the admin's frame.
+        "DIRS": [Path(__file__).parent / "web" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -64,10 +67,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "dashboard"
+LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = CONFIG.language
 LANGUAGES = [("es", "Español"), ("en", "English")]
+FORMAT_MODULE_PATH = "facho.web.formats"
 LOCALE_PATHS = [Path(__file__).parent / "web" / "locale"]
 USE_I18N = True
 USE_TZ = True
@@ -76,7 +82,17 @@ TIME_ZONE = CONFIG.time_zone.key
 STATIC_URL = "static/"
 # Served straight from the packages: there is no step to collect them.
 WHITENOISE_USE_FINDERS = True
-STATIC_ROOT = CONFIG.home / "static"
+
+# The admin's dress, which the other pages wear too. All of it comes from here, nothing from elsewhere.
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Facho Deluxe",
+    "SITE_HEADER": "Facho Deluxe",
+    "SITE_URL": "/",
+    "SITE_SYMBOL": "lan",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"/{STATIC_URL}facho/icon.svg"}],
+    "SHOW_LANGUAGES": True,
+    "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
+}
 
 # Each process sets up its own log (`facho.logs`).
 LOGGING_CONFIG = None

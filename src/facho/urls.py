@@ -1,6 +1,10 @@
 """Where each page is."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = [path("admin/", admin.site.urls)]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("facho.web.urls")),
+    path("language/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
+]

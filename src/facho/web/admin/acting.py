@@ -1,0 +1,163 @@
+"""What a person does in the admin, as commands of the engine: they know what it means for the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from django.contrib import messages
+from django.forms import BaseInlineFormSet
+from django.http import HttpRequest
+from django.utils.translation import ngettext
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.engine.clock import database_now
+from facho.engine.commands import jobs, nodes, olts
+from facho.engine.commands.errors import CommandError
+
+Given = dict[str, Any]
+FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"
+_LIMITS = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
+
+
+def told(request: HttpRequest, act: Callable[[], str]) -> None:
+    """Do it, and say what came of it: done, or why not."""
+    try:
+        messages.success(request, act())
+    except CommandError as refused:
+        messages.error(request, refused.message)
+
+
+def how_many(count: int, *, enabled: bool) -> str:
+    if enabled:
+        said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", count)
+    else:
+        said = ngettext("%(count)d was disabled.", "%(count)d were disabled.", count)
+    return said % {"count": count}
+
+
+def save_new_olt(olt: Olt) -> None:
+    olt.address = olts.address_of(olt.address)
+    olt.save()
+
+
+def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
+    """`name` is what it was called before. Only the columns in `changed` are written."""
+    olts.update_olt(name, _olt_changes(olt, changed))
+    if "model" in changed:
+        olt.save(update_fields=["model"])
+    if "enabled" in changed:
+        set_olts_enabled([olt.name], database_now(), enabled=olt.enabled)
+
+
+def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
+    found: Given = {
+        name: getattr(olt, name) for name in ("name", "address", "port", "site") if name in changed
+    }
+    if "snmp_version" in changed:
+        found["version"] = olt.snmp_version
+    if "credentials" in changed or "snmp_version" in changed:
+        found["credentials"] = olt.credentials
+    if "brand" in changed:
+        found["brand"] = olt.brand.name
+    if any(limit in changed for limit in _LIMITS):
+        found["limits"] = olts.OltLimits(**{limit: getattr(olt, limit) for limit in _LIMITS})
+    return olts.OltChanges(**found)
+
+
+def create_job(given: Given, oids: Iterable[str], new_nodes: Sequence[SnmpJobHost]) -> SnmpJob:
+    now = database_now()
+    job = jobs.create_job(
+        jobs.NewJob(
+            name=given["name"],
+            brand=given["brand"].name,
+            kind=given["kind"],
+            interval=given["interval"],
+            facts=given["facts"],
+            oids=list(oids),
+            priority=given["priority"],
+            max_attempts=given["max_attempts"],
+            retry_delay=given["retry_delay"],
+            task_type=given["task_type"],
+            master=given["master"].name if given["master"] else "",
+            olts=[node.olt.name for node in new_nodes],
+            enabled=given["enabled"],
+        ),
+        now,
+    )
+    _set_own(job, new_nodes, now)
+    return job
+
+
+def update_job(name: str, given: Given, changed: Collection[str], oids: Iterable[str] | None) -> None:
+    """`name` is what it was called before. `oids` are all that it shall have; None when they stay."""
+    columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type")
+    found = {column: given[column] for column in columns if column in changed and given[column] != ""}
+    if oids is not None:
+        found["oids"] = list(oids)
+    now = database_now()
+    job = jobs.update_job(name, jobs.JobChanges(**found)).name
+    if "interval" in changed:
+        jobs.change_interval(job, given["interval"], now)
+    if "master" in changed:
+        jobs.change_master(job, given["master"].name if given["master"] else None, now)
+    if "enabled" in changed:
+        set_jobs_enabled([job], now, enabled=given["enabled"])
+
+
+def set_olts_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:
+    (olts.enable_olts if enabled else olts.disable_olts)(names, now)
+
+
+def set_jobs_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:
+    (jobs.enable_jobs if enabled else jobs.disable_jobs)(names, now)
+
+
+def set_nodes_enabled(ids: Sequence[int], now: datetime, *, enabled: bool) -> None:
+    (nodes.enable_nodes if enabled else nodes.disable_nodes)(ids, now)
+
+
+def save_nodes(job: SnmpJob, formset: FormSet) -> None:
+    """The rows of the job's OLTs, after `formset.save(commit=False)` has sorted them."""
+    now = database_now()
+    if formset.deleted_objects:
+        jobs.detach(job.name, [node.olt.name for node in formset.deleted_objects], now)
+    attach(job, formset.new_objects, now)
+    for node, changed in formset.changed_objects:
+        change_node(node, changed, now)
+
+
+def attach(job: SnmpJob, new: Sequence[SnmpJobHost], now: datetime) -> None:
+    """All at once, so that they are spread."""
+    if new:
+        jobs.attach(job.name, [node.olt.name for node in new], now)
+        _set_own(job, new, now)
+
+
+def _set_own(job: SnmpJob, new: Iterable[SnmpJobHost], now: datetime) -> None:
+    ids = dict(job.nodes.values_list("olt_id", "id"))
+    for node in new:
+        node.pk = ids[node.olt_id]
+        own = {"interval": node.interval_s, "priority": node.priority, "enabled": not node.enabled}
+        change_node(node, [name for name, differs in own.items() if differs], now)
+
+
+def change_node(node: SnmpJobHost, changed: Collection[str], now: datetime) -> None:
+    if "interval" in changed:
+        own = node.interval_s
+        nodes.change_node_interval(node.pk, None if own is None else timedelta(seconds=own), now)
+    if "priority" in changed:
+        nodes.change_node_priority(node.pk, node.priority)
+    if "enabled" in changed:
+        set_nodes_enabled([node.pk], now, enabled=node.enabled)
+
+
+def wanted_oids(job: SnmpJob, formset: FormSet) -> list[str] | None:
+    """All OIDs that the job shall have. A page of the form shows some of them; the others stay."""
+    if not (formset.new_objects or formset.deleted_objects):
+        return None
+    gone = [row.oid_id for row in formset.deleted_objects]
+    kept = job.job_oids.exclude(oid__in=gone) if job.pk else job.job_oids.none()
+    return [*kept.values_list("oid__oid", flat=True), *(row.oid.oid for row in formset.new_objects)]

@@ -1,0 +1,133 @@
+"""What every page of the admin has in common: how an edit is saved, and what nobody edits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from django.contrib import admin
+from django.db.models import Model
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from unfold.decorators import display as unfold_display
+
+from facho.core.interval import format_interval
+from facho.engine.commands.errors import CommandError
+
+M = TypeVar("M", bound=Model)
+P = TypeVar("P", bound=Model)
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin as _Admin
+    from django.contrib.admin import TabularInline as _Inline
+else:
+    from unfold.admin import ModelAdmin, TabularInline
+
+    class _Admin(ModelAdmin, Generic[M]):
+        pass
+
+    class _Inline(TabularInline, Generic[M, P]):
+        pass
+
+
+Column = TypeVar("Column", bound=Callable[..., Any])
+
+
+def display(
+    *, description: Any, ordering: str | None = None, label: Mapping[Any, str] | None = None
+) -> Callable[[Column], Column]:
+    """A column of a list. With `label` it is a badge: the method returns a key of it and the text."""
+    dressed: Callable[[Column], Column] = unfold_display(
+        description=description, ordering=ordering, label=label
+    )
+    return dressed
+
+
+class FachoModelAdmin(_Admin[M]):
+    """Saves what a person changed, and no other column: the engine may have written those meanwhile."""
+
+    list_filter_submit = True
+    list_per_page = 50
+    # The column that a field of the form is kept in, where the names differ.
+    columns_of_fields: Mapping[str, str] = {}
+    # The field of the form at which to say what a command says of its own field, where the names differ.
+    fields_of_commands: Mapping[str, str] = {}
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """What a command refuses is undone as a whole; the form comes back with the sentence at its field."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except CommandError as refused:
+            request.refused = refused  # type: ignore[attr-defined]  # read by get_form
+            return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def get_form(
+        self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
+        refused: CommandError | None = getattr(request, "refused", None)
+        return form if refused is None else _refusing(form, refused, self.fields_of_commands)
+
+    def save_model(self, request: HttpRequest, obj: M, form: ModelForm[M], change: bool) -> None:
+        if not change:
+            super().save_model(request, obj, form, change)
+        elif changed := self.changed_columns(form):
+            obj.save(update_fields=changed)
+
+    def changed_columns(self, form: ModelForm[M]) -> list[str]:
+        columns = {field.name for field in self.model._meta.concrete_fields}
+        named = (self.columns_of_fields.get(name, name) for name in form.changed_data)
+        return sorted(columns.intersection(named))
+
+
+def _refusing(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any:
+    class Refusing(form):  # type: ignore[misc]  # made by Django, of any model
+        def clean(self) -> Any:
+            given = super().clean()
+            field = names.get(refused.field, refused.field)
+            self.add_error(field if field in self.fields else None, refused.message)
+            return given
+
+    return Refusing
+
+
+class ReadOnlyAdmin(FachoModelAdmin[M]):
+    """For what only the system writes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
+        return False
+
+
+class FachoInline(_Inline[M, P]):
+    extra = 0
+    per_page = 20
+
+
+class ReadOnlyInline(FachoInline[M, P]):
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
+
+
+def seconds_as_interval(seconds: int | None) -> str:
+    return "" if seconds is None else format_interval(timedelta(seconds=seconds))
+
+
+site = admin.site

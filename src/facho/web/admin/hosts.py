@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter
+
+from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.engine.clock import database_now
+from facho.web.admin import acting
+from facho.web.admin.base import FachoModelAdmin, display
+from facho.web.admin.credentials import FIELDS as CREDENTIALS
+from facho.web.admin.credentials import OltForm
+
+
+@admin.register(Brand)
+class BrandAdmin(FachoModelAdmin[Brand]):
+    list_display = ("name", "title")
+    search_fields = ("name", "title")
+
+
+@admin.register(OltModel)
+class OltModelAdmin(FachoModelAdmin[OltModel]):
+    list_display = ("name", "brand")
+    list_select_related = ("brand",)
+    list_filter = ("brand",)
+    search_fields = ("name", "brand__name")
+    autocomplete_fields = ("brand",)
+
+
+@admin.register(Oid)
+class OidAdmin(FachoModelAdmin[Oid]):
+    list_display = ("name", "oid", "brand", "model", "entity", "provides")
+    list_select_related = ("brand", "model")
+    list_filter = ("brand", "entity", "provides")
+    search_fields = ("name", "oid", "provides")
+    autocomplete_fields = ("brand", "model")
+
+
+@admin.register(Olt)
+class OltAdmin(FachoModelAdmin[Olt]):
+    form = OltForm
+    columns_of_fields = dict.fromkeys(CREDENTIALS, "credentials")
+    fields_of_commands = MappingProxyType({"version": "snmp_version", "user": "v3_user"})
+    list_display = ("name", "brand", "model", "address", "site", "health", "node_count", "enabled")
+    list_select_related = ("brand", "model")
+    list_filter = ("enabled", "reachable", ("brand", RelatedDropdownFilter), "site")
+    search_fields = ("name", "address", "site")
+    autocomplete_fields = ("brand", "model")
+    actions = ("enable", "disable")
+    readonly_fields = (
+        "reachable",
+        "unreachable_since",
+        "suspended_reason",
+        "suspended_at",
+        "next_probe_at",
+        "cpu_pct",
+        "cpu_read_at",
+        "sys_descr",
+        "sys_object_id",
+        "learned",
+        "created_at",
+    )
+    fieldsets = (
+        (None, {"fields": ("name", "enabled", ("brand", "model"), ("address", "port"), "site")}),
+        (_("Access"), {"fields": ("snmp_version", *CREDENTIALS)}),
+        (
+            _("Limits"),
+            {"fields": ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")},
+        ),
+        (_("What the engine found"), {"classes": ("tab",), "fields": readonly_fields}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Olt]:
+        # A list opens no secret.
+        olts = super().get_queryset(request).defer("credentials")
+        return olts.annotate(node_count_=Count("nodes", filter=Q(nodes__enabled=True)))
+
+    def save_model(self, request: HttpRequest, obj: Olt, form: ModelForm[Olt], change: bool) -> None:  # noqa: ARG002
+        if change:
+            acting.save_olt(form.initial["name"], obj, self.changed_columns(form))
+        else:
+            acting.save_new_olt(obj)
+
+    @display(
+        description=_("health"),
+        label={"ok": "success", "off": "default", "new": "info", "suspended": "danger", "silent": "danger"},
+    )
+    def health(self, olt: Olt) -> tuple[str, Any]:
+        if not olt.enabled:
+            return "off", _("disabled")
+        if olt.is_suspended:
+            return "suspended", _("suspended")
+        if olt.reachable is None:
+            return "new", _("not asked yet")
+        return ("ok", _("reachable")) if olt.reachable else ("silent", _("unreachable"))
+
+    @display(description=_("nodes"))
+    def node_count(self, olt: Olt) -> int:
+        count: int = olt.node_count_  # type: ignore[attr-defined]  # annotated above
+        return count
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
+        acting.told(request, lambda: _set_enabled(olts, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
+        acting.told(request, lambda: _set_enabled(olts, enabled=False))
+
+
+def _set_enabled(olts: QuerySet[Olt], *, enabled: bool) -> str:
+    names = list(olts.values_list("name", flat=True))
+    acting.set_olts_enabled(names, database_now(), enabled=enabled)
+    return acting.how_many(len(names), enabled=enabled)

@@ -1,0 +1,145 @@
+"""Jobs and nodes as people write them: intervals as `5m`, facts by name."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
+
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.core.interval import LONGEST, BadInterval, format_interval, parse_interval
+
+if TYPE_CHECKING:
+    _JobForm = forms.ModelForm[SnmpJob]
+    _NodeForm = forms.ModelForm[SnmpJobHost]
+    _JobOidForm = forms.ModelForm[SnmpJobOid]
+else:
+    _JobForm = _NodeForm = _JobOidForm = forms.ModelForm
+
+
+class IntervalField(forms.CharField):
+    """A length of time as `30s`, `5m` or `1h`; None when it may be left empty, and is."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 12, "widget": UnfoldAdminTextInputWidget, **kwargs})
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return parse_interval(text)
+        except BadInterval:
+            said = {"text": text, "longest": format_interval(LONGEST)}
+            raise forms.ValidationError(gettext(_BAD_INTERVAL) % said) from None
+
+
+_BAD_INTERVAL: Any = _(
+    "“%(text)s” is not an interval from 1s to %(longest)s: write a whole number and s, m, h or d, as in 5m"
+)
+
+
+class NumberField(forms.IntegerField):
+    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+        limits = [MinValueValidator(low), MaxValueValidator(high)]
+        super().__init__(**{"validators": limits, "widget": UnfoldAdminIntegerFieldWidget, **kwargs})
+
+
+class FactsField(forms.CharField):
+    """Names with commas between them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"required": False, "widget": UnfoldAdminTextInputWidget, **kwargs})
+
+    def clean(self, value: Any) -> Any:
+        return super().clean(value).replace(",", " ").split()
+
+
+class JobForm(_JobForm):
+    interval = IntervalField(label=capfirst(_("interval")), help_text=_("30s, 5m, 1h or 1d"))
+    facts = FactsField(
+        label=capfirst(_("facts")), help_text=_("by name, with commas: serial, onu_rx_dbm, port.state")
+    )
+    priority = NumberField(
+        1,
+        100,
+        label=capfirst(_("priority")),
+        required=False,
+        help_text=_("1 to 100; empty is what its kind has"),
+    )
+    max_attempts = NumberField(1, 32_767, label=capfirst(_("attempts")), required=False)
+    retry_delay = IntervalField(
+        label=capfirst(_("delay between attempts")), required=False, help_text=_("as in 2m")
+    )
+    task_type = forms.CharField(
+        label=capfirst(_("task type")),
+        required=False,
+        max_length=60,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("what its runs count as; empty follows from its kind and facts"),
+    )
+
+    class Meta:
+        model = SnmpJob
+        fields = ("name", "brand", "kind", "master", "enabled")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        job = kwargs.get("instance")
+        written = _as_written(job) if job is not None and job.pk else {}
+        super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+
+
+def _as_written(job: SnmpJob) -> dict[str, Any]:
+    return {
+        "interval": format_interval(job.interval),
+        "facts": ", ".join(job.facts),
+        "priority": job.priority,
+        "max_attempts": job.max_attempts,
+        "retry_delay": format_interval(timedelta(seconds=job.retry_delay_s)),
+        "task_type": job.task_type,
+    }
+
+
+class NodeForm(_NodeForm):
+    interval = IntervalField(label=capfirst(_("own interval")), required=False)
+
+    class Meta:
+        model = SnmpJobHost
+        fields = ("job", "olt", "enabled", "priority")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        node = kwargs.get("instance")
+        written = {}
+        if node is not None and node.interval_s:
+            written["interval"] = format_interval(timedelta(seconds=node.interval_s))
+        super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+        _keep(self, "olt", "job")
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        interval = given.get("interval")
+        self.instance.interval_s = None if interval is None else int(interval.total_seconds())
+        return given
+
+
+class JobOidForm(_JobOidForm):
+    class Meta:
+        model = SnmpJobOid
+        fields = ("oid",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _keep(self, "oid")
+
+
+def _keep(form: forms.ModelForm[Any], *names: str) -> None:
+    """What a row is about does not change: another one is added, and this one removed."""
+    for name in names:
+        if form.instance.pk and name in form.fields:
+            form.fields[name].disabled = True

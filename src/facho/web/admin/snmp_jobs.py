@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
+
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.engine.clock import database_now
+from facho.engine.commands import jobs, runs
+from facho.web.admin import acting
+from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
+from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
+
+_ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
+
+
+class JobOidInline(FachoInline[SnmpJobOid, SnmpJob]):
+    model = SnmpJobOid
+    form = JobOidForm
+    autocomplete_fields = ("oid",)
+    ordering = ("id",)
+
+
+class NodeInline(FachoInline[SnmpJobHost, SnmpJob]):
+    model = SnmpJobHost
+    form = NodeForm
+    verbose_name = "OLT"
+    verbose_name_plural = "OLTs"
+    fields = ("olt", "enabled", "interval", "priority", *_ENGINES)
+    readonly_fields = _ENGINES
+    autocomplete_fields = ("olt",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJobHost]:
+        return super().get_queryset(request).select_related("olt", "job").defer("olt__credentials")
+
+
+@admin.register(SnmpJob)
+class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
+    form = JobForm
+    list_display = (
+        "name",
+        "brand",
+        "kind",
+        "every",
+        "priority",
+        "task_type",
+        "master",
+        "node_count",
+        "enabled",
+    )
+    list_select_related = ("brand", "master")
+    list_filter = ("enabled", "kind", ("brand", RelatedDropdownFilter))
+    search_fields = ("name", "task_type")
+    autocomplete_fields = ("brand", "master")
+    actions = ("enable", "disable")
+    inlines = (JobOidInline, NodeInline)
+    fieldsets = (
+        (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", "facts")}),
+        (
+            _("Order and retries"),
+            {"fields": ("master", "priority", ("max_attempts", "retry_delay"), "task_type")},
+        ),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJob]:
+        active = Count("nodes", filter=Q(nodes__enabled=True))
+        return super().get_queryset(request).annotate(node_count_=active)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: SnmpJob | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        """What it asks, and of whom, makes it the job that it is."""
+        return ("brand", "kind") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: SnmpJob, form: ModelForm[SnmpJob], change: bool) -> None:
+        """Nothing yet: a job is saved as one with its OIDs and OLTs, below."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:  # noqa: ARG002
+        oids, nodes = formsets
+        for formset in (oids, nodes):
+            # Sorts the rows into new, changed and deleted, and writes none.
+            formset.save(commit=False)
+        job: SnmpJob = form.instance
+        if change:
+            acting.update_job(
+                form.initial["name"], form.cleaned_data, form.changed_data, acting.wanted_oids(job, oids)
+            )
+            acting.save_nodes(job, nodes)
+        else:
+            wanted = acting.wanted_oids(job, oids) or ()
+            job.pk = acting.create_job(form.cleaned_data, wanted, nodes.new_objects).pk
+
+    @display(description=_("interval"), ordering="interval_s")
+    def every(self, job: SnmpJob) -> str:
+        return seconds_as_interval(job.interval_s)
+
+    @display(description="OLTs")
+    def node_count(self, job: SnmpJob) -> int:
+        count: int = job.node_count_  # type: ignore[attr-defined]  # annotated above
+        return count
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
+        acting.told(request, lambda: _set_jobs(chosen, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
+        acting.told(request, lambda: _set_jobs(chosen, enabled=False))
+
+
+def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
+    names = list(chosen.values_list("name", flat=True))
+    acting.set_jobs_enabled(names, database_now(), enabled=enabled)
+    return acting.how_many(len(names), enabled=enabled)
+
+
+@admin.register(SnmpJobHost)
+class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
+    form = NodeForm
+    list_display = (
+        "olt",
+        "job",
+        "every",
+        "in_order",
+        "next_run_at",
+        "last_run_at",
+        "failures_in_a_row",
+        "health",
+        "enabled",
+    )
+    list_display_links = ("olt", "job")
+    list_filter = ("enabled", ("job", AutocompleteSelectFilter), ("olt", AutocompleteSelectFilter))
+    search_fields = ("olt__name", "job__name")
+    autocomplete_fields = ("job", "olt")
+    actions = ("run_now", "enable", "disable", "detach")
+    readonly_fields = (*_ENGINES, "suspended_at", "next_probe_at", "failures_in_a_row")
+    fieldsets = (
+        (None, {"fields": (("job", "olt"), "enabled", ("interval", "priority"))}),
+        (_("What the engine found"), {"fields": readonly_fields}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJobHost]:
+        return super().get_queryset(request).select_related("olt", "job").defer("olt__credentials")
+
+    def has_delete_permission(self, request: HttpRequest, obj: SnmpJobHost | None = None) -> bool:  # noqa: ARG002
+        """It is detached instead: what runs there is not pulled away."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: SnmpJobHost, form: Any, change: bool) -> None:  # noqa: ARG002
+        if change:
+            acting.change_node(obj, form.changed_data, database_now())
+        else:
+            acting.attach(obj.job, [obj], database_now())
+
+    @display(description=_("interval"))
+    def every(self, node: SnmpJobHost) -> str:
+        return seconds_as_interval(node.interval_s or node.job.interval_s)
+
+    @display(description=_("priority"))
+    def in_order(self, node: SnmpJobHost) -> int:
+        return node.priority or node.job.priority
+
+    @display(description=_("health"), label={"ok": "success", "off": "default", "suspended": "danger"})
+    def health(self, node: SnmpJobHost) -> tuple[str, Any]:
+        if not (node.enabled and node.job.enabled and node.olt.enabled):
+            return "off", _("disabled")
+        if node.is_suspended or node.olt.is_suspended:
+            return "suspended", _("suspended")
+        return "ok", _("active")
+
+    @admin.action(description=_("Run now"), permissions=["change"])
+    def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
+        for node in chosen:
+            acting.told(request, lambda node=node: _run_now(node))  # type: ignore[misc]  # bound at once
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
+        acting.told(request, lambda: _set_nodes(chosen, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
+        acting.told(request, lambda: _set_nodes(chosen, enabled=False))
+
+    @admin.action(description=_("Detach the OLT from the job"), permissions=["change"])
+    def detach(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
+        for node in chosen:
+            acting.told(request, lambda node=node: _detach(node))  # type: ignore[misc]  # bound at once
+
+
+def _set_nodes(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
+    ids = list(chosen.values_list("id", flat=True))
+    acting.set_nodes_enabled(ids, database_now(), enabled=enabled)
+    return acting.how_many(len(ids), enabled=enabled)
+
+
+def _run_now(node: SnmpJobHost) -> str:
+    said = {"id": runs.run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
+    return gettext("Execution %(id)d: %(job)s goes next on %(olt)s.") % said
+
+
+def _detach(node: SnmpJobHost) -> str:
+    jobs.detach(node.job.name, [node.olt.name], database_now())
+    return gettext("%(olt)s was detached from %(job)s.") % {"olt": node.olt.name, "job": node.job.name}

@@ -1,0 +1,4 @@
+"""Times with their seconds: a slot is an instant."""
+
+DATETIME_FORMAT = "d/m/Y H:i:s"
+SHORT_DATETIME_FORMAT = "d/m/Y H:i:s"

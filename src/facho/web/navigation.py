@@ -1,0 +1,79 @@
+"""The sidebar: the dashboard for everybody, and the admin's lists for whoever may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse_lazy
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+Item = dict[str, Any]
+
+
+def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes it
+    return [
+        {"items": [_link(_("Dashboard"), "monitoring", "dashboard")]},
+        {
+            "title": _("Network"),
+            "items": [
+                _list("OLTs", "router", "hosts", "olt"),
+                _list("ONUs", "lan", "discovery", "onu"),
+                _list(_("Last collected"), "event_available", "discovery", "collected"),
+            ],
+        },
+        {
+            "title": _("Collection"),
+            "items": [
+                _list(_("SNMP jobs"), "assignment", "snmp_jobs", "snmpjob"),
+                _list(_("Nodes"), "hub", "snmp_jobs", "snmpjobhost"),
+                _list(_("Executions"), "play_circle", "executions", "execution"),
+                _list(_("Attempts"), "replay", "executions", "attempt"),
+                _list(_("Skipped slots"), "event_busy", "executions", "skippedslots"),
+            ],
+        },
+        {
+            "title": _("Engine"),
+            "items": [
+                _list(_("Workers"), "dns", "zabbix_pollers", "worker"),
+                _list(_("Pollers"), "memory", "zabbix_pollers", "poller"),
+                _list(_("Poller statistics"), "bar_chart", "zabbix_pollers", "pollerstats"),
+                _list(_("States of loops"), "sync", "execution_coordinator", "coordinatorstate"),
+            ],
+        },
+        {
+            "title": _("Catalogue"),
+            "items": [
+                _list(_("Brands"), "sell", "hosts", "brand"),
+                _list(_("OLT models"), "category", "hosts", "oltmodel"),
+                _list("OIDs", "data_object", "hosts", "oid"),
+            ],
+        },
+        {
+            "title": _("Access"),
+            "items": [
+                _list(_("Users"), "person", "auth", "user"),
+                _list(_("Groups"), "group", "auth", "group"),
+            ],
+        },
+    ]
+
+
+def _link(title: Any, icon: str, url: str) -> Item:
+    return {"title": capfirst(title), "icon": icon, "link": reverse_lazy(url)}
+
+
+def _list(title: Any, icon: str, app: str, model: str) -> Item:
+    return {**_link(title, icon, f"admin:{app}_{model}_changelist"), "permission": _may_see(app, model)}
+
+
+def _may_see(app: str, model: str) -> Callable[[HttpRequest], bool]:
+    def may(request: HttpRequest) -> bool:
+        user = request.user
+        return user.is_staff and (
+            user.has_perm(f"{app}.view_{model}") or user.has_perm(f"{app}.change_{model}")
+        )
+
+    return may

@@ -1,0 +1,128 @@
+"""All that the dashboard shows, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.core.cache import cache
+from django.db.models import Count, Q
+from django.db.models.functions import Coalesce
+
+from facho.apps.discovery.models import Onu
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.executions import selectors as executions
+from facho.apps.executions.models import ACTIVE
+from facho.apps.executions.selectors import Ended, Held, Queue
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.selectors import Pool, pool
+from facho.config import Config
+
+SCHEDULER: Final = "scheduler"
+# Without a step for so long, the engine is not just busy.
+STALLED_AFTER: Final = timedelta(seconds=10)
+_QUEUE_SHOWN: Final = 30
+_ENDED_SHOWN: Final = 20
+_TROUBLE_SHOWN: Final = 20
+# A million rows are not counted every two seconds.
+_ONUS_COUNTED_EVERY: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The scheduler's last one; `age` is None when there has never been any."""
+
+    age: timedelta | None
+
+    @property
+    def stalled(self) -> bool:
+        return self.age is None or self.age > STALLED_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An OLT that does not answer or is suspended, or a node that is suspended."""
+
+    olt_id: int
+    olt: str
+    # Empty when it is all of the OLT.
+    job: str
+    reason: str
+    since: datetime | None
+    next_probe_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    olts: int
+    olts_enabled: int
+    nodes: int
+    nodes_enabled: int
+    onus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    now: datetime
+    step: Step
+    pool: Pool
+    queue: Queue
+    running: tuple[Held, ...]
+    ended: tuple[Ended, ...]
+    trouble: tuple[Trouble, ...]
+    counters: Counters
+
+
+def dashboard(now: datetime, config: Config) -> Dashboard:
+    held = executions.held(now)
+    running = tuple(each for each in held if each.state in ACTIVE)
+    pollers = pool(now, config, busy=len(running))
+    return Dashboard(
+        now=now,
+        step=last_step(now),
+        pool=pollers,
+        queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
+        running=running,
+        ended=tuple(executions.last_ended(_ENDED_SHOWN)),
+        trouble=tuple(trouble(_TROUBLE_SHOWN)),
+        counters=counters(),
+    )
+
+
+def last_step(now: datetime) -> Step:
+    steps = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True)
+    at = steps.first()
+    return Step(None if at is None else max(timedelta(0), now - at))
+
+
+def trouble(limit: int) -> list[Trouble]:
+    """The OLTs first: their nodes do not run either."""
+    return [*_olts_in_trouble(limit), *_suspended_nodes(limit)][:limit]
+
+
+def _olts_in_trouble(limit: int) -> list[Trouble]:
+    silent = Q(reachable=False) | ~Q(suspended_reason="")
+    rows = Olt.objects.filter(silent, enabled=True).order_by("name")
+    since = Coalesce("suspended_at", "unreachable_since")
+    found = rows.values_list("id", "name", "suspended_reason", since, "next_probe_at")[:limit]
+    return [Trouble(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
+
+
+def _suspended_nodes(limit: int) -> list[Trouble]:
+    rows = SnmpJobHost.objects.filter(enabled=True, olt__enabled=True, job__enabled=True)
+    suspended = rows.exclude(suspended_reason="").order_by("olt__name", "job__name")
+    columns = ("olt_id", "olt__name", "job__name", "suspended_reason", "suspended_at", "next_probe_at")
+    return [Trouble(*row) for row in suspended.values_list(*columns)[:limit]]
+
+
+def counters() -> Counters:
+    olts = Olt.objects.aggregate(count=Count("id"), enabled=Count("id", filter=Q(enabled=True)))
+    nodes = SnmpJobHost.objects.aggregate(count=Count("id"), enabled=_running_nodes())
+    onus = cache.get_or_set("facho.onus", Onu.objects.count, _ONUS_COUNTED_EVERY)
+    return Counters(olts["count"], olts["enabled"], nodes["count"], nodes["enabled"], onus or 0)
+
+
+def _running_nodes() -> Any:
+    return Count("id", filter=Q(enabled=True, job__enabled=True, olt__enabled=True))

@@ -1,0 +1,68 @@
+"""How templates write times, reasons and states."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import pgettext
+
+from facho.apps.executions.models import State
+from facho.apps.executions.selectors import Queued
+from facho.web import durations, words
+
+register = template.Library()
+
+
+@register.filter
+def duration(length: timedelta | None) -> str:
+    return "" if length is None else durations.duration(length)
+
+
+@register.filter
+def since(then: datetime | None, now: datetime) -> str:
+    """How long ago, or how long until."""
+    return "" if then is None else durations.duration(abs(now - then))
+
+
+@register.filter
+def moment(at: datetime | None, now: datetime) -> str:
+    """The time of day, with the date when it is not today's."""
+    if at is None:
+        return ""
+    there, here = localtime(at), localtime(now)
+    clock = f"{there:%H:%M:%S}"
+    return clock if there.date() == here.date() else f"{date_format(there, 'j M')} {clock}"
+
+
+@register.filter
+def why(value: str) -> str:
+    return str(words.WHY.get(value, value))
+
+
+@register.filter
+def waits_for(queued: Queued) -> str:
+    return words.waits_for(queued)
+
+
+@register.filter
+def state_name(state: str) -> str:
+    return str(State(state).label)
+
+
+@register.filter
+def state_colour(state: str) -> str:
+    return words.STATE_COLOURS[state]
+
+
+@register.filter
+def by_hand(job: str) -> str:
+    """The job's name; what a person collects by hand has none."""
+    return job or pgettext("execution", "by hand")
+
+
+@register.filter
+def failure(error: str) -> str:
+    return words.translated(error)

@@ -1,0 +1,17 @@
+"""The pages of `facho.web`."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from facho.web import views
+
+urlpatterns = [
+    path("", views.root, name="root"),
+    path("coordinator/dashboard/", views.dashboard, name="dashboard"),
+    path("coordinator/dashboard/live/", views.live, name="dashboard-live"),
+    # In place of the admin's own, which are for staff only.
+    path("admin/login/", views.Login.as_view(), name="login"),
+    path("admin/logout/", LogoutView.as_view(), name="logout"),
+    path("admin/password_change/", views.password_change),
+    path("admin/password_change/done/", views.password_change_done),
+]

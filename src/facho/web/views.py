@@ -1,0 +1,94 @@
+"""The dashboard, and the page at which everybody logs in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django_htmx.http import HttpResponseClientRefresh
+from unfold.widgets import BASE_INPUT_CLASSES
+
+from facho.config import current
+from facho.engine.clock import database_now
+from facho.web.selectors import dashboard as look
+
+
+def page_context(request: HttpRequest, title: str) -> dict[str, Any]:
+    """What the admin's frame needs. Those who are no staff see it too, with fewer entries."""
+    return {
+        **admin.site.each_context(request),
+        "title": title,
+        "has_permission": True,
+        "sidebar_navigation": admin.site.get_sidebar_list(request),  # type: ignore[attr-defined]  # unfold's
+    }
+
+
+@require_safe
+@never_cache
+@login_required
+def dashboard(request: HttpRequest) -> HttpResponse:
+    context = {**page_context(request, _("Dashboard")), "board": look(database_now(), current())}
+    return render(request, "facho/dashboard.html", context)
+
+
+@require_safe
+@never_cache
+def live(request: HttpRequest) -> HttpResponse:
+    """The part of the dashboard that changes. Whoever is logged out meanwhile is sent to the login page."""
+    if not request.user.is_authenticated:
+        return HttpResponseClientRefresh()
+    return render(request, "facho/live.html", {"board": look(database_now(), current())})
+
+
+@require_safe
+def root(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    return redirect(settings.LOGIN_REDIRECT_URL)
+
+
+@never_cache
+@login_required
+def password_change(request: HttpRequest) -> HttpResponse:
+    return admin.site.password_change(request, page_context(request, _("Password change")))
+
+
+@never_cache
+@login_required
+def password_change_done(request: HttpRequest) -> HttpResponse:
+    return admin.site.password_change_done(request, page_context(request, _("Password change successful")))
+
+
+class LoginForm(AuthenticationForm):
+    """Everybody who has an account: the admin asks for more by itself."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
+
+
+class Login(LoginView):
+    """In the admin's dress."""
+
+    template_name = "facho/login.html"
+    authentication_form = LoginForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        frame = admin.site.each_context(self.request)
+        return {
+            **frame,
+            **super().get_context_data(**kwargs),
+            "title": _("Log in"),
+            "app_path": self.request.get_full_path(),
+            "username": self.request.user.get_username(),
+            # There is nothing to return to before the login.
+            "site_url": None,
+        }

@@ -1,0 +1,95 @@
+"""What the inner layers say in English, in the words of who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.executions.models import State
+from facho.apps.executions.selectors import Queued, Reason
+from facho.core.delay import Why
+
+if TYPE_CHECKING:
+    # It becomes a string in the reader's language.
+    from django.utils.functional import _StrPromise as Text
+
+WHY: Final[Mapping[str, Text]] = {
+    Why.OLT_BUSY: _("OLT busy"),
+    Why.POLLERS_BUSY: _("all pollers busy"),
+    Why.OLT_UNREACHABLE: _("OLT unreachable"),
+    Why.SUSPENDED: _("suspended"),
+    Why.RETRYING: _("retrying"),
+    Why.CPU_HIGH: _("CPU of the OLT too high"),
+    Why.MAINTENANCE: _("maintenance"),
+    Why.ENGINE_STOPPED: _("the engine was stopped"),
+    Why.STILL_RUNNING: _("the previous run had not ended"),
+}
+
+# The colours of a badge.
+STATE_COLOURS: Final[Mapping[str, str]] = {
+    State.WAITING: "default",
+    State.PENDING: "info",
+    State.RUNNING: "info",
+    State.SUCCESS: "success",
+    State.FAILED: "danger",
+    State.ABORTED: "warning",
+}
+
+ONU_STATES: Final[Mapping[str, Text]] = {
+    "online": pgettext_lazy("ONU", "online"),
+    "starting": pgettext_lazy("ONU", "starting"),
+    "los": pgettext_lazy("ONU", "no light"),
+    "power_off": pgettext_lazy("ONU", "without power"),
+    "auth_failed": pgettext_lazy("ONU", "not let in"),
+    "disabled": pgettext_lazy("ONU", "disabled"),
+    "offline": pgettext_lazy("ONU", "offline"),
+    "unknown": pgettext_lazy("ONU", "unknown"),
+}
+DOWN_CAUSES: Final[Mapping[str, Text]] = {
+    **ONU_STATES,
+    "signal": pgettext_lazy("ONU", "unusable signal"),
+    "reboot": pgettext_lazy("ONU", "restarted"),
+    "rogue": pgettext_lazy("ONU", "disturbed others"),
+    "optics_off": pgettext_lazy("ONU", "transmitter off"),
+    "other": pgettext_lazy("ONU", "another cause"),
+}
+
+# What an SNMPv3 user is refused for, and the field at which to say it.
+USER_MISTAKES: Final[Mapping[str, str]] = {
+    gettext_noop("an SNMPv3 user name has 1 to 32 octets"): "v3_user",
+    gettext_noop("SNMPv3 privacy needs authentication: give an authentication protocol too"): "auth_protocol",
+    gettext_noop("an SNMPv3 authentication password has at least 8 characters"): "auth_password",
+    gettext_noop("an SNMPv3 privacy password has at least 8 characters"): "priv_password",
+}
+
+
+def translated(sentence: str) -> str:
+    """A sentence of an inner layer, where the catalogue has it; as it is otherwise."""
+    return gettext(sentence) if sentence else ""
+
+
+def waits_for(queued: Queued) -> str:
+    """Why it has not started, in a sentence's end."""
+    if queued.reason is Reason.RETRY:
+        return gettext("retry at %(time)s") % {"time": f"{localtime(queued.since):%H:%M:%S}"}
+    if queued.because_of:
+        return _WAITS[queued.reason] % {"job": queued.because_of}
+    return str(_WAITS_FOR_UNNAMED.get(queued.reason) or _WAITS[queued.reason])
+
+
+_WAITS: Final[Mapping[Reason, Text]] = {
+    Reason.STARTING: _("starting"),
+    Reason.OLT_BUSY: _("OLT busy with %(job)s"),
+    Reason.BEHIND: _("behind %(job)s on the same OLT"),
+    Reason.POLLERS_BUSY: _("all pollers busy"),
+    Reason.NO_POLLERS: _("no poller is alive"),
+}
+# What a person collects by hand belongs to no job.
+_WAITS_FOR_UNNAMED: Final[Mapping[Reason, Text]] = {
+    Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
+    Reason.BEHIND: _("behind another one on the same OLT"),
+}

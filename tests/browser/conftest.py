@@ -1,0 +1,163 @@
+"""A real server with sample rows, and people who look at it with a real browser."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.services.process import LOOPBACK, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+SAMPLE = Path(__file__).with_name("sample.py")
+PASSWORD = "a-long-password-7"
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server. `shots` is where pictures of its pages go."""
+
+    url: str
+    environment: dict[str, str]
+    shots: Path
+    cookies: dict[str, Any] = field(default_factory=dict)
+
+    def sample(self, what: str) -> None:
+        subprocess.run([sys.executable, SAMPLE, what], env=self.environment, check=True, timeout=60)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A page that somebody has open. `complaints` is what its console said and what it could not load."""
+
+    page: "Page"
+    context: "BrowserContext"
+    complaints: list[str]
+    site: Site
+
+    def go(self, path: str) -> "Page":
+        self.page.goto(self.site.url + path)
+        return self.page
+
+    def is_wider_than_the_window(self) -> bool:
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+    def shoot(self, name: str) -> None:
+        self.page.screenshot(path=self.site.shots / f"{name}.png", full_page=True)
+
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home = tmp_path_factory.mktemp("site")
+    port = _free_port()
+    environment = {
+        **os.environ,
+        "FACHO_HOME": str(home),
+        "FACHO_DATABASE_URL": f"sqlite:///{home / 'facho.db'}",
+        "DJANGO_SETTINGS_MODULE": "facho.settings",
+        "PYTHONWARNINGS": "error",
+        # The samples' worker is seen once.
+        "FACHO_WORKER_SEEN_WITHIN": "1h",
+    }
+    shots = Path(os.environ.get("TESTS_SHOTS") or tmp_path_factory.mktemp("shots"))
+    shots.mkdir(exist_ok=True)
+    site = Site(f"http://{LOOPBACK}:{port}", environment, shots)
+    site.sample("fill")
+    argv = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "facho.asgi:application",
+        "--host",
+        LOOPBACK,
+        "--port",
+        str(port),
+    ]
+    log = home / "web.log"
+    with running([*argv, "--log-level", "warning"], log=log, answers=_answers(site.url), env=environment):
+        yield site
+    assert not log.read_text(), "the server complained"
+
+
+@pytest.fixture
+def visit(site: Site, browser: "Browser") -> Iterator[Visiting]:
+    """Opens a page as somebody: `visit("admin", language="es", viewport=PHONE, dark=True)`."""
+    with contextlib.ExitStack() as stack:
+
+        def open_page(
+            who: str = "", *, language: str = "es", viewport: dict[str, int] = DESKTOP, dark: bool = False
+        ) -> Visit:
+            context = browser.new_context(
+                viewport=viewport,  # type: ignore[arg-type]  # a dict of its own type
+                locale=language,
+                color_scheme="dark" if dark else "light",
+                storage_state=_state(site, browser, who) if who else None,
+            )
+            stack.callback(context.close)
+            return _watched(context, site)
+
+        yield open_page
+
+
+def _watched(context: "BrowserContext", site: Site) -> Visit:
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
+    elsewhere = f"loaded from elsewhere than {site.url}: "
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith((site.url, "data:"))
+            else complaints.append(elsewhere + request.url)
+        ),
+    )
+    return Visit(page, context, complaints, site)
+
+
+def _state(site: Site, browser: "Browser", who: str) -> Any:
+    """The cookies of somebody who has logged in; each of them does it once."""
+    if who not in site.cookies:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{site.url}/")
+        page.fill("#id_username", who)
+        page.fill("#id_password", PASSWORD)
+        page.press("#id_password", "Enter")
+        page.wait_for_url("**/coordinator/dashboard/")
+        site.cookies[who] = context.storage_state()
+        context.close()
+    return site.cookies[who]
+
+
+def _answers(url: str) -> Callable[[], bool]:
+    def ask() -> bool:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/admin/login/", timeout=2) as answer:
+            return bool(answer.status == 200)
+        return False
+
+    return ask
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,193 @@
+"""Fills the database of a server with what its pages show: `python sample.py` with the server's environment.
+
+Times are around the moment at which it runs, as those of a living system would be.
+"""
+
+import sys
+from datetime import timedelta
+from typing import Any
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from facho.apps.discovery.models import Collected, Onu  # noqa: E402
+from facho.apps.execution_coordinator.models import CoordinatorState  # noqa: E402
+from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger  # noqa: E402
+from facho.apps.hosts.credentials import Credentials  # noqa: E402
+from facho.apps.hosts.models import Brand, Oid, Olt, OltModel  # noqa: E402
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa: E402
+from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
+
+PASSWORD = "a-long-password-7"
+NEW_ERROR = "something new happened"
+NOW = timezone.now()
+
+
+def ago(seconds: float) -> Any:
+    return NOW - timedelta(seconds=seconds)
+
+
+def people() -> None:
+    User.objects.create_superuser("admin", password=PASSWORD)
+    User.objects.create_user("viewer", password=PASSWORD)
+
+
+def olts() -> list[Olt]:
+    huawei = Brand.objects.get_or_create(name="huawei", defaults={"title": "Huawei"})[0]
+    model = OltModel.objects.get_or_create(brand=huawei, name="MA5800-X7")[0]
+    names = ("Centro-01", "Norte-02", "Sur-03", "Puerto-04", "Cerro-con-un-nombre-bastante-largo-05")
+    found = []
+    for number, name in enumerate(names, 1):
+        olt = Olt(name=name, brand=huawei, model=model, address=f"10.0.0.{number}", site="Antofagasta")
+        olt.credentials = Credentials(community="sample-community")
+        olt.reachable = True
+        found.append(olt)
+    found[3].reachable, found[3].unreachable_since = False, ago(4000)
+    found[3].suspended_reason, found[3].suspended_at = "no answer from 10.0.0.4:161", ago(3900)
+    found[3].next_probe_at = NOW + timedelta(minutes=20)
+    for olt in found:
+        olt.save()
+    return found
+
+
+def jobs(olts: list[Olt]) -> list[SnmpJob]:
+    brand = olts[0].brand
+    oid = Oid.objects.create(brand=brand, name="own column", oid="1.3.6.1.4.1.99999.1.1", provides="plan")
+    specs = (("Discovery Huawei", "discovery", 600, 90), ("Optics Huawei", "get", 300, 40))
+    found = []
+    for name, kind, interval, priority in specs:
+        job = SnmpJob.objects.create(
+            name=name, brand=brand, kind=kind, interval_s=interval, priority=priority, task_type=kind
+        )
+        found.append(job)
+        for number, olt in enumerate(olts):
+            SnmpJobHost.objects.create(
+                job=job, olt=olt, next_run_at=NOW + timedelta(seconds=30 * number + 20)
+            )
+    SnmpJobOid.objects.create(job=found[1], oid=oid)
+    return found
+
+
+def execution(job: SnmpJob, olt: Olt, state: State, **values: Any) -> Execution:
+    node = SnmpJobHost.objects.get(job=job, olt=olt)
+    slot = values.pop("slot", ago(60))
+    base = {"trigger": Trigger.SCHEDULE, "slot": slot, "not_before": slot, "queued_at": slot}
+    return Execution.objects.create(node=node, olt=olt, state=state, **{**base, **values})
+
+
+def executions(olts: list[Olt], jobs: list[SnmpJob]) -> None:
+    discovery, optics = jobs
+    running = execution(discovery, olts[0], State.RUNNING, slot=ago(45), started_at=ago(44), attempt=1)
+    execution(optics, olts[0], State.WAITING, slot=ago(40))
+    execution(optics, olts[1], State.WAITING, slot=ago(200), not_before=NOW + timedelta(minutes=3), attempt=1)
+    execution(optics, olts[2], State.WAITING, slot=ago(3), run_now=True, trigger=Trigger.RUN_NOW)
+    for number in range(1, 13):
+        ended(jobs[number % 2], olts[number % 5], number, running)
+    SkippedSlots.objects.create(
+        node=SnmpJobHost.objects.get(job=optics, olt=olts[3]),
+        olt=olts[3],
+        first_slot=ago(3000),
+        last_slot=ago(600),
+        count=9,
+        why="suspended",
+        detail="no answer",
+    )
+
+
+def ended(job: SnmpJob, olt: Olt, number: int, blocker: Execution) -> None:
+    slot = ago(300 * number)
+    late = number % 4 == 1
+    failed = number % 5 == 3
+    started = slot + timedelta(seconds=72.4 if late else 0.8)
+    done = execution(
+        job,
+        olt,
+        State.FAILED if failed else State.SUCCESS,
+        slot=slot,
+        started_at=started,
+        ended_at=started + timedelta(seconds=7.5 * number),
+        delay_ms=72400 if late else 800,
+        why_late="olt_busy" if late else "",
+        blocked_by=blocker if late else None,
+        counts={} if failed else {"rows": 4096 * number, "onus": 512 * number},
+        error="time-out: no answer to 3 requests after 1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3" if failed else "",
+        attempt=1,
+        worker="host-a:4711",
+    )
+    Attempt.objects.create(
+        execution=done, number=1, started_at=started, ended_at=done.ended_at, error=done.error
+    )
+
+
+def onus(olts: list[Olt]) -> None:
+    for number in range(40):
+        Onu.objects.create(
+            olt=olts[number % 3],
+            address=f"0/1/{number % 8}/{number}",
+            frame=0,
+            slot=1,
+            port=number % 8,
+            onu_id=number,
+            serial=f"HWTC{number:08X}",
+            description=f"cliente {number}",
+            state="online" if number % 7 else "los",
+            down_cause="" if number % 7 else "los",
+            onu_rx_dbm=-19.5 - number / 10,
+            distance_m=1000 + number,
+            first_seen=ago(86400),
+            last_seen=ago(86400),
+        )
+    Collected.objects.create(olt=olts[0], datum="onu_rx_dbm", collected_at=ago(120))
+
+
+def engine(olts: list[Olt]) -> None:
+    Worker.objects.create(
+        name="host-a:4711", pollers=10, started_at=ago(9000), seen_at=NOW + timedelta(seconds=10)
+    )
+    node = SnmpJobHost.objects.filter(olt=olts[0]).first()
+    for number in range(1, 11):
+        busy = number == 1
+        Poller.objects.create(
+            poller_id=number,
+            worker="host-a:4711",
+            status=PollerStatus.BUSY if busy else PollerStatus.FREE,
+            current_node=node if busy else None,
+            heartbeat=NOW,
+        )
+    PollerStats.objects.create(
+        timestamp=ago(20),
+        total_pollers=10,
+        free_pollers=2,
+        busy_pollers=8,
+        busy_percentage=81.5,
+        queue_size=3,
+        is_saturated=True,
+        total_tasks_completed=1234,
+        total_tasks_delayed=12,
+    )
+    CoordinatorState.objects.create(name="scheduler", value={"due": 2}, updated_at=NOW + timedelta(hours=1))
+
+
+def fill() -> None:
+    call_command("migrate", verbosity=0)
+    people()
+    made = olts()
+    executions(made, jobs(made))
+    onus(made)
+    engine(made)
+
+
+def another() -> None:
+    """One more execution, while somebody looks."""
+    node = SnmpJobHost.objects.select_related("job", "olt").filter(olt__name="Sur-03").first()
+    assert node is not None
+    execution(node.job, node.olt, State.FAILED, slot=ago(1), started_at=ago(1), ended_at=NOW, error=NEW_ERROR)
+
+
+if __name__ == "__main__":
+    {"fill": fill, "another": another}[sys.argv[1]]()

@@ -1,0 +1,76 @@
+"""The pages as people see them: in their language, on a desk and on a phone, by day and by night."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PHONE, Visiting
+
+EVERYBODY = [
+    pytest.param("es", DESKTOP, False, id="es-desktop-light"),
+    pytest.param("es", PHONE, True, id="es-phone-dark"),
+    pytest.param("en", DESKTOP, True, id="en-desktop-dark"),
+    pytest.param("en", PHONE, False, id="en-phone-light"),
+]
+LISTS = {
+    "hosts/olt": "Centro-01",
+    "discovery/onu": "HWTC00000001",
+    "snmp_jobs/snmpjob": "Optics Huawei",
+    "snmp_jobs/snmpjobhost": "Optics Huawei",
+    "executions/execution": "Centro-01",
+    "zabbix_pollers/poller": "host-a:4711",
+}
+FORMS = {"hosts/olt/1/change": "10.0.0.1", "snmp_jobs/snmpjob/2/change": "5m"}
+TITLES = {"es": "Últimas ejecuciones", "en": "Last executions"}
+
+
+def shot(name: str, language: str, viewport: dict[str, int], dark: bool) -> str:
+    return f"{name}-{language}-{viewport['width']}-{'dark' if dark else 'light'}".replace("/", "-")
+
+
+@pytest.mark.parametrize(("language", "viewport", "dark"), EVERYBODY)
+def test_the_dashboard_reads_well(
+    visit: Visiting, language: str, viewport: dict[str, int], dark: bool
+) -> None:
+    visitor = visit("admin", language=language, viewport=viewport, dark=dark)
+    page = visitor.go("/coordinator/dashboard/")
+    expect(page.get_by_role("heading", name=TITLES[language])).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    visitor.shoot(shot("dashboard", language, viewport, dark))
+    assert not visitor.is_wider_than_the_window()
+    assert not visitor.complaints
+
+
+@pytest.mark.parametrize(("language", "viewport", "dark"), EVERYBODY)
+def test_the_lists_of_the_admin_read_well(
+    visit: Visiting, language: str, viewport: dict[str, int], dark: bool
+) -> None:
+    visitor = visit("admin", language=language, viewport=viewport, dark=dark)
+    for path, shown in LISTS.items():
+        page = visitor.go(f"/admin/{path}/")
+        expect(page.locator("#result_list").get_by_text(shown).first).to_be_visible()
+        visitor.shoot(shot(path, language, viewport, dark))
+        assert not visitor.is_wider_than_the_window(), path
+    assert not visitor.complaints
+
+
+@pytest.mark.parametrize(("language", "viewport", "dark"), EVERYBODY[:2])
+def test_the_forms_of_the_admin_read_well(
+    visit: Visiting, language: str, viewport: dict[str, int], dark: bool
+) -> None:
+    visitor = visit("admin", language=language, viewport=viewport, dark=dark)
+    for path, shown in FORMS.items():
+        page = visitor.go(f"/admin/{path}/")
+        assert shown in page.locator("form input").evaluate_all("all => all.map(one => one.value)")
+        visitor.shoot(shot(path, language, viewport, dark))
+        assert not visitor.is_wider_than_the_window(), path
+    assert not visitor.complaints
+
+
+def test_the_login_page_says_whose_it_is(visit: Visiting) -> None:
+    visitor = visit(language="es", viewport=PHONE)
+    page = visitor.go("/")
+    expect(page.get_by_role("button", name="Iniciar sesión")).to_be_visible()
+    expect(page.get_by_text("Facho Deluxe")).to_be_visible()
+    visitor.shoot("login")
+    assert not visitor.is_wider_than_the_window()
+    assert not visitor.complaints
