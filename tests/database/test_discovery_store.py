@@ -244,3 +244,20 @@ def test_few_statements_are_made(django_assert_max_num_queries: Any) -> None:
         store_findings(olt.pk, [discovered({onu: f"S{onu}" for onu in range(50)})], NOW)
     with transaction.atomic(), django_assert_max_num_queries(5):
         store_findings(olt.pk, [discovered({onu: f"S{onu + 10}" for onu in range(50)})], NOW)
+
+
+def test_a_mac_that_was_at_two_places_is_the_onu_of_the_place_where_it_stayed() -> None:
+    olt = an_olt()
+    mac = "aa:00:00:00:00:01"
+    store(olt, Finding(facts([(1, {"mac": mac}), (2, {"mac": mac})]), True))
+    ids = dict(Onu.objects.values_list("address", "id"))
+    stored = store(olt, Finding(facts([(2, {"mac": mac})]), True))
+    assert (stored.new, stored.moved) == (0, 0)
+    assert Onu.objects.get(missed=0).pk == ids["0/1/7:2"]
+
+
+def test_the_same_mac_with_another_serial_is_another_onu() -> None:
+    olt = an_olt()
+    for serial in ("A", "B"):
+        store(olt, Finding(facts([(1, {"serial": serial, "mac": "aa:00:00:00:00:01"})]), True))
+    assert places(olt) == {"A": None, "B": "0/1/7:1"}

@@ -128,7 +128,9 @@ class _Storing:
             self._count(seen, absent_after)
 
     def _recognise(self, rows: _Rows) -> list[int]:
-        serials, macs = (list(map(stored.clean, rows.plain(stored))) for stored in IDENTITY)
+        serials, macs = (
+            [value and stored.clean(value) for value in rows.plain(stored)] for stored in IDENTITY
+        )
         present = [each == PRESENT for each in self.roster["presence"]]
         return recognise(Identities(rows.addresses, serials, macs), self.roster.identities, present)
 
@@ -186,8 +188,9 @@ class _Storing:
 
     def join(self) -> None:
         """Who is known at the places of the other findings."""
-        there = {address: position for position, address in enumerate(self.roster["address"]) if address}
         others = [rows for rows in self._all if not rows.finding.complete_discovery]
+        addresses = self.roster["address"] if others else []
+        there = {address: position for position, address in enumerate(addresses) if address}
         for rows in others:
             at = [
                 there.get(address, NEW) if first == NEW else NOBODY
