@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from facho.apps.hosts.models import Olt
+import pytest
+
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Oid, Olt
 from facho.apps.hosts.store import sync_profiles
-from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.vendors import builtin
@@ -24,7 +30,7 @@ def add_olts(*names: str, brand: str = "huawei") -> list[Olt]:
 def add_job(
     name: str = "state",
     *olts: str,
-    now: datetime = at("10:00"),
+    now: datetime | None = None,
     interval: str = "10m",
     kind: str = "get",
     brand: str = "huawei",
@@ -33,7 +39,7 @@ def add_job(
     enabled: bool = True,
 ) -> SnmpJob:
     new = NewJob(name, brand, kind, interval, facts, master=master, olts=olts, enabled=enabled)
-    return create_job(new, now)
+    return create_job(new, at("10:00") if now is None else now)
 
 
 def node_of(job: str, olt: str) -> SnmpJobHost:
@@ -46,5 +52,34 @@ def next_run(job: str, olt: str) -> str | None:
     return None if found is None else f"{found:%H:%M:%S}"
 
 
+def queue(job: str, olt: str, state: State = State.WAITING, **columns: object) -> Execution:
+    """An execution of the slot at 10:00."""
+    node, slot = node_of(job, olt), at("10:00")
+    times = {"slot": slot, "not_before": slot, "queued_at": slot, **columns}
+    return Execution.objects.create(node=node, olt=node.olt, state=state, **{"trigger": "schedule", **times})
+
+
 def know_brands() -> None:
     sync_profiles(builtin())
+
+
+@contextmanager
+def refused(field: str, sentence: str) -> Iterator[None]:
+    """A CommandError at this field that says this, after which the database is as it was."""
+    before = _everything()
+    with pytest.raises(CommandError, match=re.escape(sentence)) as error:
+        yield
+    assert error.value.field == field
+    assert _everything() == before
+
+
+def _everything() -> list[object]:
+    models = (Olt.objects, SnmpJob.objects, SnmpJobHost.objects, SnmpJobOid.objects, Oid.objects)
+    keys: list[object] = [list(model.order_by("pk").values_list("pk")) for model in models]
+    return [
+        *keys,
+        list(SnmpJobHost.objects.order_by("pk").values_list("enabled", "next_run_at")),
+        list(SnmpJob.objects.order_by("pk").values_list("name", "interval_s", "master", "enabled", "facts")),
+        list(Olt.objects.order_by("pk").values_list("name", "address", "port", "brand", "site", "enabled")),
+        list(Execution.objects.order_by("pk").values_list("pk", "state")),
+    ]

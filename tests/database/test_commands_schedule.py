@@ -20,28 +20,9 @@ from facho.engine.commands.jobs import (
 )
 from facho.engine.commands.nodes import change_node_interval, disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
-from tests.database.setting_up import add_job, add_olts, at, know_brands, next_run, node_of
+from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, queue
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _brands(db: None) -> None:
-    know_brands()
-
-
-def queue(job: str, olt: str, state: State = State.WAITING, **columns: object) -> Execution:
-    node = node_of(job, olt)
-    return Execution.objects.create(
-        node=node,
-        olt=node.olt,
-        state=state,
-        trigger=Trigger.SCHEDULE,
-        slot=at("10:00"),
-        not_before=at("10:00"),
-        queued_at=at("10:00"),
-        **columns,
-    )
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
 
 def test_a_new_node_runs_a_minute_after_its_job_was_created() -> None:
@@ -256,7 +237,11 @@ def test_what_runs_on_an_olt_that_is_disabled_is_aborted_and_holds_it_until_it_h
     running, other = queue("state", "olt-1", State.RUNNING, **lease), queue("state", "olt-2", State.RUNNING)
     Attempt.objects.create(execution=running, number=1, started_at=at("10:00"))
     by_hand = Execution.objects.create(
-        olt=running.olt, trigger=Trigger.RUN_NOW, slot=at("10:00"), not_before=at("10:00"), queued_at=at("10:00")
+        olt=running.olt,
+        trigger=Trigger.RUN_NOW,
+        slot=at("10:00"),
+        not_before=at("10:00"),
+        queued_at=at("10:00"),
     )
     assert disable_olts(["olt-1"], at("10:05")).aborted == 2
     for execution in (running, other, by_hand):
