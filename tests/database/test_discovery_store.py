@@ -140,10 +140,12 @@ def test_serials_that_recognise_nobody_leave_the_place(rounds: list[dict[int, st
     assert dict(Onu.objects.values_list("address", "id")) == before
 
 
-def test_a_serial_that_was_told_is_not_forgotten() -> None:
+@pytest.mark.parametrize("nothing", [None, "", "000000000000"])
+def test_a_serial_that_was_told_is_not_forgotten(nothing: str | None) -> None:
     olt = an_olt()
     store(olt, discovered({1: "A"}))
-    store(olt, discovered({1: None}))
+    store(olt, discovered({1: nothing}))
+    store(olt, Finding(discovered({1: nothing}).facts))
     assert places(olt) == {"A": "0/1/7:1"}
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.db import models
 
 from facho.apps.discovery.models import Onu
+from facho.apps.discovery.recognise import is_blank
 from facho.vendors import Key
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import split_arcs
@@ -71,7 +72,13 @@ def _measure(name: str) -> StoredFact:
     return StoredFact(name, (name,), None, _as_they_are, _number)
 
 
-IDENTITY: Final = (_text("serial"), _text("mac"))
+def _identity(name: str) -> StoredFact:
+    """Zeros are nobody's."""
+    cut = _text_of(name)
+    return StoredFact(name, (name,), "", _texts, lambda value: "" if is_blank(value) else cut(value))
+
+
+IDENTITY: Final = (_identity("serial"), _identity("mac"))
 VALUES: Final = (
     _text("description", "name"),
     _text("model", "type"),
