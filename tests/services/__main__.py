@@ -2,11 +2,22 @@
 
 It runs once before pytest, so that parallel workers never install at the same time. What could not be
 had is no error here: pytest names it, and decides.
+
+`python -m tests.services postgres -- COMMAND...` runs a command with a private PostgreSQL that goes away
+afterwards. Where the command has {url}, it gets the address of an empty database; so does FACHO_DATABASE_URL.
 """
 
+import os
+import subprocess
 import sys
 
 from tests.services import packages
+from tests.services.folder import temporary_folder
+from tests.services.postgres import run_postgres
+from tests.services.unavailable import Unavailable
+
+DATABASE = "facho_bench"
+USAGE = "usage: python -m tests.services prepare | python -m tests.services postgres -- COMMAND..."
 
 
 def prepare() -> None:
@@ -20,7 +31,33 @@ def prepare() -> None:
         print(f"Not installed: {why}", flush=True)
 
 
+def with_postgres(command: list[str]) -> int:
+    """The status of the command."""
+    with temporary_folder() as folder, run_postgres(folder) as server:
+        server.create_database(DATABASE)
+        url = server.url(DATABASE)
+        argv = [word.replace("{url}", url) for word in command]
+        with subprocess.Popen(argv, env={**os.environ, "FACHO_DATABASE_URL": url}) as process:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                # The command has had it too, and ends in its own time.
+                return process.wait()
+
+
+def main(arguments: list[str]) -> int | str:
+    match arguments:
+        case ["prepare"]:
+            prepare()
+            return 0
+        case ["postgres", "--", _, *_]:
+            try:
+                return with_postgres(arguments[2:])
+            except Unavailable as missing:
+                return str(missing)
+        case _:
+            return USAGE
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] != ["prepare"]:
-        sys.exit("usage: python -m tests.services prepare")
-    prepare()
+    sys.exit(main(sys.argv[1:]))

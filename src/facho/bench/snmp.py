@@ -142,17 +142,23 @@ def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
     def walk(addresses: Addresses, repetitions: int) -> Cost:
         command = ("snmpbulkwalk", *who, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}", "-t", "10")
         _check_whole(command, addresses[0])
-        before = _children_cpu_s()
-        for host, port in addresses:
-            running = [
-                subprocess.Popen([*command, f"{host}:{port}", column], stdout=subprocess.DEVNULL)
-                for column in COLUMNS
-            ]
-            if max(process.wait() for process in running):
-                raise WalkFailed("snmpbulkwalk failed")
-        return Cost(len(addresses) * len(COLUMNS) * ONUS, _children_cpu_s() - before)
+        cpu_s = bulkwalk_cpu_s(command, addresses, COLUMNS)
+        return Cost(len(addresses) * len(COLUMNS) * ONUS, cpu_s)
 
     return walk
+
+
+def bulkwalk_cpu_s(command: Sequence[str], addresses: Addresses, columns: Sequence[str]) -> float:
+    """What `command` costs for these columns of these agents, one agent after the other."""
+    before = _children_cpu_s()
+    for host, port in addresses:
+        running = [
+            subprocess.Popen([*command, f"{host}:{port}", column], stdout=subprocess.DEVNULL)
+            for column in columns
+        ]
+        if max(process.wait() for process in running):
+            raise WalkFailed("snmpbulkwalk failed")
+    return _children_cpu_s() - before
 
 
 def _check_whole(command: Sequence[str], address: tuple[str, int]) -> None:
@@ -181,7 +187,11 @@ def _has_module(name: str) -> Callable[[], bool]:
 
 
 def _has_program(name: str) -> Callable[[], bool]:
-    return lambda: shutil.which(name) is not None
+    return lambda: has_program(name)
+
+
+def has_program(name: str) -> bool:
+    return shutil.which(name) is not None
 
 
 _BULKWALK_V2C: Final = ("-v2c", "-c", COMMUNITY)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import statistics
-from typing import Annotated, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
@@ -13,7 +15,12 @@ from rich.table import Table
 from facho.bench.adapt import Comparison, Run
 from facho.bench.snmp import Result
 from facho.cli.progress import noting
+from facho.cli.target import refuse
 from facho.snmp import Learned
+
+if TYPE_CHECKING:
+    from facho.bench.collect import Result as Collected
+    from facho.bench.scheduler import Result as Promptness
 
 app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
@@ -157,6 +164,152 @@ def decode(
     console.print(
         f"{result.values_per_cpu_second:,.0f} values decoded per CPU-second; "
         f"{result.share_of_client_cost:.0%} of what it cost to walk them."
+    )
+
+
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        help="A database that is empty, or has bench in its name and is emptied; SQLite if not given.",
+    ),
+]
+Pollers = Annotated[int, typer.Option(min=1, help="Executions at once.")]
+
+_EXAMPLES_COLLECT: Final = """
+**Examples**
+
+`facho bench collect`  collects from ten simulated OLTs, on SQLite, beside snmpbulkwalk
+
+`facho bench collect --json`  `values_per_cpu_second` and `ratio_to_snmpbulkwalk`, once all ONUs are known
+
+`facho bench collect --database-url postgresql://me@/bench?host=/run/postgresql`  on PostgreSQL
+
+CPU time is that of the engine's process, with all its threads. That of a PostgreSQL is shown apart.
+"""
+
+
+@app.command(epilog=_EXAMPLES_COLLECT)
+def collect(
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs.")] = 10,
+    onus: Annotated[int, typer.Option(min=1, help="ONUs of each.")] = 4096,
+    rounds: Annotated[int, typer.Option(min=1, help="Collections after the first.")] = 5,
+    pollers: Pollers = 10,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Collect with the whole engine, from the request to the committed row, beside snmpbulkwalk."""
+    from facho.bench.collect import Work, measure
+
+    with _measuring() as note:
+        result = measure(Work(olts, onus, rounds, pollers), database_url, note)
+    if as_json:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+        return
+    _print_collected(result)
+
+
+@contextmanager
+def _measuring() -> Iterator[Callable[[str], None]]:
+    """What cannot be measured ends the program with a sentence."""
+    from django.db import DatabaseError
+
+    from facho.bench.own_system import CannotMeasure, Refused
+    from facho.bench.snmp import WalkFailed
+    from facho.cli.system import database_sentence, fail
+    from facho.config import BadSettings
+    from facho.sim.fleet import FleetError
+
+    with noting() as note:
+        try:
+            yield note
+        except Refused as error:
+            refuse(str(error))
+        except (WalkFailed, FleetError, BadSettings, CannotMeasure) as error:
+            fail(str(error))
+        except DatabaseError as error:
+            fail(database_sentence(error))
+
+
+def _print_collected(result: Collected) -> None:
+    work = result.work
+    table = Table(
+        "what",
+        title=f"{work.olts} OLTs, 5 columns of {work.onus:,} ONUs, {work.rounds} rounds, {result.database}",
+    )
+    for heading in ("values per CPU-second", "CPU-seconds", "of the database", "seconds", "to snmpbulkwalk"):
+        table.add_column(heading, justify="right")
+    for what, rounds in (("first collection", (result.first,)), ("further collections", result.repeated)):
+        cpu_s = statistics.median(each.cpu_s for each in rounds)
+        server = [each.server_cpu_s for each in rounds if each.server_cpu_s is not None]
+        ratio = result.ratio(work.values / cpu_s)
+        table.add_row(
+            what,
+            f"{work.values / cpu_s:,.0f}",
+            f"{cpu_s:.2f}",
+            f"{statistics.median(server):.2f}" if server else "",
+            f"{statistics.median(each.wall_s for each in rounds):.2f}",
+            "" if ratio is None else f"{ratio:.2f} x",
+        )
+    if result.peer_cpu_s is None:
+        table.add_row("snmpbulkwalk", "not installed")
+    else:
+        cpu_s = statistics.median(result.peer_cpu_s)
+        table.add_row("snmpbulkwalk > /dev/null", f"{work.values / cpu_s:,.0f}", f"{cpu_s:.2f}")
+    Console().print(table)
+
+
+_EXAMPLES_SCHEDULER: Final = """
+**Examples**
+
+`facho bench scheduler`  10,000 nodes on 1,000 simulated OLTs: how long a step takes, how late a node starts
+
+`facho bench scheduler --json`  `step_ms_p95`, `start_delay_s_p99`, `next_node_ms_p95` and the others
+
+`facho bench scheduler --olts 100 --nodes 1000 --seconds 10`  a small one
+"""
+
+
+@app.command(epilog=_EXAMPLES_SCHEDULER)
+def scheduler(
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs.")] = 1000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes on all of them, each due every 300 s.")] = 10_000,
+    seconds: Annotated[float, typer.Option(min=1, max=300, help="How long to let it run.")] = 40.0,
+    pollers: Pollers = 10,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run the embedded engine with very many nodes, and see how promptly it starts them."""
+    from facho.bench.scheduler import Load, measure
+
+    with _measuring() as note:
+        result = measure(Load(olts, nodes, seconds, pollers), database_url, note)
+    if as_json:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+        return
+    _print_promptness(result)
+
+
+def _print_promptness(result: Promptness) -> None:
+    load = result.load
+    table = Table("what", title=f"{load.nodes:,} nodes on {load.olts:,} OLTs, {result.database}")
+    for heading in ("how many", "p50", "p95", "p99", "largest"):
+        table.add_column(heading, justify="right")
+    for what, spread, unit in (
+        ("a step and its claim", result.step_ms, "ms"),
+        ("every claim", result.claim_ms, "ms"),
+        ("from slot to start, OLT free", result.start_delay_s, "s"),
+        ("next node of an OLT", result.next_node_ms, "ms"),
+    ):
+        numbers = (spread.p50, spread.p95, spread.p99, spread.largest)
+        digits = 2 if unit == "s" else 1
+        table.add_row(what, f"{spread.count:,}", *(f"{number:,.{digits}f} {unit}" for number in numbers))
+    console = Console()
+    console.print(table)
+    all_due = result.all_due
+    console.print(
+        f"{result.executions:,} executions, {result.cpu_share:.0%} of one CPU. All nodes due at once, "
+        f"without SNMP: a step of {all_due.step_ms:,.0f} ms, a claim of {all_due.claim_ms:,.0f} ms."
     )
 
 

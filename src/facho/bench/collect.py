@@ -1,0 +1,230 @@
+"""From the request to the committed row: the whole engine, beside what it costs to only ask.
+
+The engine is the embedded one, with its scheduler, its pollers, its leases and its SNMP loop, in this
+process, whose CPU time is counted with all its threads. The simulated OLTs have a process of their own. The
+peer is `snmpbulkwalk`, which brings the same columns of the same OLTs and writes them nowhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from facho.bench.own_system import CannotMeasure, own_system, running_engine
+from facho.bench.snmp import bulkwalk_cpu_s, has_program
+from facho.bench.walker import COMMUNITY
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+
+if TYPE_CHECKING:
+    from facho.config import Config
+
+PEER: Final = "snmpbulkwalk"
+PEER_COMMAND: Final = (
+    PEER, "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-Cr50", "-OQn", "-t", "10"
+)  # fmt: skip
+# Serial and description; state, cause and distance.
+COLUMNS: Final = tuple(
+    f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}"
+    for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.24", "46.1.20")
+)
+_JOBS: Final = (
+    ("discovery", "discovery", ["serial", "description"]),
+    ("states", "table", ["state", "down_cause", "distance_m"]),
+)
+_PATIENCE_S: Final = 600.0
+# So that it never comes due by itself.
+_INTERVAL: Final = "24h"
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    olts: int = 10
+    onus: int = 4096
+    rounds: int = 5
+    pollers: int = 10
+
+    @property
+    def values(self) -> int:
+        return self.olts * self.onus * len(COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What it cost to collect everything once."""
+
+    cpu_s: float
+    wall_s: float
+    # Of a PostgreSQL on this machine.
+    server_cpu_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    work: Work
+    database: str
+    first: Round
+    repeated: tuple[Round, ...]
+    # None where there is no snmpbulkwalk.
+    peer_cpu_s: tuple[float, ...] | None
+
+    @property
+    def values_per_cpu_second(self) -> float:
+        return self.work.values / statistics.median(each.cpu_s for each in self.repeated)
+
+    @property
+    def first_values_per_cpu_second(self) -> float:
+        return self.work.values / self.first.cpu_s
+
+    @property
+    def peer_values_per_cpu_second(self) -> float | None:
+        return None if self.peer_cpu_s is None else self.work.values / statistics.median(self.peer_cpu_s)
+
+    def ratio(self, ours: float) -> float | None:
+        peer = self.peer_values_per_cpu_second
+        return None if peer is None else ours / peer
+
+    def as_json(self) -> dict[str, Any]:
+        peer = self.peer_values_per_cpu_second
+        ours, first = self.values_per_cpu_second, self.first_values_per_cpu_second
+        return {
+            "values_per_cpu_second": round(ours),
+            "ratio_to_snmpbulkwalk": _rounded(self.ratio(ours)),
+            "first_values_per_cpu_second": round(first),
+            "first_ratio_to_snmpbulkwalk": _rounded(self.ratio(first)),
+            "snmpbulkwalk_values_per_cpu_second": None if peer is None else round(peer),
+            "database": self.database,
+            "olts": self.work.olts,
+            "onus": self.work.onus,
+            "values": self.work.values,
+            "cpu_s": [round(each.cpu_s, 3) for each in (self.first, *self.repeated)],
+            "wall_s": [round(each.wall_s, 3) for each in (self.first, *self.repeated)],
+            "database_cpu_s": [_rounded(each.server_cpu_s, 3) for each in (self.first, *self.repeated)],
+            "snmpbulkwalk_cpu_s": self.peer_cpu_s and [round(each, 3) for each in self.peer_cpu_s],
+        }
+
+
+def _rounded(number: float | None, digits: int = 2) -> float | None:
+    return None if number is None else round(number, digits)
+
+
+def measure(work: Work, database_url: str, note: Note) -> Result:
+    note("preparing the database")
+    with own_system(database_url, pollers=str(work.pollers)) as config:
+        note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
+        with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
+            _fill(fleet.addresses)
+            return _measure(work, config, fleet, note)
+
+
+def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Result:
+    from django.db import connection
+
+    peers: list[float] | None = [] if has_program(PEER) else None
+    repeated = []
+    with running_engine(config):
+        collecting = _Collecting(work)
+        note("the first collection")
+        first = collecting.collect_all()
+        for number in range(work.rounds):
+            note(f"round {number + 1} of {work.rounds}: {PEER}")
+            if peers is not None:
+                peers.append(bulkwalk_cpu_s(PEER_COMMAND, fleet.addresses, COLUMNS))
+            _change_a_port(fleet, number)
+            note(f"round {number + 1} of {work.rounds}: facho")
+            repeated.append(collecting.collect_all())
+        _check_stored(work)
+    return Result(work, connection.vendor, first, tuple(repeated), None if peers is None else tuple(peers))
+
+
+def _fill(addresses: Sequence[tuple[str, int]]) -> None:
+    from facho.engine.clock import database_now
+    from facho.engine.commands.jobs import NewJob, create_job
+    from facho.engine.commands.olts import NewOlt, add_olt
+
+    names = [f"olt-{number:04d}" for number in range(len(addresses))]
+    for name, (host, port) in zip(names, addresses, strict=True):
+        add_olt(NewOlt(name, host, port, brand="huawei"))
+    for name, kind, facts in _JOBS:
+        create_job(NewJob(name, "huawei", kind, _INTERVAL, facts, olts=names), database_now())
+
+
+def _change_a_port(fleet: FleetProcess, number: int) -> None:
+    """The power of one port's customers goes, and comes back in the next round."""
+    method = "restore" if number % 2 else "cut_power"
+    for olt in range(len(fleet.addresses)):
+        fleet.call(olt, method, 0)
+
+
+class _Collecting:
+    """Makes all nodes due, and waits until they have run."""
+
+    def __init__(self, work: Work) -> None:
+        self._nodes = work.olts * len(_JOBS)
+        self._ended = _Ended()
+
+    def collect_all(self) -> Round:
+        from facho.apps.executions.models import Execution
+        from facho.apps.snmp_jobs.models import SnmpJobHost
+        from facho.bench.server_cpu import server_cpu_s
+        from facho.engine.clock import database_now
+
+        last = Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
+        server, started, cpu = server_cpu_s(), time.monotonic(), time.process_time()
+        self._ended.count = 0
+        SnmpJobHost.objects.update(next_run_at=database_now())
+        self._ended.wait(self._nodes)
+        spent = Round(time.process_time() - cpu, time.monotonic() - started, _since(server, server_cpu_s()))
+        _check_succeeded(last, self._nodes)
+        return spent
+
+
+def _since(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+class _Ended(logging.Handler):
+    """Counts executions as they end: it hears of them from the log, which costs next to nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.count = 0
+        self._changed = threading.Condition()
+        recorder = logging.getLogger("facho.engine.recorder")
+        recorder.setLevel(logging.INFO)
+        recorder.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "action", "") == "execution_ended":
+            with self._changed:
+                self.count += 1
+                self._changed.notify_all()
+
+    def wait(self, count: int) -> None:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.count >= count, _PATIENCE_S):
+                raise CannotMeasure(f"{self.count} of {count} executions ended within {_PATIENCE_S:g} s")
+
+
+def _check_succeeded(after: int, count: int) -> None:
+    from facho.apps.executions.models import Execution, State
+
+    run = list(Execution.objects.filter(id__gt=after).values_list("state", "error"))
+    wrong = [f"{state}: {error}" for state, error in run if state != State.SUCCESS]
+    if wrong or len(run) != count:
+        raise CannotMeasure(wrong[0] if wrong else f"{len(run)} of {count} executions were run")
+
+
+def _check_stored(work: Work) -> None:
+    from facho.apps.discovery.models import Onu
+
+    full = Onu.objects.exclude(serial="").exclude(description="").exclude(state="").count()
+    if full != work.olts * work.onus:
+        raise CannotMeasure(f"{full:,} of {work.olts * work.onus:,} ONUs are stored")

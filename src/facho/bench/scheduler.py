@@ -1,0 +1,316 @@
+"""How promptly the embedded engine starts what is due, with many nodes and simulated OLTs.
+
+The nodes of an OLT fall due in pairs, so that one of each pair waits for the other. The engine is whole and
+in this process; only its loop is watched with a clock. The simulated OLTs have a process of their own.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from facho.bench.own_system import CannotMeasure, own_system, running_engine
+from facho.bench.walker import COMMUNITY
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+
+if TYPE_CHECKING:
+    from facho.config import Config
+
+INTERVAL: Final = timedelta(seconds=300)
+_ONUS: Final = 4
+_FACTS: Final = (["state"], ["description"], ["distance_m"], ["down_cause"])
+# From the first node on, so that the engine is up when it falls due.
+_HEAD_START: Final = timedelta(seconds=3)
+_ALL_DUE_ROUNDS: Final = 3
+# Sockets are most of the files that a fleet has open; it has some others.
+_OTHER_FILES: Final = 200
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    olts: int = 1000
+    nodes: int = 10_000
+    seconds: float = 40.0
+    pollers: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of many measurements, in one unit."""
+
+    count: int
+    p50: float
+    p95: float
+    p99: float
+    largest: float
+
+    @classmethod
+    def of(cls, measured: Iterable[float]) -> Spread:
+        values = sorted(measured)
+        if not values:
+            return cls(0, 0.0, 0.0, 0.0, 0.0)
+        cuts = statistics.quantiles(values, n=100, method="inclusive") if len(values) > 1 else values * 99
+        return cls(len(values), cuts[49], cuts[94], cuts[98], values[-1])
+
+    def as_json(self, name: str, digits: int) -> dict[str, float]:
+        percentiles = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "max": self.largest}
+        return {f"{name}_{each}": round(value, digits) for each, value in percentiles.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class AllDue:
+    """The scheduler alone, when every node falls due at once. Medians, in milliseconds."""
+
+    step_ms: float
+    claim_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    load: Load
+    database: str
+    executions: int
+    step_ms: Spread
+    claim_ms: Spread
+    start_delay_s: Spread
+    next_node_ms: Spread
+    all_due: AllDue
+    cpu_share: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **self.step_ms.as_json("step_ms", 1),
+            **self.claim_ms.as_json("claim_ms", 1),
+            **self.start_delay_s.as_json("start_delay_s", 3),
+            **self.next_node_ms.as_json("next_node_ms", 1),
+            "all_due_step_ms": round(self.all_due.step_ms, 1),
+            "all_due_claim_ms": round(self.all_due.claim_ms, 1),
+            "database": self.database,
+            "olts": self.load.olts,
+            "nodes": self.load.nodes,
+            "seconds": self.load.seconds,
+            "executions": self.executions,
+            "steps": self.step_ms.count,
+            "next_nodes": self.next_node_ms.count,
+            "engine_cpu_share": round(self.cpu_share, 3),
+        }
+
+
+def measure(load: Load, database_url: str, note: Note) -> Result:
+    note("preparing the database")
+    with own_system(database_url, pollers=str(load.pollers)) as config:
+        note(f"starting {load.olts:,} OLTs")
+        _allow_files(load.olts + _OTHER_FILES)
+        with FleetProcess(FleetConfig(olts=load.olts, onus=_ONUS), prebuilt=True) as fleet:
+            note(f"making {load.nodes:,} nodes")
+            _fill(load, fleet.addresses)
+            return _measure(load, config, note)
+
+
+def _measure(load: Load, config: Config, note: Note) -> Result:
+    from django.db import connection
+
+    _plan()
+    with _timed_loop() as times, running_engine(config):
+        note(f"running for {load.seconds:g} s")
+        time.sleep(_HEAD_START.total_seconds())
+        cpu, times.counting = time.process_time(), True
+        time.sleep(load.seconds)
+        cpu, times.counting = time.process_time() - cpu, False
+    runs = _runs()
+    note("all nodes due at once")
+    return Result(
+        load=load,
+        database=connection.vendor,
+        executions=len(runs),
+        step_ms=Spread.of(times.steps_ms),
+        claim_ms=Spread.of(times.claims_ms),
+        start_delay_s=Spread.of(start_delays(runs)),
+        next_node_ms=Spread.of(next_node_delays(runs)),
+        all_due=_all_due(config),
+        cpu_share=cpu / load.seconds,
+    )
+
+
+def _allow_files(files: int) -> None:
+    """The fleet inherits the limit, and has a socket for each OLT."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, hard), hard))
+
+
+def _fill(load: Load, addresses: Sequence[tuple[str, int]]) -> None:
+    from facho.apps.hosts.credentials import Credentials
+    from facho.apps.hosts.models import Brand, Olt
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.clock import database_now
+    from facho.engine.commands.jobs import NewJob, create_job
+
+    brand = Brand.objects.get(name="huawei")
+    made = [
+        Olt(name=f"olt-{number:05d}", brand=brand, address=host, port=port)
+        for number, (host, port) in enumerate(addresses)
+    ]
+    for olt in made:
+        olt.credentials = Credentials(COMMUNITY)
+    olts = Olt.objects.bulk_create(made)
+    jobs = [
+        create_job(
+            NewJob(f"job-{number}", "huawei", "table", INTERVAL, _FACTS[number % len(_FACTS)]), database_now()
+        )
+        for number in range(-(-load.nodes // load.olts))
+    ]
+    places = [(job, olt) for job in jobs for olt in olts][: load.nodes]
+    SnmpJobHost.objects.bulk_create(SnmpJobHost(job=job, olt=olt) for job, olt in places)
+
+
+def _plan() -> None:
+    """Pairs of nodes of one OLT at the same instant, the pairs spread evenly over the interval."""
+    from facho.apps.rows import update_rows
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.clock import database_now
+
+    first = database_now() + _HEAD_START
+    nodes: dict[int, list[int]] = defaultdict(list)
+    for node, olt in SnmpJobHost.objects.order_by("id").values_list("id", "olt_id"):
+        nodes[olt].append(node)
+    # By turns, so that an OLT's pairs are far from each other.
+    pairs = [
+        of_olt[at : at + 2]
+        for at in range(0, max(map(len, nodes.values())), 2)
+        for of_olt in nodes.values()
+        if of_olt[at:]
+    ]
+    apart = INTERVAL / len(pairs)
+    update_rows(
+        SnmpJobHost,
+        ["next_run_at"],
+        [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
+    )
+
+
+class _Times:
+    def __init__(self) -> None:
+        self.counting = False
+        self.steps_ms: list[float] = []
+        self.claims_ms: list[float] = []
+
+
+@contextmanager
+def _timed_loop() -> Iterator[_Times]:
+    """A step is all that the loop does when its second has come: the step, and the claim that follows it."""
+    from unittest.mock import patch
+
+    from facho.backends import embedded
+    from facho.engine.loop import SchedulerLoop
+
+    times = _Times()
+
+    class TimedLoop(SchedulerLoop):
+        _began: float | None = None
+
+        def step(self) -> None:
+            self._began = time.perf_counter()
+            super().step()
+
+        def assign(self) -> None:
+            claimed = time.perf_counter()
+            super().assign()
+            ended = time.perf_counter()
+            began, self._began = self._began, None
+            if times.counting:
+                times.claims_ms.append((ended - claimed) * 1000)
+                if began is not None:
+                    times.steps_ms.append((ended - began) * 1000)
+
+    with patch.object(embedded, "SchedulerLoop", TimedLoop):
+        yield times
+
+
+class Run(NamedTuple):
+    """An execution as it is remembered."""
+
+    olt_id: int
+    slot: datetime
+    queued_at: datetime
+    started_at: datetime
+    ended_at: datetime
+
+
+def _runs() -> list[Run]:
+    from facho.apps.executions.models import Execution, State
+
+    ended = Execution.objects.filter(ended_at__isnull=False).order_by("started_at")
+    wrong = ended.exclude(state=State.SUCCESS).values_list("state", "error").first()
+    if wrong is not None:
+        raise CannotMeasure(f"{wrong[0]}: {wrong[1]}")
+    fields = ("olt_id", "slot", "queued_at", "started_at", "ended_at")
+    runs = [Run(*row) for row in ended.values_list(*fields)]
+    if not runs:
+        raise CannotMeasure("nothing was run: more seconds are needed")
+    return runs
+
+
+def _of_each_olt(runs: Sequence[Run]) -> Iterator[list[Run]]:
+    by_olt: dict[int, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_olt[run.olt_id].append(run)
+    yield from by_olt.values()
+
+
+def start_delays(runs: Sequence[Run]) -> Iterator[float]:
+    """Seconds from the slot to the start, of those whose OLT was free all that time."""
+    for of_olt in _of_each_olt(runs):
+        for before, run in zip([None, *of_olt], of_olt, strict=False):
+            if before is None or before.ended_at <= run.slot:
+                yield (run.started_at - run.slot).total_seconds()
+
+
+def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
+    """Milliseconds from the end of an execution to the start of one that waited for its OLT already."""
+    for of_olt in _of_each_olt(runs):
+        for before, run in pairwise(of_olt):
+            if run.queued_at <= before.ended_at:
+                yield (run.started_at - before.ended_at) / timedelta(milliseconds=1)
+
+
+def _all_due(config: Config) -> AllDue:
+    """Nothing is asked of anybody: only rows are made and claimed."""
+    from facho.engine.assign import claim
+    from facho.engine.clock import database_now
+    from facho.engine.pollers import leave, register
+    from facho.engine.step import scheduler_step
+
+    steps, claims = [], []
+    for _ in range(_ALL_DUE_ROUNDS):
+        _make_all_due()
+        register("bench", config.pollers, database_now())
+        began = time.perf_counter()
+        scheduler_step(database_now(), config)
+        stepped = time.perf_counter()
+        claim(database_now(), config)
+        ended = time.perf_counter()
+        steps.append((stepped - began) * 1000)
+        claims.append((ended - stepped) * 1000)
+    leave("bench")
+    return AllDue(statistics.median(steps), statistics.median(claims))
+
+
+def _make_all_due() -> None:
+    from facho.apps.executions.models import OPEN, Execution
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.clock import database_now
+
+    Execution.objects.filter(state__in=OPEN).delete()
+    SnmpJobHost.objects.update(next_run_at=database_now())
