@@ -91,6 +91,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SYMBOL": "lan",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"/{STATIC_URL}facho/icon.svg"}],
     "SHOW_LANGUAGES": True,
+    "STYLES": [f"/{STATIC_URL}facho/admin.css"],
     "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
 }
 

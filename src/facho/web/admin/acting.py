@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.translation import ngettext
 
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.clock import database_now
 from facho.engine.commands import jobs, nodes, olts
 from facho.engine.commands.errors import CommandError
@@ -159,5 +159,5 @@ def wanted_oids(job: SnmpJob, formset: FormSet) -> list[str] | None:
     if not (formset.new_objects or formset.deleted_objects):
         return None
     gone = [row.oid_id for row in formset.deleted_objects]
-    kept = job.job_oids.exclude(oid__in=gone) if job.pk else job.job_oids.none()
+    kept = SnmpJobOid.objects.filter(job=job.pk).exclude(oid__in=gone)
     return [*kept.values_list("oid__oid", flat=True), *(row.oid.oid for row in formset.new_objects)]

@@ -114,6 +114,7 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
 class FachoInline(_Inline[M, P]):
     extra = 0
     per_page = 20
+    hide_title = True
 
 
 class ReadOnlyInline(FachoInline[M, P]):

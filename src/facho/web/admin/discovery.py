@@ -22,8 +22,8 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         "place",
         "state_badge",
         "cause",
-        "onu_rx_dbm",
-        "olt_rx_dbm",
+        "at_onu",
+        "at_olt",
         "distance_m",
         "description",
         "presence",
@@ -48,6 +48,14 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     @display(description=_("state"), ordering="state", label=_LABELS)
     def state_badge(self, onu: Onu) -> tuple[str, str] | None:
         return (onu.state, str(ONU_STATES.get(onu.state, onu.state))) if onu.state else None
+
+    @display(description="ONU (dBm)", ordering="onu_rx_dbm")
+    def at_onu(self, onu: Onu) -> float | None:
+        return onu.onu_rx_dbm
+
+    @display(description="OLT (dBm)", ordering="olt_rx_dbm")
+    def at_olt(self, onu: Onu) -> float | None:
+        return onu.olt_rx_dbm
 
     @display(description=_("cause"), ordering="down_cause")
     def cause(self, onu: Onu) -> str:

@@ -24,6 +24,8 @@ _ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
 class JobOidInline(FachoInline[SnmpJobOid, SnmpJob]):
     model = SnmpJobOid
     form = JobOidForm
+    verbose_name = "OID"
+    verbose_name_plural = "OIDs"
     autocomplete_fields = ("oid",)
     ordering = ("id",)
 
@@ -33,8 +35,8 @@ class NodeInline(FachoInline[SnmpJobHost, SnmpJob]):
     form = NodeForm
     verbose_name = "OLT"
     verbose_name_plural = "OLTs"
-    fields = ("olt", "enabled", "interval", "priority", *_ENGINES)
-    readonly_fields = _ENGINES
+    fields = ("olt", "enabled", "interval", "priority", "next_run_at", "suspended_reason")
+    readonly_fields = ("next_run_at", "suspended_reason")
     autocomplete_fields = ("olt",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJobHost]:

@@ -1,0 +1,92 @@
+"""Rows of every model, as many as a test wants."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from facho.apps.discovery.models import Collected, Onu
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
+from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
+
+NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
+
+
+def fill(count: int, *, beginning_at: int = 0) -> None:
+    for number in range(beginning_at, beginning_at + count):
+        node = _node(number)
+        _execution(node, number)
+        _found(node.olt, number)
+        _engine(node, number)
+
+
+def _node(number: int) -> SnmpJobHost:
+    brand = Brand.objects.create(name=f"brand-{number}", title=f"Brand {number}")
+    model = OltModel.objects.create(brand=brand, name="M1")
+    Oid.objects.create(brand=brand, model=model, name="column", oid=f"1.3.6.1.{number}")
+    olt = Olt(name=f"olt-{number:03}", brand=brand, model=model, address="10.0.0.1")
+    olt.credentials = Credentials(community="the-secret-community")
+    olt.save()
+    master = SnmpJob.objects.order_by("id").first()
+    job = SnmpJob.objects.create(
+        name=f"job-{number:03}",
+        brand=brand,
+        kind="get",
+        interval_s=300,
+        priority=40,
+        task_type="get_state",
+        master=master,
+    )
+    return SnmpJobHost.objects.create(job=job, olt=olt, next_run_at=NOW)
+
+
+def _execution(node: SnmpJobHost, number: int) -> None:
+    states = (State.SUCCESS, State.FAILED, State.WAITING, State.RUNNING, State.ABORTED)
+    execution = Execution.objects.create(
+        node=node,
+        olt=node.olt,
+        state=states[number % len(states)],
+        trigger="schedule",
+        slot=NOW - timedelta(minutes=number),
+        not_before=NOW - timedelta(minutes=number),
+        queued_at=NOW - timedelta(minutes=number),
+        started_at=NOW - timedelta(minutes=number),
+        ended_at=NOW,
+        blocked_by=Execution.objects.first(),
+        why_late="olt_busy",
+    )
+    Attempt.objects.create(execution=execution, number=1, started_at=NOW)
+    SkippedSlots.objects.create(
+        node=node,
+        olt=node.olt,
+        first_slot=NOW,
+        last_slot=NOW,
+        count=1,
+        why="suspended",
+        execution=execution,
+    )
+
+
+def _found(olt: Olt, number: int) -> None:
+    Onu.objects.create(olt=olt, address=f"0/0/0/{number}", first_seen=NOW, last_seen=NOW, state="online")
+    Collected.objects.create(olt=olt, datum="state", collected_at=NOW)
+
+
+def _engine(node: SnmpJobHost, number: int) -> None:
+    Worker.objects.create(name=f"worker-{number}", pollers=1, started_at=NOW, seen_at=NOW)
+    Poller.objects.create(poller_id=number, worker="worker-0", current_node=node, heartbeat=NOW)
+    PollerStats.objects.create(
+        timestamp=NOW - timedelta(minutes=number),
+        total_pollers=1,
+        free_pollers=0,
+        busy_pollers=1,
+        busy_percentage=90,
+        queue_size=0,
+        is_saturated=True,
+        total_tasks_completed=0,
+        total_tasks_delayed=0,
+    )
+    CoordinatorState.objects.create(name=f"loop-{number}", updated_at=NOW)

@@ -1,0 +1,97 @@
+"""The lists of the admin: all there is, and nothing to edit that only the system writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from facho.apps.snmp_jobs.models import SnmpJobOid
+from tests.database.filling import fill
+
+pytestmark = pytest.mark.django_db
+
+OURS = [model for model in apps.get_models() if model.__module__.startswith("facho.")]
+# It is a part of its job's page.
+INLINE = {SnmpJobOid}
+LISTED = [pytest.param(model, id=model.__name__) for model in OURS if model not in INLINE]
+WRITTEN_BY_THE_SYSTEM = {
+    "Execution",
+    "Attempt",
+    "SkippedSlots",
+    "Onu",
+    "Collected",
+    "Worker",
+    "Poller",
+    "PollerStats",
+    "CoordinatorState",
+}
+
+
+def page_of(model: type[Model], page: str, *arguments: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=arguments)
+
+
+def queries_of(client: Client, path: str) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert client.get(path).status_code == 200
+    return len(queries)
+
+
+def test_every_model_has_its_page() -> None:
+    assert {model for model in OURS if model not in admin.site._registry} == INLINE
+
+
+def test_a_list_takes_as_many_queries_for_50_rows_as_for_5(admin_client: Client) -> None:
+    paths = [page_of(model, "changelist") for model in OURS if model not in INLINE]
+    fill(5)
+    few = {path: queries_of(admin_client, path) for path in paths}
+    fill(45, beginning_at=5)
+    assert {path: queries_of(admin_client, path) for path in paths} == few
+    assert max(few.values()) <= 12
+
+
+@pytest.mark.parametrize("model", LISTED)
+def test_a_list_can_be_searched_or_has_no_box_for_it(admin_client: Client, model: type[Model]) -> None:
+    fill(1)
+    assert admin_client.get(page_of(model, "changelist"), {"q": "zzz"}).status_code == 200
+
+
+@pytest.mark.parametrize("model", LISTED)
+def test_what_only_the_system_writes_cannot_be_edited(admin_client: Client, model: type[Model]) -> None:
+    fill(1)
+    row = model._default_manager.get()
+    system = model.__name__ in WRITTEN_BY_THE_SYSTEM
+    assert admin_client.get(page_of(model, "add")).status_code == (403 if system else 200)
+    assert admin_client.get(page_of(model, "change", row.pk)).status_code == 200
+    if system:
+        assert admin_client.post(page_of(model, "change", row.pk), {}).status_code == 403
+        assert admin_client.post(page_of(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+def test_the_lease_of_an_execution_is_not_shown(admin_client: Client) -> None:
+    fill(1)
+    execution = apps.get_model("executions", "Execution").objects.get()
+    execution.lease_token = "f00dcafe"
+    execution.save()
+    assert b"f00dcafe" not in admin_client.get(page_of(type(execution), "change", execution.pk)).content
+
+
+def test_names_are_shown_as_they_are_and_not_run(admin_client: Client) -> None:
+    fill(1)
+    olt = apps.get_model("hosts", "Olt").objects.get()
+    olt.name = "<script>alert(1)</script>"
+    olt.save()
+    for model in ("hosts_olt", "snmp_jobs_snmpjobhost", "executions_execution", "discovery_onu"):
+        shown = admin_client.get(reverse(f"admin:{model}_changelist")).content.decode()
+        assert "<script>alert(1)</script>" not in shown, model
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown, model

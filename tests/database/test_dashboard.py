@@ -1,0 +1,246 @@
+"""What the dashboard tells, to whom, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.zabbix_pollers.models import PollerStats, Worker
+from facho.config import Config
+from facho.engine.clock import database_now
+from facho.web.selectors import Dashboard, dashboard
+from facho.web.words import waits_for
+from tests.database.filling import NOW, fill
+from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/coordinator/dashboard/"
+LIVE = "/coordinator/dashboard/live/"
+NOON = NOW.replace(hour=12)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted_yet() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(User.objects.create_user("viewer"))
+    return client
+
+
+def look(now: datetime = NOON) -> Dashboard:
+    return dashboard(now, Config())
+
+
+def a_worker(pollers: int, seen_at: datetime = NOON) -> None:
+    Worker.objects.create(name="w", pollers=pollers, started_at=seen_at, seen_at=seen_at)
+
+
+def two_jobs_on(*olts: str) -> None:
+    know_brands()
+    add_olts(*olts)
+    add_job("state", *olts)
+    add_job("discovery", *olts, kind="discovery", facts=())
+
+
+def due(job: str, olt: str, seconds_ago: float = 10, **columns: Any) -> Execution:
+    at = NOON - timedelta(seconds=seconds_ago)
+    return queue(job, olt, **{"slot": at, "not_before": at, "queued_at": at, **columns})
+
+
+def reasons(board: Dashboard) -> list[tuple[str, str, str]]:
+    return [(row.olt, row.job, waits_for(row)) for row in board.queue.first]
+
+
+def test_the_root_leads_to_it(client: Client) -> None:
+    assert client.get("/").headers["Location"] == PAGE
+
+
+def test_whoever_is_not_logged_in_is_asked_to(client: Client) -> None:
+    answer = client.get(PAGE)
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"/admin/login/?next={PAGE}"
+
+
+def test_a_part_of_a_page_sends_whoever_was_logged_out_to_the_login_page(client: Client) -> None:
+    assert client.get(LIVE).headers["HX-Refresh"] == "true"
+
+
+def test_every_active_user_sees_it_and_logs_in_where_staff_does(client: Client) -> None:
+    User.objects.create_user("viewer", password="a-long-password")
+    given = {"username": "viewer", "password": "a-long-password", "next": PAGE}
+    assert client.post("/admin/login/", given).headers["Location"] == PAGE
+    assert client.get(PAGE).status_code == 200
+    assert client.get("/admin/").status_code == 302
+    assert client.post("/admin/logout/").status_code == 302
+    assert client.get(PAGE).status_code == 302
+
+
+def test_who_is_inactive_does_not(client: Client) -> None:
+    client.force_login(User.objects.create_user("gone", is_active=False))
+    assert client.get(PAGE).status_code == 302
+
+
+def test_everybody_may_change_their_own_password(viewer: Client) -> None:
+    assert viewer.get("/admin/password_change/").status_code == 200
+
+
+@pytest.mark.parametrize("path", [PAGE, LIVE])
+def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str) -> None:
+    fill(5)
+    with CaptureQueriesContext(connection) as few:
+        assert viewer.get(path).status_code == 200
+    fill(45, beginning_at=5)
+    cache.clear()
+    with CaptureQueriesContext(connection) as many:
+        assert viewer.get(path).status_code == 200
+    assert len(many) == len(few) <= 18
+
+
+def test_names_and_errors_are_shown_as_they_are_and_not_run(viewer: Client) -> None:
+    fill(5)
+    hostile = "<script>alert(1)</script>"
+    Olt.objects.filter(name="olt-000").update(name=hostile, suspended_reason=hostile)
+    Execution.objects.update(error=hostile)
+    for path in (PAGE, LIVE):
+        shown = viewer.get(path).content.decode()
+        assert hostile not in shown
+        assert "&lt;script&gt;" in shown
+
+
+@pytest.mark.parametrize(("language", "said"), [("es", "Últimas ejecuciones"), ("en", "Last executions")])
+def test_it_speaks_the_language_of_the_browser(viewer: Client, language: str, said: str) -> None:
+    assert said in viewer.get(PAGE, headers={"accept-language": language}).content.decode()
+
+
+def test_the_chosen_language_is_kept(viewer: Client) -> None:
+    viewer.post("/language/setlang/", {"language": "en", "next": PAGE})
+    assert "Last executions" in viewer.get(PAGE, headers={"accept-language": "es"}).content.decode()
+
+
+def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client) -> None:
+    english = {"accept-language": "en"}
+    assert "The engine has never stepped" in viewer.get(LIVE, headers=english).content.decode()
+    CoordinatorState.objects.create(name="scheduler", updated_at=database_now() - timedelta(seconds=90))
+    assert "The engine has not stepped for 1 min 30 s" in viewer.get(LIVE, headers=english).content.decode()
+    CoordinatorState.objects.update(updated_at=database_now())
+    assert "fd-alarm" not in viewer.get(LIVE, headers=english).content.decode()
+
+
+def test_ten_seconds_without_a_step_are_not_too_long_yet() -> None:
+    CoordinatorState.objects.create(name="scheduler", updated_at=NOON)
+    assert not look(NOON + timedelta(seconds=10)).step.stalled
+    assert look(NOON + timedelta(seconds=10.1)).step.stalled
+
+
+def test_pollers_of_workers_not_heard_of_do_not_count() -> None:
+    a_worker(4, NOON)
+    assert look(NOON + timedelta(seconds=15)).pool.pollers == 4
+    assert look(NOON + timedelta(seconds=16)).pool.pollers == 0
+
+
+def test_how_busy_the_pollers_were_is_told_while_it_is_fresh() -> None:
+    PollerStats.objects.create(
+        timestamp=NOON, total_pollers=10, free_pollers=1, busy_pollers=9, busy_percentage=90, queue_size=0,
+        is_saturated=True, total_tasks_completed=0, total_tasks_delayed=0,
+    )  # fmt: skip
+    assert look(NOON + timedelta(seconds=60)).pool.saturated
+    later = look(NOON + timedelta(seconds=121)).pool
+    assert (later.busy_percentage, later.saturated) == (None, False)
+
+
+@pytest.mark.usefixtures("brands")
+def test_the_queue_says_what_each_one_waits_for() -> None:
+    two_jobs_on("Centro", "Norte", "Sur")
+    a_worker(2)
+    queue("discovery", "Centro", State.RUNNING, slot=NOON, started_at=NOON)
+    due("state", "Centro")
+    due("state", "Norte")
+    due("discovery", "Norte")
+    due("state", "Sur")
+    assert reasons(look()) == [
+        ("Norte", "discovery", "starting"),
+        ("Sur", "state", "all pollers busy"),
+        ("Centro", "state", "OLT busy with discovery"),
+        ("Norte", "state", "behind discovery on the same OLT"),
+    ]
+
+
+@pytest.mark.usefixtures("brands")
+def test_run_now_is_first_and_a_retry_before_its_time_last() -> None:
+    two_jobs_on("Centro", "Norte", "Sur")
+    due("discovery", "Centro", 500)
+    due("state", "Norte", 1, run_now=True)
+    due("state", "Sur", 60, not_before=NOON + timedelta(seconds=90))
+    board = look()
+    assert (board.queue.size, board.queue.retries) == (2, 1)
+    assert reasons(board) == [
+        ("Norte", "state", "no poller is alive"),
+        ("Centro", "discovery", "no poller is alive"),
+        ("Sur", "state", "retry at 12:01:30"),
+    ]
+
+
+@pytest.mark.usefixtures("brands")
+def test_what_is_collected_by_hand_holds_its_olt_without_a_job() -> None:
+    two_jobs_on("Centro")
+    a_worker(2)
+    due("state", "Centro")
+    Execution.objects.create(
+        olt=Olt.objects.get(), state=State.RUNNING, trigger="run-now", slot=NOON, not_before=NOON,
+        queued_at=NOON, started_at=NOON,
+    )  # fmt: skip
+    board = look()
+    assert reasons(board) == [("Centro", "state", "OLT busy with a collection by hand")]
+    assert [row.job for row in board.running] == [""]
+
+
+@pytest.mark.usefixtures("brands")
+def test_an_aborted_one_holds_its_olt_while_its_lease_lasts_but_does_not_run() -> None:
+    two_jobs_on("Centro")
+    a_worker(2)
+    due("state", "Centro")
+    until = NOON + timedelta(seconds=5)
+    queue("discovery", "Centro", State.ABORTED, lease_token="t", lease_expires_at=until)
+    assert reasons(look()) == [("Centro", "state", "OLT busy with discovery")]
+    assert look().running == ()
+    assert reasons(look(until)) == [("Centro", "state", "starting")]
+
+
+@pytest.mark.usefixtures("brands")
+def test_the_last_executions_are_those_that_ended_last() -> None:
+    two_jobs_on("Centro")
+    for number in (3, 1, 2):
+        ended = NOON - timedelta(minutes=number)
+        due("state", "Centro", 60 * number, state=State.SUCCESS, started_at=ended, ended_at=ended)
+    assert [row.ended_at for row in look().ended] == [NOON - timedelta(minutes=each) for each in (1, 2, 3)]
+
+
+@pytest.mark.usefixtures("brands")
+def test_olts_and_nodes_in_trouble_are_listed_with_the_reason() -> None:
+    two_jobs_on("Centro", "Norte", "Sur")
+    Olt.objects.filter(name="Centro").update(reachable=False, suspended_reason="no answer", suspended_at=NOON)
+    Olt.objects.filter(name="Norte").update(reachable=False, enabled=False)
+    node = node_of("state", "Sur")
+    node.suspended_reason = "wrong type"
+    node.save()
+    assert [(row.olt, row.job, row.reason) for row in look().trouble] == [
+        ("Centro", "", "no answer"),
+        ("Sur", "state", "wrong type"),
+    ]
