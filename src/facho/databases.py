@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 # How long a writer waits for another one. Writes are short, so this is reached only when something is wrong.
-SQLITE_WAIT_S: Final = 10
+WAIT_S: Final = 10
 
 
 def database_settings(url: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def _sqlite(url: str) -> dict[str, Any]:
         # A database in memory locks in other ways than one in a file.
         "TEST": {"NAME": f"{path}.test"},
         "OPTIONS": {
-            "timeout": SQLITE_WAIT_S,
+            "timeout": WAIT_S,
             # A transaction that reads and then writes could not wait for its turn otherwise.
             "transaction_mode": "IMMEDIATE",
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-16000",
@@ -44,7 +44,8 @@ def _postgresql(url: str) -> dict[str, Any]:
         # A poller that waits for an OLT gives its connection back; so few serve many.
         "OPTIONS": {
             "connect_timeout": "5",
-            "pool": {"min_size": 0, "max_size": 20, "timeout": 10},
+            "options": f"-c lock_timeout={WAIT_S}s",
+            "pool": {"min_size": 0, "max_size": 20, "timeout": WAIT_S},
             **options,
         },
     }

@@ -144,5 +144,14 @@ def test_a_family_offers_what_it_has() -> None:
 def test_everything_offered_can_be_asked(brand: str) -> None:
     olt = an_olt(brand)
     for job, facts in facts_offered(builtin()[brand]).items():
-        found = {column.fact for column in columns_for(olt, facts, job)}
+        kind = {"discovery": "discovery", "optics": "get"}.get(job, "table")
+        found = {column.fact for column in columns_for(olt, facts, kind)}
         assert {fact.rpartition(".")[2] for fact in facts} <= found
+
+
+def test_what_an_olt_must_ask_its_onus_for_is_not_walked() -> None:
+    olt = an_olt("huawei")
+    assert columns_for(olt, ["onu_rx_dbm"], "table") == []
+    assert [column.name for column in columns_for(olt, ["onu_rx_dbm", "state"], "table")] == [
+        column.name for column in columns_for(olt, ["state"], "table")
+    ]

@@ -117,6 +117,6 @@ def keep_probing(runtime: Runtime, stopping: threading.Event) -> None:
         for each in due_probes(database_now(), runtime.config):
             if stopping.is_set():
                 return
-            run_probe(each, Errand(runtime.snmp).run, runtime.snmp.client, runtime.config)
+            run_probe(each, Errand(runtime.snmp).run, runtime.snmp.aside, runtime.config)
 
     repeat("probes", step, _PROBE_EVERY, stopping)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models.functions import Coalesce
-
 from facho.apps.discovery.selectors import known_onus
-from facho.apps.executions.models import Execution
-from facho.apps.hosts.models import Olt
+from facho.apps.executions.asked import NodeJob, about, job_of
+from facho.apps.hosts.models import Oid, Olt
+from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import (
     DISCOVERY_FACTS,
     AskedFact,
@@ -18,7 +17,7 @@ from facho.apps.hosts.selectors import (
     explicit_columns,
     facts_offered,
 )
-from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost
+from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
 from facho.engine.scheduler import asking_of
 from facho.engine.targets import learned_of, target_of, varbinds_of
@@ -39,13 +38,13 @@ class Planned:
 
 def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
     """Raises NothingToAsk."""
-    execution = Execution.objects.select_related("olt__brand", "olt__model", "node__job").get(id=execution_id)
-    olt = execution.olt
+    asked_about = about(execution_id)
+    olt = asked_about.olt
     profile = profile_of(olt)
-    parts = list(_parts_of(execution.node, olt) if execution.node else parts_of_family(olt, profile))
+    parts = [_part(job, olt) for job in asked_about.jobs] or list(parts_of_family(olt, profile))
     if not parts or not parts[0].columns:
         what = parts[0].job if parts else olt.name
-        raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing to ask for it")
+        raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing that could be asked so")
     asked = tuple(part for part in parts if part.columns)
     return Planned(
         Work(
@@ -72,25 +71,15 @@ def profile_of(olt: Olt) -> Profile:
     return builtin().get(olt.brand.name) or builtin()[GENERIC]
 
 
-def _parts_of(node: SnmpJobHost, olt: Olt) -> Iterator[Part]:
-    yield _part(node, olt)
-    chained = (
-        SnmpJobHost.objects.filter(
-            olt=olt, job__master=node.job_id, enabled=True, job__enabled=True, suspended_reason=""
-        )
-        .select_related("job")
-        .order_by(Coalesce("priority", "job__priority").desc(), "id")
-    )
-    for each in chained:
-        yield _part(each, olt)
-
-
-def _part(node: SnmpJobHost, olt: Olt) -> Part:
-    job = node.job
+def _part(job: NodeJob, olt: Olt) -> Part:
     facts = _facts(job)
-    named = explicit_columns(job.oids.select_related("brand"))
-    columns = dict.fromkeys(_columns(olt, [*columns_for(olt, facts, job.kind), *named]))
-    return Part(node.id, job.name, job.kind, job.task_type, facts, tuple(columns))
+    named = explicit_columns(_named_by(job)) if job.has_oids else []
+    columns = dict.fromkeys(_columns(olt, [*columns_now(olt, facts, job.kind), *named]))
+    return Part(job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns))
+
+
+def _named_by(job: NodeJob) -> Iterable[Oid]:
+    return Oid.objects.filter(jobs=job.job_id).select_related("brand")
 
 
 def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
@@ -99,9 +88,10 @@ def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     return (AskedColumn(each.name, each.oid, each.read_as if each.brand == own else "") for each in asked)
 
 
-def _facts(job: SnmpJob) -> tuple[str, ...]:
-    chosen = tuple(map(str, job.facts))
-    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *chosen))) if job.kind == JobKind.DISCOVERY else chosen
+def _facts(job: NodeJob) -> tuple[str, ...]:
+    if job.kind != JobKind.DISCOVERY:
+        return job.facts
+    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *job.facts)))
 
 
 def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
@@ -117,7 +107,7 @@ def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
 
 def first_column(node: SnmpJobHost) -> str | None:
     """What to ask for, to see whether a node would be answered."""
-    columns = _part(node, node.olt).columns
+    columns = _part(job_of(node), node.olt).columns
     return columns[0].oid if columns else None
 
 

@@ -8,8 +8,9 @@ from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import transaction
+from django.db import connection, transaction
 
+from facho.apps import sql
 from facho.apps.discovery.store import Finding, Stored, note_collected, store_findings
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
@@ -46,7 +47,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
             counts=_counts(collection.parts, stored),
             load=_load(part.load for part in collection.parts),
             result={name: rows for part in collection.parts for name, rows in part.raw.items()},
-            error=collection.error,
+            error="" if collection.succeeded else collection.error,
             **outcome,
         )
         _note_olt(started, collection, now)
@@ -105,19 +106,22 @@ def _forget_attempt(started: Started) -> None:
 
 def _check_lease(started: Started, now: datetime) -> None:
     """Locks the row, so that nobody aborts or takes it back before this transaction ends."""
-    ours = (
-        Execution.objects.filter(id=started.execution_id, lease_token=started.token, state=State.RUNNING)
-        .filter(lease_expires_at__gt=now)
-        .select_for_update()
-        .values_list("id")
-    )
-    if not list(ours):
+    lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
+    if not sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)]):
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
 
 
+_OURS: Final = (
+    "SELECT id FROM snmp_executions"
+    " WHERE id = %s AND lease_token = %s AND state = 'RUNNING' AND lease_expires_at > %s"
+)
+
+
 def _end(started: Started, now: datetime, *, state: State, error: str, **columns: Any) -> None:
-    Execution.objects.filter(id=started.execution_id).update(
-        state=state, error=error, lease_token="", lease_expires_at=None, **columns
+    sql.update_one(
+        Execution,
+        started.execution_id,
+        {"state": state, "error": error, "lease_token": "", "lease_expires_at": None, **columns},
     )
     close_attempt(started.execution_id, started.attempt, now, error)
 
@@ -190,9 +194,16 @@ def _after(started: Started, state: State, collection: Collection, now: datetime
 def _after_success(started: Started, now: datetime) -> None:
     """What was suspended and answers now, because somebody asked for it, is back."""
     if started.node_id is not None:
-        node = SnmpJobHost.objects.filter(id=started.node_id)
-        node.update(last_run_at=started.started_at, failures_in_a_row=0)
-    come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
+        ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
+        sql.update_one(SnmpJobHost, started.node_id, ran)
+    if sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
+        come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
+
+
+_WAS_AWAY: Final = (
+    "SELECT 1 FROM olts o LEFT JOIN snmp_job_hosts n ON n.id = %s WHERE o.id = %s"
+    " AND (o.suspended_reason <> '' OR o.failed_probes > 0 OR n.suspended_reason <> '' OR n.failed_probes > 0)"
+)
 
 
 def _after_failure(
@@ -214,16 +225,16 @@ def _after_failure(
 
 
 def _note_olt(started: Started, collection: Collection, now: datetime) -> None:
-    olt = Olt.objects.filter(id=started.olt_id)
     if collection.silent:
-        olt.filter(unreachable_since__isnull=True).update(reachable=False, unreachable_since=now)
+        olt = Olt.objects.filter(id=started.olt_id, unreachable_since__isnull=True)
+        olt.update(reachable=False, unreachable_since=now)
         return
     changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
     if collection.learned is not None:
         changes["learned"] = written(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
-    olt.update(**changes)
+    sql.update_one(Olt, started.olt_id, changes)
 
 
 def _written(outcome: PartOutcome) -> dict[str, Any]:

@@ -16,19 +16,23 @@ T = TypeVar("T")
 
 
 class SnmpLoop:
-    """Started with the first use as a context manager; `client` may be used from its coroutines only."""
+    """Started when it is entered. Its clients may be used from its own coroutines only.
+
+    `client` is for executions. `aside` is for questions beside them, which keep to limits of their own.
+    """
 
     def __init__(self) -> None:
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="snmp", daemon=True)
         self.client = Client()
+        self.aside = Client()
 
     def __enter__(self) -> SnmpLoop:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.submit(_close(self.client)).result()
+        self.submit(_close(self.client, self.aside)).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -37,8 +41,9 @@ class SnmpLoop:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
 
-async def _close(client: Client) -> None:
-    client.close()
+async def _close(*clients: Client) -> None:
+    for client in clients:
+        client.close()
 
 
 class Errand:

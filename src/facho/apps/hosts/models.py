@@ -160,8 +160,10 @@ class Oid(models.Model):
         verbose_name = _("OID")
         verbose_name_plural = _("OIDs")
         constraints: ClassVar = [
+            models.UniqueConstraint(fields=["brand", "model", "name"], name="oids_one_name_per_model"),
+            # Rows without a model differ from one another as far as the first one goes.
             models.UniqueConstraint(
-                fields=["brand", "model", "name"], name="oids_one_name", nulls_distinct=False
+                fields=["brand", "name"], name="oids_one_name_per_brand", condition=Q(model__isnull=True)
             ),
             models.CheckConstraint(condition=Q(oid__regex=r"^[0-2](\.[0-9]+)+$"), name="oids_are_numeric"),
         ]

@@ -13,6 +13,7 @@ from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors.schema import Asking, Table
 
 DISCOVERY: Final = "discovery"
+GET: Final = "get"
 # What recognises an ONU. A discovery asks for these, whatever else it is made to ask for.
 DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -69,7 +70,7 @@ def columns_for(
     brand = olt.brand.name
     wanted = [_Wanted.of(fact) for fact in (_with_identity(facts) if kind == DISCOVERY else facts)]
     rows = _candidates(olt, wanted, profiles)
-    offered = rows if kind != DISCOVERY else _walkable(rows, profiles)
+    offered = rows if kind == GET else _walkable(rows, kind, profiles)
     chosen = [row for each in wanted for row in _nearest([row for row in offered if each.is_of(row)], brand)]
     return _asked(chosen, rows, profiles)
 
@@ -106,16 +107,22 @@ def _discoverable(profile: Profile) -> list[Table]:
     return [table for table in profile.tables if table.entity is Entity.ONU and table.asking is Asking.WALK]
 
 
-def _walkable(rows: Iterable[Oid], profiles: Profiles) -> list[Oid]:
-    """What a discovery may walk: a table that is asked for ONU by ONU cannot say who is there."""
+def _walkable(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
+    """What may be walked. A table that is asked for ONU by ONU would cost the OLT dearly, and cannot say who
+    is there.
+    """
     oids = {
         (name, source.oid)
         for name, profile in profiles.items()
-        for table in _discoverable(profile)
+        for table in (_discoverable(profile) if kind == DISCOVERY else _asked_by_onu(profile))
         for column in table.columns
         for source in (column.source, *column.otherwise)
     }
-    return [row for row in rows if (row.brand.name, row.profile_oid) in oids]
+    return [row for row in rows if ((row.brand.name, row.profile_oid) in oids) == (kind == DISCOVERY)]
+
+
+def _asked_by_onu(profile: Profile) -> list[Table]:
+    return [table for table in profile.tables if table.asking is Asking.GET_ONLINE]
 
 
 def _candidates(olt: Olt, wanted: Iterable[_Wanted], profiles: Profiles) -> list[Oid]:

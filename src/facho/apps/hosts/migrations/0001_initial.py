@@ -312,7 +312,15 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="oid",
             constraint=models.UniqueConstraint(
-                fields=("brand", "model", "name"), name="oids_one_name", nulls_distinct=False
+                fields=("brand", "model", "name"), name="oids_one_name_per_model"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="oid",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("model__isnull", True)),
+                fields=("brand", "name"),
+                name="oids_one_name_per_brand",
             ),
         ),
         migrations.AddConstraint(

@@ -1,0 +1,342 @@
+"""Whole executions against a simulated OLT, with the time in the test's hands."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from facho.apps.discovery.models import Collected, Onu, Presence
+from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.store import sync_profiles
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.config import Config
+from facho.engine import leases, probes, recorder, runner
+from facho.engine.assign import claim
+from facho.engine.leases import Keeper
+from facho.engine.pollers import register
+from facho.engine.probes import due_probes, run_probe
+from facho.engine.runner import Runtime, run_execution
+from facho.engine.scheduler import queue_due
+from facho.engine.snmp_loop import Errand, SnmpLoop
+from facho.sim.fleet import FleetConfig
+from facho.sim.presets import PRESETS
+from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
+from facho.vendors import builtin
+from tests.database.making import at, make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ONUS = 1000
+CONFIG = replace(Config(), request_timeout=timedelta(seconds=0.15), request_retries=1)
+PLAIN = PRESETS["plain"].scenario
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Iterator[FleetProcess]:
+    with FleetProcess(FleetConfig(olts=1, onus=ONUS)) as fleet:
+        yield fleet
+
+
+class Site:
+    """One OLT, one poller, and a clock that the test sets."""
+
+    def __init__(self, fleet: FleetProcess, runtime: Runtime) -> None:
+        self._fleet = fleet
+        self._runtime = runtime
+        self.now = at("10:00")
+        self.olt = make_olt("north", port=fleet.addresses[0][1])
+        fleet.set_scenario(PLAIN)
+
+    def behave(self, scenario: Scenario) -> None:
+        self._fleet.set_scenario(scenario)
+
+    @property
+    def requests(self) -> int:
+        return self._fleet.report().olts[0].requests
+
+    def node(self, job: SnmpJob, **columns: Any) -> SnmpJobHost:
+        return make_node(self.olt, job, **columns)
+
+    def pass_to(self, clock: str) -> None:
+        self.now = at(clock)
+
+    def step(self) -> list[Execution]:
+        """Everything that can be done now: due slots queued, claimed and run, one after the other."""
+        register("here", 1, self.now)
+        queue_due(self.now, CONFIG)
+        done: list[int] = []
+        while claimed := claim(self.now, CONFIG):
+            for execution_id in claimed:
+                run_execution(execution_id, self._runtime)
+            done += claimed
+        return [Execution.objects.get(id=each) for each in done]
+
+    def probe(self) -> list[bool]:
+        return [
+            run_probe(each, Errand(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
+            for each in due_probes(self.now, CONFIG)
+        ]
+
+
+@pytest.fixture
+def site(fleet: FleetProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    sync_profiles(builtin())
+    with SnmpLoop() as snmp:
+        site = Site(fleet, Runtime(CONFIG, "here", snmp, Keeper(CONFIG)))
+
+        def now() -> datetime:
+            return site.now
+
+        for module in (leases, probes, recorder, runner):
+            monkeypatch.setattr(module, "database_now", now)
+        yield site
+
+
+def parts_of(execution: Execution) -> list[tuple[str, str]]:
+    return [(part["job"], part["state"]) for part in execution.parts]
+
+
+def test_a_composite_of_seven_nodes_is_one_execution_with_the_result_of_each(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    facts = ("description", "state", "down_cause", "distance_m", "model", "onu_rx_dbm")
+    for number, fact in enumerate(facts):
+        kind = "get" if fact == "onu_rx_dbm" else "table"
+        site.node(make_job(f"{fact}", kind, facts=[fact], master=master, priority=60 - number))
+
+    (execution,) = site.step()
+
+    assert execution.state == State.SUCCESS
+    assert parts_of(execution) == [("discovery", "success"), *((fact, "success") for fact in facts)]
+    assert all(part["seconds"] > 0 for part in execution.parts)
+    assert execution.attempts.count() == 1
+    online = Onu.objects.filter(state="online")
+    assert Onu.objects.count() == ONUS
+    assert online.filter(onu_rx_dbm__isnull=False).count() == online.count() > 0
+    assert set(facts) <= set(Collected.objects.values_list("datum", flat=True))
+
+
+def test_a_disabled_part_is_left_out(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    site.node(make_job("description", "table", facts=["description"], master=master), enabled=False)
+    (execution,) = site.step()
+    assert parts_of(execution) == [("discovery", "success")]
+
+
+def test_when_the_master_fails_its_chain_is_not_run(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    site.node(make_job("description", "table", facts=["description"], master=master))
+    site.behave(Scenario(silent=True))
+
+    (execution,) = site.step()
+
+    assert execution.state == State.WAITING
+    assert parts_of(execution) == [("discovery", "failed"), ("description", "skipped")]
+    assert execution.parts[1]["error"] == "not run: discovery failed"
+
+
+def test_discovery_and_get_due_together_run_in_that_order(site: Site) -> None:
+    get = site.node(make_job("description", "get", facts=["description"]), next_run_at=at("10:00"))
+    discovery = site.node(make_job("discovery"), next_run_at=at("10:00"))
+
+    executions = site.step()
+
+    assert [execution.node_id for execution in executions] == [discovery.id, get.id]
+    assert {execution.state for execution in executions} == {State.SUCCESS}
+    assert Onu.objects.exclude(description="").count() == ONUS
+
+
+def test_a_get_of_a_thousand_onus_names_the_four_that_spoil_it(site: Site) -> None:
+    site.node(make_job("discovery"), next_run_at=at("10:00"))
+    site.node(make_job("description", "get", facts=["description"]), next_run_at=at("10:01"))
+    site.step()
+    site.behave(Scenario(generr_rows=(10, 500, 990), silent_rows=(700,), columns=("description",)))
+    site.pass_to("10:01")
+    before = site.requests
+
+    (execution,) = site.step()
+
+    assert execution.state == State.SUCCESS
+    assert Onu.objects.exclude(description="").count() == ONUS - 4
+    assert len(execution.parts[0]["unanswered"]) == 4
+    assert execution.counts["unanswered"] == 4
+    # Fifty of twenty values each; then the batch of 200 with the silent one in fours, and one of those one
+    # by one, each with its question for the uptime.
+    assert site.requests - before < 250
+
+
+def test_a_get_on_a_dead_olt_ends_after_the_question_for_its_uptime(site: Site) -> None:
+    site.node(make_job("discovery"), next_run_at=at("10:00"))
+    site.node(make_job("description", "get", facts=["description"]), next_run_at=at("10:01"))
+    site.step()
+    site.behave(Scenario(silent=True))
+    site.pass_to("10:01")
+    before = site.requests
+
+    (execution,) = site.step()
+
+    assert execution.state == State.WAITING
+    assert "no answer" in execution.error
+    assert site.requests - before == 1 + CONFIG.request_retries
+
+
+def test_only_three_complete_discoveries_without_it_make_an_onu_absent(site: Site) -> None:
+    site.node(make_job("discovery", max_attempts=99, retry_delay_s=3600), next_run_at=at("10:00"))
+    site.step()
+    Onu.objects.filter(id=Onu.objects.order_by("-onu_id", "-id").values("id")[:1]).update(
+        serial="GONE00000001", address="0/99/9:9", slot=99, port=9, onu_id=9
+    )
+    gone = Onu.objects.get(serial="GONE00000001")
+    # The place that it had is taken by the ONU that the OLT reports there: a new one.
+    for minutes in (10, 20):
+        site.now = at("10:00") + timedelta(minutes=minutes)
+        assert site.step()[-1].state == State.SUCCESS
+    site.behave(Scenario(silent=True))
+    for minutes in (30, 40, 50):
+        site.now = at("10:00") + timedelta(minutes=minutes)
+        site.step()
+    gone.refresh_from_db()
+    assert (gone.presence, gone.missed) == (Presence.PRESENT, 2)
+    assert Onu.objects.filter(presence=Presence.ABSENT).count() == 0
+
+    site.behave(PLAIN)
+    site.pass_to("11:00")
+    assert site.step()[-1].state == State.SUCCESS
+
+    gone.refresh_from_db()
+    assert (gone.presence, gone.missed) == (Presence.ABSENT, 3)
+    assert Onu.objects.filter(presence=Presence.PRESENT).count() == ONUS
+
+
+def test_a_discovery_that_breaks_off_keeps_what_it_read_of_known_onus_and_concludes_nothing(
+    site: Site,
+) -> None:
+    discovery = make_job("discovery", facts=["description"])
+    site.node(discovery, next_run_at=at("10:00"))
+    site.step()
+    Onu.objects.update(description="old")
+    site.behave(Scenario(silent_rows=(600,)))
+    site.pass_to("10:10")
+
+    (execution,) = site.step()
+
+    assert execution.state == State.WAITING
+    assert Onu.objects.count() == ONUS
+    assert Onu.objects.filter(missed__gt=0).count() == 0
+    assert Onu.objects.exclude(description="old").count() > 0
+
+
+def test_an_olt_that_dies_is_retried_suspended_probed_and_comes_back(site: Site) -> None:
+    node = site.node(make_job("discovery", interval=600), next_run_at=at("10:00"))
+    other = site.node(make_job("state", "table", 600, facts=["state"]), next_run_at=at("10:05"))
+    site.behave(Scenario(silent=True))
+
+    (first,) = site.step()
+    assert (first.state, first.attempt, first.not_before) == (State.WAITING, 1, at("10:02"))
+    assert (first.lease_token, first.trigger) == ("", Trigger.RETRY)
+    site.pass_to("10:01:59")
+    assert site.step() == []
+    site.pass_to("10:02")
+    (second,) = site.step()
+    assert (second.id, second.attempt, second.why_late) == (first.id, 2, "retrying")
+    site.pass_to("10:04")
+    (third,) = site.step()
+    assert (third.state, third.attempt) == (State.FAILED, 3)
+
+    olt = Olt.objects.get()
+    assert olt.suspended_reason == third.error
+    assert (olt.reachable, olt.unreachable_since) == (False, at("10:00"))
+    assert olt.next_probe_at == at("10:05")
+    node.refresh_from_db()
+    assert (node.suspended_reason, node.enabled) == ("", True)
+
+    site.pass_to("10:05")
+    assert site.step() == []
+    assert SkippedSlots.objects.get(node=other).why == "olt_unreachable"
+    assert site.probe() == [False]
+    site.pass_to("10:09")
+    assert site.probe() == []
+    site.pass_to("10:10")
+    site.behave(PLAIN)
+    assert site.probe() == [True]
+
+    olt.refresh_from_db()
+    assert (olt.suspended_reason, olt.reachable, olt.next_probe_at) == ("", True, None)
+    for each in (node, other):
+        each.refresh_from_db()
+        assert each.next_run_at == at("10:20")
+    site.pass_to("10:20")
+    assert [execution.state for execution in site.step()] == [State.SUCCESS, State.SUCCESS]
+    assert Olt.objects.get().failed_probes == 0
+
+
+def test_a_node_that_fails_on_an_olt_that_answers_is_suspended_alone(site: Site) -> None:
+    job = make_job("discovery", interval=3600, max_attempts=1)
+    node = site.node(job, next_run_at=at("10:00"))
+    site.behave(Scenario(generr_rows=tuple(range(ONUS))))
+
+    (execution,) = site.step()
+
+    assert execution.state == State.FAILED
+    node.refresh_from_db()
+    assert node.suspended_reason == execution.error[:300]
+    assert node.next_probe_at == at("10:01")
+    olt = Olt.objects.get()
+    assert (olt.suspended_reason, olt.reachable) == ("", True)
+
+
+def test_run_now_on_a_suspended_olt_that_answers_brings_it_back(site: Site) -> None:
+    node = site.node(make_job("discovery", interval=600), next_run_at=at("10:30"))
+    Olt.objects.update(suspended_reason="no answer", suspended_at=at("09:00"), next_probe_at=at("10:40"))
+    Execution.objects.create(
+        node=node,
+        olt=site.olt,
+        trigger=Trigger.RUN_NOW,
+        run_now=True,
+        slot=site.now,
+        not_before=site.now,
+        queued_at=site.now,
+    )
+
+    (execution,) = site.step()
+
+    assert execution.state == State.SUCCESS
+    node.refresh_from_db()
+    assert Olt.objects.get().suspended_reason == ""
+    assert node.next_run_at == at("10:10")
+
+
+def test_what_the_family_does_not_have_is_said_and_the_rest_is_collected(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    site.node(make_job("plan", "table", facts=["plan"], master=master))
+    (execution,) = site.step()
+    assert execution.state == State.SUCCESS
+    assert parts_of(execution) == [("discovery", "success"), ("plan", "skipped")]
+    assert execution.parts[1]["error"] == ("not asked: OLTs of the family 'huawei' have nothing for it")
+
+
+def test_a_busy_olt_is_asked_one_request_at_a_time_and_spared_gets(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    site.node(make_job("description", "get", facts=["description"], master=master))
+    Olt.objects.update(cpu_pct=93.0, cpu_read_at=at("09:58"))
+    (execution,) = site.step()
+    assert parts_of(execution) == [("discovery", "success"), ("description", "skipped")]
+    assert execution.parts[1]["error"] == "skipped: OLT CPU too high"
+    assert Onu.objects.count() == ONUS
+
+
+def test_the_cpu_that_a_collection_reads_is_remembered(site: Site) -> None:
+    site.node(make_job("health", "table", facts=["board.cpu_pct"]), next_run_at=at("10:00"))
+    site.step()
+    olt = Olt.objects.get()
+    assert olt.cpu_pct is not None
+    assert olt.cpu_read_at == at("10:00")
+    assert olt.learned["in_flight"] >= 1

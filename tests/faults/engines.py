@@ -1,0 +1,151 @@
+"""Real engine processes on a real database, against simulated OLTs: what the fault tests break."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from facho.sim.process import FleetProcess
+
+# Everything that a person would wait for is shortened; nothing else is different from the real thing.
+QUICK = {
+    "FACHO_LEASE": "2",
+    "FACHO_LEASE_RENEW": "0.4",
+    "FACHO_WORKER_SEEN_WITHIN": "3",
+    "FACHO_FIRST_RUN_DELAY": "0.2",
+    "FACHO_SPREAD_LIMIT": "0.5",
+    "FACHO_REQUEST_TIMEOUT": "0.4",
+    "FACHO_REQUEST_RETRIES": "1",
+    "FACHO_RETRY_DELAY": "1",
+    "FACHO_PROBE_AFTER": "1,2",
+    "FACHO_STOP_WITHIN": "3",
+    "FACHO_POLLERS": "4",
+}
+
+
+@dataclass
+class Facho:
+    """One installation: a home and a database, with commands and engines to run on it."""
+
+    home: Path
+    database_url: str
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("FACHO_")}
+        return {
+            **ours,
+            **QUICK,
+            **self.settings,
+            "FACHO_HOME": str(self.home),
+            "FACHO_DATABASE_URL": self.database_url,
+        }
+
+    def run(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "facho", *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, f"facho {' '.join(arguments)}: {done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    @contextlib.contextmanager
+    def engine(self, settings: Mapping[str, str] | None = None) -> Iterator[Engine]:
+        # Not where the disk may be full.
+        log = self.home.parent / f"{self.home.name}.engine"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "facho", "engine"],
+                env={**self.environment, **(settings or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        engine = Engine(process, log)
+        try:
+            yield engine
+        finally:
+            engine.end()
+
+    def wait_for(self, engine: Engine) -> None:
+        """Until it has said that it is there."""
+        named = f"SELECT count(*) FROM workers WHERE name LIKE '%:{engine.process.pid}:%'"
+        wait_until(lambda: self.one(named), what=f"the engine starts; {engine.log}")
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What is in the database, read from outside of everything."""
+        if self.database_url.startswith("sqlite:///"):
+            path = self.database_url.removeprefix("sqlite:///")
+            with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
+                return list(connection.execute(query))
+        with psycopg.connect(self.database_url) as connection:
+            return list(connection.execute(query))
+
+    def one(self, query: str) -> Any:
+        return self.rows(query)[0][0]
+
+    def states(self) -> dict[str, int]:
+        return dict(self.rows("SELECT state, count(*) FROM snmp_executions GROUP BY state"))
+
+
+@dataclass
+class Engine:
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def stop(self, seconds: float = 10.0) -> None:
+        """As an operator would: it must end by itself."""
+        self.process.terminate()
+        assert self.process.wait(seconds) == 0, self.log.read_text(errors="replace")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20.0, what: str = "") -> float:
+    """How long it took."""
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
+        time.sleep(0.1)
+    return time.monotonic() - began
+
+
+def set_up(facho: Facho, fleet: FleetProcess, jobs: Sequence[Sequence[str]]) -> None:
+    facho.run("migrate")
+    for number, (host, port) in enumerate(fleet.addresses):
+        facho.run("olt", "add", f"olt-{number}", f"{host}:{port}", "--brand", "huawei", "--no-test")
+    for job in jobs:
+        facho.run("job", "add", *job, "--all")

@@ -1,0 +1,109 @@
+"""A database that is locked, or whose disk is full: the engine complains, waits, and goes on by itself."""
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+from tests.faults.engines import Facho, set_up, wait_until
+
+OLTS = 2
+ONUS = 100
+JOBS = (("discovery", "--kind", "discovery", "--brand", "huawei", "--interval", "2s"),)
+# Longer than a writer waits.
+LOCKED_S = 12.0
+
+
+@pytest.fixture
+def fleet() -> Iterator[FleetProcess]:
+    with FleetProcess(FleetConfig(olts=OLTS, onus=ONUS)) as fleet:
+        yield fleet
+
+
+@contextlib.contextmanager
+def locked(url: str) -> Iterator[None]:
+    """Nobody can write, and on PostgreSQL nobody can read either."""
+    if url.startswith("sqlite:///"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=10, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            connection.execute("ROLLBACK")
+            connection.close()
+    else:
+        with psycopg.connect(url) as server:
+            server.execute("LOCK TABLE snmp_executions, snmp_job_hosts IN ACCESS EXCLUSIVE MODE")
+            yield
+            server.rollback()
+
+
+def collects_again(facho: Facho) -> float:
+    before = facho.states().get("SUCCESS", 0)
+    return wait_until(lambda: facho.states().get("SUCCESS", 0) >= before + 2 * OLTS, what="it collects again")
+
+
+def assert_all_is_well(facho: Facho, fleet: FleetProcess) -> None:
+    assert {"PENDING", "RUNNING"}.isdisjoint(facho.states())
+    assert facho.one("SELECT count(*) FROM onu_data WHERE presence = 'present'") == OLTS * ONUS
+    assert [olt.overlaps for olt in fleet.report().olts] == [0] * OLTS
+
+
+@pytest.mark.both_databases
+def test_a_locked_database_is_waited_for(tmp_path: Path, database_url: str, fleet: FleetProcess) -> None:
+    facho = Facho(tmp_path, database_url)
+    set_up(facho, fleet, JOBS)
+    with facho.engine() as engine:
+        wait_until(lambda: facho.states().get("SUCCESS", 0) >= OLTS, what="it collects")
+        with locked(database_url):
+            time.sleep(LOCKED_S)
+        print(f"collects again {collects_again(facho):.1f} s after the lock was gone")
+        engine.stop()
+    assert "database_failed" in (tmp_path / "logs" / "engine.log").read_text()
+    assert_all_is_well(facho, fleet)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a small disk")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_is_waited_out(small_disk: Path, fleet: FleetProcess) -> None:
+    facho = Facho(small_disk, f"sqlite:///{small_disk / 'facho.db'}")
+    set_up(facho, fleet, JOBS)
+    filler = small_disk / "filler"
+    with facho.engine() as engine:
+        wait_until(lambda: facho.states().get("SUCCESS", 0) >= OLTS, what="it collects")
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        time.sleep(6.0)
+        assert engine.process.poll() is None, "it lives on"
+        filler.unlink()
+        print(f"collects again {collects_again(facho):.1f} s after there was room")
+        engine.stop()
+    assert "disk is full" in engine.log.read_text()
+    assert_all_is_well(facho, fleet)
