@@ -78,6 +78,17 @@ def test_what_only_the_system_writes_cannot_be_edited(admin_client: Client, mode
         assert admin_client.post(page_of(model, "delete", row.pk), {"post": "yes"}).status_code == 403
 
 
+def test_a_list_is_filtered_by_the_words_that_people_know(admin_client: Client) -> None:
+    fill(5)
+    spanish = {"accept-language": "es"}
+    late = admin_client.get("/admin/executions/execution/?why_late=olt_busy", headers=spanish)
+    assert late.context["cl"].result_count == 5
+    assert "CPU de la OLT demasiado alta" in late.content.decode()
+    onus = admin_client.get("/admin/discovery/onu/?state=los", headers=spanish)
+    assert onus.context["cl"].result_count == 0
+    assert "sin energía" in onus.content.decode()
+
+
 def test_the_lease_of_an_execution_is_not_shown(admin_client: Client) -> None:
     fill(1)
     execution = apps.get_model("executions", "Execution").objects.get()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from facho.apps.hosts.credentials import Credentials
-from facho.apps.hosts.models import Brand, Olt, OltModel
+from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.snmp.usm import Auth, Priv, User
 from tests.database.setting_up import add_job, add_olts, know_brands, next_run, node_of
 
@@ -161,18 +164,29 @@ def test_a_brand_cannot_change_under_the_jobs_for_it(admin_client: Client) -> No
     assert stored().brand.name == "huawei"
 
 
-def test_an_edit_leaves_alone_what_the_engine_writes_meanwhile(admin_client: Client) -> None:
+def written_by(client: Client, path: str, given: dict[str, Any], table: str) -> list[str]:
+    """The columns that saving a form writes: the engine may write others in the meantime."""
+    with CaptureQueriesContext(connection) as queries:
+        assert client.post(path, given).status_code == 302
+    updates = [query["sql"] for query in queries if query["sql"].startswith(f'UPDATE "{table}" SET')]
+    return [column for sql in updates for column in re.findall(r'"(\w+)" = ', sql.partition("WHERE")[0])]
+
+
+def test_an_edit_writes_what_was_changed_and_no_column_of_the_engine(admin_client: Client) -> None:
     olt = add_olts("Centro")[0]
-    assert admin_client.get(change(olt)).status_code == 200
-    Olt.objects.update(reachable=False, suspended_reason="no answer", cpu_pct=71)
-    assert admin_client.post(change(olt), form_of(site="Norte")).status_code == 302
-    after = stored()
-    assert (after.site, after.reachable, after.suspended_reason, after.cpu_pct) == (
-        "Norte",
-        False,
-        "no answer",
-        71,
-    )
+    assert written_by(admin_client, change(olt), form_of(site="Norte"), "olts") == ["site"]
+    given = form_of(site="Norte", community="another-one")
+    assert set(written_by(admin_client, change(olt), given, "olts")) == {"snmp_version", "credentials"}
+    assert written_by(admin_client, change(olt), form_of(site="Norte"), "olts") == []
+
+
+def test_an_edit_of_an_oid_leaves_alone_what_the_sync_writes(admin_client: Client) -> None:
+    oid = Oid.objects.filter(model=None).first()
+    assert oid is not None
+    given = {name: getattr(oid, name) for name in ("name", "oid", "entity", "provides", "profile_oid")}
+    path = reverse("admin:hosts_oid_change", args=[oid.pk])
+    given |= {"brand": oid.brand_id, "model": "", "name": "another"}
+    assert written_by(admin_client, path, given, "oids") == ["name"]
 
 
 def test_disabling_in_the_form_takes_the_nodes_off_the_schedule(admin_client: Client) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import display as unfold_display
@@ -125,6 +125,22 @@ class ReadOnlyInline(FachoInline[M, P]):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return False
+
+
+def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admin.SimpleListFilter]:
+    """By a column that holds words of an inner layer, under the names that people know them by."""
+
+    class WordFilter(admin.SimpleListFilter):
+        title = title_
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+            return [(str(word), str(name)) for word, name in words.items()]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+
+    return WordFilter
 
 
 def seconds_as_interval(seconds: int | None) -> str:

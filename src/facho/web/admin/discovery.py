@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.discovery.models import Collected, Onu
-from facho.web.admin.base import ReadOnlyAdmin, display
+from facho.web.admin.base import ReadOnlyAdmin, display, word_filter
 from facho.web.words import DOWN_CAUSES, ONU_STATES
 
 _COLOURS = {"online": "success", "starting": "info", "disabled": "default", "unknown": "default"}
@@ -28,7 +28,11 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         "description",
         "presence",
     )
-    list_filter = ("state", "presence", ("olt", AutocompleteSelectFilter))
+    list_filter = (
+        word_filter("state", _("state"), ONU_STATES),
+        "presence",
+        ("olt", AutocompleteSelectFilter),
+    )
     search_fields = ("serial", "mac", "description", "address")
     # Counting a million rows for every page would take longer than showing it.
     show_full_result_count = False

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots
-from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display
+from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, word_filter
 from facho.web.durations import duration
 from facho.web.words import STATE_COLOURS, WHY
 
@@ -29,10 +29,14 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         "due",
         "delay",
         "duration",
-        "attempt",
         "short_error",
     )
-    list_filter = ("state", "trigger", "why_late", ("olt", AutocompleteSelectFilter))
+    list_filter = (
+        "state",
+        "trigger",
+        word_filter("why_late", _("why late"), WHY),
+        ("olt", AutocompleteSelectFilter),
+    )
     search_fields = ("=id", "olt__name", "node__job__name", "error")
     exclude = ("lease_token", "lease_expires_at")
     inlines = (AttemptInline,)
@@ -86,7 +90,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "detail")
     list_display_links = ("first_slot",)
-    list_filter = ("why", ("olt", AutocompleteSelectFilter))
+    list_filter = (word_filter("why", _("why"), WHY), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "node__job__name", "detail")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SkippedSlots]:
