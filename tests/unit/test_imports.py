@@ -48,10 +48,11 @@ def test_a_stranger_is_found_wherever_it_is_imported() -> None:
     assert strangers(source, {"uvloop"}) == {"django", "celery"}
 
 
-def test_one_module_has_the_ciphers() -> None:
+def test_two_modules_have_the_ciphers() -> None:
+    """That of SNMPv3, and that of the stored credentials."""
     users = {
         str(path.relative_to(FACHO))
         for path in FACHO.rglob("*.py")
         if "cryptography" in imported_by(path.read_text())
     }
-    assert users == {"snmp/usm.py"}
+    assert users == {"keys.py", "snmp/usm.py"}
