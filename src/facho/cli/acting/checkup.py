@@ -58,11 +58,12 @@ def examine() -> Iterator[Finding]:
         return
     yield ok("settings", f"readable; FACHO_HOME is {config.home.resolve()}")
     yield from _home(config)
-    keys = list(_keys(config))
-    yield from keys
-    if any(finding.level is Level.ERROR for finding in keys):
-        return
-    yield from _system(config)
+    keys = _keys(config)
+    yield keys
+    for name in (CREDENTIALS, SECRET):
+        yield from _mode(config.home / name)
+    if keys.level is not Level.ERROR:
+        yield from _system(config)
 
 
 def _home(config: Config) -> Iterator[Finding]:
@@ -87,21 +88,17 @@ def _disk(folder: Path) -> Finding:
     return warning("disk", told, "make room soon") if free < _LITTLE_DISK else ok("disk", told)
 
 
-def _keys(config: Config) -> Iterator[Finding]:
+def _keys(config: Config) -> Finding:
     vault = Vault(config)
     try:
         count = len(vault.keys())
         vault.close("")
     except KeyProblem as problem:
-        yield error("keys", str(problem), "put the keys back from your backup")
-        return
+        return error("keys", str(problem), "put the keys back from your backup")
     where = "FACHO_CREDENTIAL_KEYS" if vault.from_environment else str(vault.path)
     if count > 1:
-        yield warning("keys", f"{where} has {count} keys", "finish the rotation: facho keys rotate")
-    else:
-        yield ok("keys", f"one key in {where}")
-    for name in (CREDENTIALS, SECRET):
-        yield from _mode(config.home / name)
+        return warning("keys", f"{where} has {count} keys", "finish the rotation: facho keys rotate")
+    return ok("keys", f"one key in {where}")
 
 
 def _mode(path: Path) -> Iterator[Finding]:

@@ -75,7 +75,10 @@ def fitting_olts(brand: str) -> list[str]:
 
 def list_jobs(*, as_json: bool) -> None:
     jobs = (
-        SnmpJob.objects.select_related("brand", "master").prefetch_related("oids").annotate(on=Count("nodes"))
+        SnmpJob.objects.select_related("brand", "master")
+        .prefetch_related("oids")
+        .annotate(on=Count("nodes"))
+        .order_by("name")
     )
     rows = [{**_described(job), "olts": job.on} for job in jobs]
     if as_json:

@@ -117,6 +117,8 @@ def list_olts(site: str | None, brand: str | None, *, as_json: bool) -> None:
         olts = olts.filter(site=site)
     if brand is not None:
         olts = olts.filter(brand=brand_for(brand))
+    # Counting by groups would lose the usual order.
+    olts = olts.order_by("name")
     onus = dict(Onu.objects.order_by().values_list("olt_id").annotate(Count("id")))
     rows = [{**_described(olt), "jobs": olt.jobs, "onus": onus.get(olt.id, 0)} for olt in olts]
     if as_json:
