@@ -7,6 +7,7 @@ import pytest
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
+from facho.engine.commands.nodes import replan_changed
 from facho.engine.scheduler import Queued, queue_due, set_right
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
@@ -164,3 +165,35 @@ def test_a_first_run_that_was_spread_is_not_too_far() -> None:
     node = make_node(next_run_at=at("10:00") + timedelta(seconds=30 + 60 + 300), job=make_job(interval=30))
     assert set_right(at("10:00"), CONFIG) == 0
     assert next_run(node) == at("10:06:30")
+
+
+def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
+    node = make_node(job=make_job(interval=600), enabled=False)
+    SnmpJobHost.objects.update(enabled=True)
+
+    replan_changed(at("10:50"))
+
+    assert next_run(node) == at("11:00")
+
+
+def test_a_node_whose_olt_somebody_disabled_by_sql_loses_its_time_and_its_queue() -> None:
+    node = make_node(next_run_at=at("10:10"))
+    waiting = make_execution(node, at("10:00"))
+    type(node.olt).objects.update(enabled=False)
+
+    replan_changed(at("10:01"))
+
+    assert next_run(node) is None
+    waiting.refresh_from_db()
+    assert waiting.state == State.ABORTED
+
+
+def test_what_is_as_it_should_be_is_left_alone() -> None:
+    master = make_job("discovery")
+    olt = make_olt()
+    node = make_node(olt, master, next_run_at=at("10:07"))
+    chained = make_node(olt, make_job("state", "table", master=master))
+
+    replan_changed(at("10:01"))
+
+    assert (next_run(node), next_run(chained)) == (at("10:07"), None)

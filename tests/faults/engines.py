@@ -101,6 +101,17 @@ class Facho:
     def one(self, query: str) -> Any:
         return self.rows(query)[0][0]
 
+    def picture(self) -> str:
+        """For who must find out why a test failed."""
+        executions = self.rows(
+            "SELECT id, node_id, olt_id, state, trigger, attempt, slot, not_before, started_at, ended_at, "
+            "lease_expires_at, worker, error FROM snmp_executions ORDER BY id DESC LIMIT 40"
+        )
+        nodes = self.rows("SELECT id, olt_id, next_run_at, suspended_reason FROM snmp_job_hosts ORDER BY id")
+        olts = self.rows("SELECT id, suspended_reason, reachable, next_probe_at FROM olts ORDER BY id")
+        workers = self.rows("SELECT name, seen_at FROM workers")
+        return "\n".join(map(str, [*executions, *nodes, *olts, *workers]))
+
     def states(self) -> dict[str, int]:
         return dict(self.rows("SELECT state, count(*) FROM snmp_executions GROUP BY state"))
 
@@ -134,11 +145,14 @@ class Engine:
                 self.process.wait()
 
 
-def wait_until(true: Callable[[], object], seconds: float = 20.0, what: str = "") -> float:
+def wait_until(
+    true: Callable[[], object], seconds: float = 20.0, what: str | Callable[[], str] = ""
+) -> float:
     """How long it took."""
     began = time.monotonic()
     while not true():
-        assert time.monotonic() - began < seconds, f"not within {seconds:g} s: {what}"
+        if time.monotonic() - began > seconds:
+            raise AssertionError(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
         time.sleep(0.1)
     return time.monotonic() - began
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
+from facho.engine.commands.nodes import replan_changed
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
@@ -27,6 +28,7 @@ def scheduler_step(now: datetime, config: Config) -> Stepped:
     recovered = recover(now, config)
     if _is_time_to_check(now):
         set_right(now, config)
+        replan_changed(now)
     queued = queue_due(now, config)
     write_stats(now, config)
     CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})

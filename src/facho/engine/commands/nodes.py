@@ -28,6 +28,7 @@ from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.turns import command
+from facho.engine.scheduler import runnable
 
 OLT_OFF: Final = "the OLT was disabled"
 # What the engine wrote when it suspended something, as it is when nothing is wrong.
@@ -89,6 +90,15 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     first_runs = _first_runs(starting, olt_ids, frozenset(new), now)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
     return Replanned(first_runs, _end_executions(olt_ids, stopped, now))
+
+
+@command
+def replan_changed(now: datetime) -> Replanned:
+    """What was switched on or off behind our back, by SQL, gets its time or loses it."""
+    forgotten = runnable().filter(next_run_at__isnull=True, job__master__isnull=True)
+    lingering = SnmpJobHost.objects.filter(next_run_at__isnull=False).exclude(id__in=runnable())
+    olts = {olt for found in (forgotten, lingering) for olt in found.values_list("olt", flat=True)}
+    return replan(sorted(olts), now)
 
 
 def _nodes(olt_ids: Collection[int]) -> list[_Node]:
