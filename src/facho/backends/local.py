@@ -12,6 +12,7 @@ from typing import Final
 
 from django.db import DatabaseError, connection
 
+from facho.apps import sql
 from facho.apps.executions.models import Execution, State
 from facho.backends import message
 from facho.engine.clock import database_now
@@ -91,11 +92,13 @@ class LocalBackend:
                 "an execution was lost to the database",
                 extra={"action": "database_failed", "execution_id": execution_id, "error": str(error)},
             )
+            connection.close()
         except Exception:
             log.exception("a poller failed by a bug", extra={"action": "bug", "execution_id": execution_id})
+            connection.close()
         finally:
             attempt("poller", lambda: self._board.end(number, database_now()))
-            connection.close()
+            sql.give_back()
             with self._lock:
                 self._taken -= 1
             self._ended()

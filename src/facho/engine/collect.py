@@ -77,6 +77,8 @@ class _Collector:
         self._progress = progress
         self._known: Known = {onu.key: onu for onu in work.known}
         self._end = time.monotonic() + work.time_limit.total_seconds()
+        # Only a GET asks ONU by ONU; a walk need not know them.
+        self._are_asked_for = any(part.kind == GET for part in work.parts)
         # Why the parts that are left are not run.
         self._stopped = ""
         self.learned = work.learned
@@ -139,7 +141,7 @@ class _Collector:
 
     def _learn_onus(self, outcome: PartOutcome) -> None:
         """So that a part that runs right after a discovery asks for what that has found."""
-        if outcome.decoded is None:
+        if outcome.decoded is None or not self._are_asked_for:
             return
         onus = outcome.decoded.onus
         if outcome.part.kind == DISCOVERY and outcome.state is PartState.SUCCESS:

@@ -19,7 +19,8 @@ from typing import Final
 from django.db import connection, transaction
 from django.db.models import Q
 
-from facho.apps.executions.models import Attempt, Execution, State
+from facho.apps import sql
+from facho.apps.executions.models import Execution, State
 from facho.config import Config
 from facho.core.delay import Blocker, Late, why_late
 from facho.core.lease import send_deadline
@@ -57,27 +58,26 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
     before = boottime()
     now = database_now()
     token = secrets.token_hex(16)
+    expires = sql.written(now + config.lease)
     with transaction.atomic():
-        taken = Execution.objects.filter(id=execution_id, state=State.PENDING).update(
-            state=State.RUNNING,
-            lease_token=token,
-            lease_expires_at=now + config.lease,
-            started_at=now,
-            worker=worker,
-        )
+        taken = sql.rows(_TAKE, [token, expires, sql.written(now), worker, execution_id])
         if not taken:
             return None
-        execution = Execution.objects.get(id=execution_id)
+        execution = _Taken.of(execution_id, taken[0])
         late = _why_late(execution, now, config)
-        execution.attempt += 1
-        execution.delay_ms = max(0, round((now - execution.slot) / timedelta(milliseconds=1)))
-        execution.why_late = late.why if late else ""
-        execution.blocked_by_id = late.blocker.execution_id if late and late.blocker else None
-        execution.save(update_fields=["attempt", "delay_ms", "why_late", "blocked_by"])
-        attempt = Attempt.objects.create(execution=execution, number=execution.attempt, started_at=now, worker=worker)
+        sql.update_one(
+            Execution,
+            execution_id,
+            {
+                "delay_ms": max(0, round((now - execution.slot) / timedelta(milliseconds=1))),
+                "why_late": late.why if late else "",
+                "blocked_by": late.blocker.execution_id if late and late.blocker else None,
+            },
+        )
+        ((run_id,),) = sql.rows(_NEW_ATTEMPT, [execution_id, execution.attempt, sql.written(now), worker])
     return Started(
         execution_id,
-        attempt.id,
+        run_id,
         execution.olt_id,
         execution.node_id,
         token,
@@ -88,20 +88,48 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
     )
 
 
-def _why_late(execution: Execution, now: datetime, config: Config) -> Late | None:
+_TAKE: Final = (
+    "UPDATE snmp_executions SET state = 'RUNNING', lease_token = %s, lease_expires_at = %s, started_at = %s,"
+    " worker = %s, attempt = attempt + 1 WHERE id = %s AND state = 'PENDING'"
+    " RETURNING olt_id, node_id, slot, queued_at, attempt"
+)
+_NEW_ATTEMPT: Final = (
+    "INSERT INTO execution_attempts (execution_id, number, started_at, worker, error)"
+    " VALUES (%s, %s, %s, %s, '') RETURNING id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """An execution that is ours now; its attempts are counted with this one."""
+
+    id: int
+    olt_id: int
+    node_id: int | None
+    slot: datetime
+    queued_at: datetime
+    attempt: int
+
+    @classmethod
+    def of(cls, execution_id: int, row: sql.Row) -> _Taken:
+        olt_id, node_id, slot, queued_at, attempt = row
+        return cls(execution_id, olt_id, node_id, sql.read(slot), sql.read(queued_at), attempt)
+
+
+def _why_late(execution: _Taken, now: datetime, config: Config) -> Late | None:
     if now - execution.slot <= config.delayed_after:
         return None
     return why_late(
         slot=execution.slot,
         queued_at=execution.queued_at,
         started_at=now,
-        retried=execution.attempt > 0,
+        retried=execution.attempt > 1,
         blockers=_blockers(execution),
         after=config.delayed_after,
     )
 
 
-def _blockers(execution: Execution) -> list[Blocker]:
+def _blockers(execution: _Taken) -> list[Blocker]:
     rows = (
         Execution.objects.filter(olt=execution.olt_id, started_at__isnull=False)
         .filter(Q(ended_at__gt=execution.slot) | Q(ended_at__isnull=True))

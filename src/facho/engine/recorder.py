@@ -202,7 +202,8 @@ def _after_success(started: Started, now: datetime) -> None:
 
 _WAS_AWAY: Final = (
     "SELECT 1 FROM olts o LEFT JOIN snmp_job_hosts n ON n.id = %s WHERE o.id = %s"
-    " AND (o.suspended_reason <> '' OR o.failed_probes > 0 OR n.suspended_reason <> '' OR n.failed_probes > 0)"
+    " AND (o.suspended_reason <> '' OR o.failed_probes > 0"
+    " OR n.suspended_reason <> '' OR n.failed_probes > 0)"
 )
 
 

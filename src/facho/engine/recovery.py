@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from facho.apps.executions.models import QUEUED, Attempt, Execution, State, Trigger
+from facho.apps import sql
+from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
@@ -106,7 +108,12 @@ def requeued(execution: Execution, not_before: datetime) -> dict[str, object]:
 
 
 def close_attempt(execution_id: int, number: int, now: datetime, error: str) -> None:
-    Attempt.objects.filter(execution=execution_id, number=number).update(ended_at=now, error=error)
+    sql.change(_CLOSE_ATTEMPT, [sql.written(now), error, execution_id, number])
+
+
+_CLOSE_ATTEMPT: Final = (
+    "UPDATE execution_attempts SET ended_at = %s, error = %s WHERE execution_id = %s AND number = %s"
+)
 
 
 def _forget_workers(now: datetime, config: Config) -> int:

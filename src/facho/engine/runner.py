@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from django.db import DatabaseError, connection
 
+from facho.apps import sql
 from facho.apps.executions.models import State
 from facho.config import Config
 from facho.engine.clock import database_now
@@ -82,8 +83,8 @@ def _run(
     config = runtime.config
     try:
         planned = plan_execution(started.execution_id, started.run_id, database_now(), config)
-        # It may be long until the OLT has answered; others need the connection meanwhile.
-        connection.close()
+        # It may be long until the OLT has answered.
+        sql.give_back()
         collection = collect(
             planned.work, errand.run, runtime.snmp.client, held.check, runtime.decoding, progress
         )

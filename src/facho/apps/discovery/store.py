@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection
 
+from facho.apps import sql
 from facho.apps.discovery import columns
 from facho.apps.discovery.columns import ADDRESSES, IDENTITY, INDEXES, VALUES, StoredFact
-from facho.apps.discovery.models import Collected, Presence
+from facho.apps.discovery.models import Presence
 from facho.apps.discovery.recognise import (
     NEW,
     NOBODY,
@@ -75,13 +76,17 @@ def store_findings(
 
 def note_collected(olt_id: int, data: Iterable[str], now: datetime) -> None:
     """That these were collected in full."""
-    rows = [
-        Collected(olt_id=olt_id, datum=datum, collected_at=now)
-        for datum in sorted({datum[:_LONGEST_DATUM] for datum in data})
-    ]
-    Collected.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["olt", "datum"], update_fields=["collected_at"]
-    )
+    rows = sorted({datum[:_LONGEST_DATUM] for datum in data})
+    if rows:
+        when = sql.written(now)
+        given = ", ".join(["(%s, %s, %s)"] * len(rows))
+        sql.change(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, when)])
+
+
+_COLLECTED: Final = (
+    "INSERT INTO olt_collected (olt_id, datum, collected_at) VALUES {}"
+    " ON CONFLICT (olt_id, datum) DO UPDATE SET collected_at = excluded.collected_at"
+)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,59 @@
+"""Plain statements for what each execution does: writing them with the ORM takes longer than running them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection, models
+from django.utils.dateparse import parse_datetime
+
+Row = tuple[Any, ...]
+
+
+def rows(statement: str, values: Sequence[Any]) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        found: list[Row] = cursor.fetchall()
+        return found
+
+
+def change(statement: str, values: Sequence[Any]) -> int:
+    """How many rows it was that changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        count: int = cursor.rowcount
+        return count
+
+
+def update_one(model: type[models.Model], key: int, values: Mapping[str, Any]) -> int:
+    """By the names of fields, as for a queryset."""
+    fields = {_field(model, name): value for name, value in values.items()}
+    sets = ", ".join(f"{field.column} = %s" for field in fields)
+    prepared = [field.get_db_prep_save(value, connection) for field, value in fields.items()]
+    return change(f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", [*prepared, key])  # noqa: S608
+
+
+def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
+    field = model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    return field
+
+
+def written(moment: datetime | None) -> Any:
+    """A moment as the database takes it."""
+    return connection.ops.adapt_datetimefield_value(moment)
+
+
+def read(moment: Any) -> datetime:
+    """A moment as the database has it: SQLite's are texts or naive, and in UTC."""
+    found = parse_datetime(moment) if isinstance(moment, str) else moment
+    assert isinstance(found, datetime)
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def give_back() -> None:
+    """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
+    if connection.vendor != "sqlite":
+        connection.close()
