@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
-from facho.apps.zabbix_pollers.models import PollerStats, Worker
+from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.web.selectors import Dashboard, dashboard
@@ -155,14 +155,19 @@ def test_pollers_of_workers_not_heard_of_do_not_count() -> None:
     assert look(NOON + timedelta(seconds=16)).pool.pollers == 0
 
 
-def test_how_busy_the_pollers_were_is_told_while_it_is_fresh() -> None:
-    PollerStats.objects.create(
-        timestamp=NOON, total_pollers=10, free_pollers=1, busy_pollers=9, busy_percentage=90, queue_size=0,
-        is_saturated=True, total_tasks_completed=0, total_tasks_delayed=0,
-    )  # fmt: skip
-    assert look(NOON + timedelta(seconds=60)).pool.saturated
-    later = look(NOON + timedelta(seconds=121)).pool
-    assert (later.busy_percentage, later.saturated) == (None, False)
+@pytest.mark.usefixtures("brands")
+def test_how_busy_the_pollers_were_is_told_of_the_last_minute() -> None:
+    two_jobs_on("Centro")
+    a_worker(1)
+    ended = NOON - timedelta(seconds=2)
+    queue(
+        "state", "Centro", State.SUCCESS, slot=NOON, started_at=NOON - timedelta(seconds=50), ended_at=ended
+    )
+    pool = look().pool
+    assert (pool.busy_percentage, pool.saturated) == (80.0, True)
+    Worker.objects.update(seen_at=NOON + timedelta(seconds=59))
+    later = look(NOON + timedelta(seconds=59)).pool
+    assert (later.busy_percentage, later.saturated) == (0.0, False)
 
 
 @pytest.mark.usefixtures("brands")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
 
 from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
@@ -124,7 +124,7 @@ def stats_now(now: datetime, config: Config, last: PollerStats | None) -> Poller
     workers = [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
     total = sum(worker.pollers for worker in alive(workers, now, within=config.worker_seen_within))
     busy = min(total, Execution.objects.filter(state__in=ACTIVE).count())
-    percentage = busy_percentage(_busy_time(now, config.poller_stats_every), total, config.poller_stats_every)
+    percentage = busy_percentage(busy_time(now, config.poller_stats_every), total, config.poller_stats_every)
     since = Execution.objects.filter(ended_at__lte=now)
     if last is not None:
         since = since.filter(ended_at__gt=last.timestamp)
@@ -139,16 +139,4 @@ def stats_now(now: datetime, config: Config, last: PollerStats | None) -> Poller
         is_saturated=is_saturated(percentage, above=config.saturated_above),
         total_tasks_completed=(last.total_tasks_completed if last else 0) + ended.count(),
         total_tasks_delayed=(last.total_tasks_delayed if last else 0) + ended.exclude(why_late="").count(),
-    )
-
-
-def _busy_time(now: datetime, window: timedelta) -> timedelta:
-    """How long pollers worked in the window, all added up."""
-    begins = now - window
-    rows = Execution.objects.filter(
-        Q(ended_at__gt=begins) | Q(state=State.RUNNING), started_at__isnull=False
-    ).values_list("started_at", "ended_at")
-    return sum(
-        (max(timedelta(), min(ended or now, now) - max(began, begins)) for began, ended in rows if began),
-        timedelta(),
     )

@@ -238,3 +238,15 @@ def _ended(row: Mapping[str, Any]) -> Ended:
         counts=row["counts"],
         error=row["error"],
     )
+
+
+def busy_time(now: datetime, window: timedelta) -> timedelta:
+    """How long pollers worked in the window that ends now, all added up."""
+    begins = now - window
+    rows = Execution.objects.filter(
+        Q(ended_at__gt=begins) | Q(state=State.RUNNING), started_at__isnull=False
+    ).values_list("started_at", "ended_at")
+    return sum(
+        (max(timedelta(), min(ended or now, now) - max(began, begins)) for began, ended in rows if began),
+        timedelta(),
+    )

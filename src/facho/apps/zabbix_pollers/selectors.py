@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from facho.apps.zabbix_pollers.models import PollerStats, Worker
+from facho.apps.executions.selectors import busy_time
+from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
-from facho.core.pool import WorkerSeen, alive
+from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Pool:
     workers: int
     pollers: int
     busy: int
-    # Of the last minute that was measured; None where nobody measures.
+    # Of the last minute; None where there are none.
     busy_percentage: float | None
     saturated: bool
 
@@ -27,23 +28,17 @@ class Pool:
 def pool(now: datetime, config: Config, *, busy: int) -> Pool:
     """`busy` is how many executions are under way: that is known better than what the pollers last said."""
     living = alive(workers(), now, within=config.worker_seen_within)
-    measured = _last_measured(now, config)
+    pollers = sum(worker.pollers for worker in living)
+    window = config.poller_stats_every
+    percentage = busy_percentage(busy_time(now, window), pollers, window)
     return Pool(
         workers=len(living),
-        pollers=sum(worker.pollers for worker in living),
+        pollers=pollers,
         busy=busy,
-        busy_percentage=measured.busy_percentage if measured else None,
-        saturated=measured.is_saturated if measured else False,
+        busy_percentage=percentage if pollers else None,
+        saturated=is_saturated(percentage, above=config.saturated_above),
     )
 
 
 def workers() -> list[WorkerSeen]:
     return [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
-
-
-def _last_measured(now: datetime, config: Config) -> PollerStats | None:
-    """Older than two periods, it says nothing about now."""
-    newest = PollerStats.objects.order_by("-timestamp").first()
-    if newest is None or now - newest.timestamp > 2 * config.poller_stats_every:
-        return None
-    return newest
