@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -46,6 +47,14 @@ class OwnFacho:
         assert (done.returncode, done.stdout) == (2, "")
         (line,) = done.stderr.splitlines()
         return line
+
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Straight from the database file: what is there, whatever a command says."""
+        database = sqlite3.connect(self.home / "facho.db", timeout=10)
+        with database:
+            found = database.execute(statement, values).fetchall()
+        database.close()
+        return found
 
 
 def new_facho(tmp_path_factory: pytest.TempPathFactory) -> OwnFacho:

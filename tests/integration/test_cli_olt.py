@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -24,6 +23,14 @@ SECRET = "very-secret-community"
 @pytest.fixture
 def facho(tmp_path_factory: pytest.TempPathFactory) -> OwnFacho:
     return new_facho(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> OwnFacho:
+    """With one OLT, for tests that change nothing."""
+    facho = new_facho(tmp_path_factory)
+    facho.does("olt", "add", "taken", "10.0.0.1", "--brand", "zte", "--no-test")
+    return facho
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +135,12 @@ def test_one_that_is_not_there_yet_can_be_added_unseen_and_says_so_when_tested(f
     ],
 )
 def test_bad_input_is_a_sentence_at_its_place_and_nothing_is_saved(
-    facho: OwnFacho, words: list[str], sentence: str
+    furnished: OwnFacho, words: list[str], sentence: str
 ) -> None:
-    facho.does("olt", "add", "taken", "10.0.0.1", "--brand", "zte", "--no-test")
-    done = facho.run("olt", "add", *words, *QUICK)
+    done = furnished.run("olt", "add", *words, *QUICK)
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr.splitlines()[0]
-    assert names(facho) == ["taken"]
+    assert furnished.rows("SELECT name FROM olts") == [("taken",)]
 
 
 def test_no_secret_is_ever_shown(facho: OwnFacho, fleet: FleetProcess) -> None:
@@ -294,15 +300,15 @@ def test_the_olts_of_a_file_are_asked_what_they_are(
     ],
 )
 def test_a_file_that_is_no_list_of_olts_is_refused(
-    facho: OwnFacho, tmp_path: Path, text: str, sentence: str
+    furnished: OwnFacho, tmp_path: Path, text: str, sentence: str
 ) -> None:
     file = tmp_path / "olts.csv"
     file.write_text(text)
-    assert sentence in facho.refuses("olt", "import", str(file))
+    assert sentence in furnished.refuses("olt", "import", str(file))
 
 
-def test_a_file_that_is_not_there_is_refused(facho: OwnFacho) -> None:
-    assert "cannot be read: No such file" in facho.refuses("olt", "import", "nothing.csv")
+def test_a_file_that_is_not_there_is_refused(furnished: OwnFacho) -> None:
+    assert "cannot be read: No such file" in furnished.refuses("olt", "import", "nothing.csv")
 
 
 @pytest.mark.parametrize("command", ["add", "list", "show", "test", "import", "enable", "disable"])
@@ -317,7 +323,5 @@ def test_credentials_are_unreadable_in_the_database_file(facho: OwnFacho) -> Non
     facho.does(
         "olt", "add", "olt-1", "10.0.0.1", "--brand", "zte", "--no-test", "--community-env", "C", C=SECRET
     )
-    with sqlite3.connect(facho.home / "facho.db") as database:
-        ((stored,),) = database.execute("SELECT credentials FROM olts").fetchall()
-    database.close()
+    ((stored,),) = facho.rows("SELECT credentials FROM olts")
     assert stored.startswith("gAAAA")

@@ -47,6 +47,7 @@ def system(*, ready: bool = True) -> Iterator[Config]:
     from facho.keys import KeyProblem
 
     try:
+        reach_database()
         if ready:
             _make_ready(config)
         yield config
@@ -82,6 +83,17 @@ def told(error: CommandError) -> str:
     """The sentence, after the word on the command line that it is about."""
     place = _PLACES.get(error.field, "--" + error.field.replace("_", "-"))
     return f"{place}: {error.message}" if place else error.message
+
+
+def reach_database() -> None:
+    """Once past the pool of connections, which would try for long and keep the reason to itself."""
+    from django.db import connection
+
+    if connection.vendor == "postgresql":
+        import psycopg
+
+        with connection.wrap_database_errors:
+            psycopg.connect(**connection.get_connection_params()).close()
 
 
 def database_sentence(error: Exception) -> str:

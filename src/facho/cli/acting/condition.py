@@ -15,7 +15,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
 from facho.cli.acting.checkup import Finding, error, ok, warning
-from facho.cli.system import database_sentence
+from facho.cli.system import database_sentence, reach_database
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.commands.setup import missing_migrations
@@ -30,6 +30,7 @@ _START: Final = "start the engine: facho up"
 
 def conditions(config: Config) -> Iterator[Finding]:
     try:
+        reach_database()
         yield ok("database", _version())
         if missing := missing_migrations():
             yield error("schema", f"{len(missing)} changes are missing", "facho migrate")

@@ -1,0 +1,165 @@
+"""`facho doctor`, `migrate`, `keys` and `onu`, and what is told when the system is not well."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.integration.own_facho import OwnFacho, new_facho
+
+
+@pytest.fixture
+def facho(tmp_path_factory: pytest.TempPathFactory) -> OwnFacho:
+    return new_facho(tmp_path_factory)
+
+
+def examined(facho: OwnFacho, **environment: str) -> tuple[int, dict[str, list[str]]]:
+    """The exit code, and what was found by level."""
+    done = facho.run("doctor", "--json", **environment)
+    found: dict[str, list[str]] = {"ok": [], "warning": [], "error": []}
+    for finding in json.loads(done.stdout)["findings"]:
+        found[finding["level"]].append(f"{finding['what']}: {finding['told']}")
+        assert (finding["level"] == "ok") == (finding["do"] == "")
+    return done.returncode, found
+
+
+def engine_was_here(facho: OwnFacho, ago: float = 0) -> None:
+    seen = (datetime.now(UTC) - timedelta(seconds=ago)).replace(tzinfo=None).isoformat(" ")
+    facho.rows("INSERT INTO coordinator_state (name, value, updated_at) VALUES ('scheduler', '{}', ?)", seen)
+    facho.rows("INSERT INTO workers (name, pollers, started_at, seen_at) VALUES ('w', 10, ?, ?)", seen, seen)
+
+
+def test_all_is_well(facho: OwnFacho) -> None:
+    engine_was_here(facho)
+    code, found = examined(facho)
+    assert (code, found["error"], found["warning"]) == (0, [], [])
+    told = "\n".join(found["ok"])
+    for words in (
+        "settings: readable",
+        "SQLite 3.",
+        "schema: as",
+        "can be opened",
+        "1 alive, with 10 pollers",
+        "free in",
+    ):
+        assert words in told
+
+
+def test_an_engine_that_stands_still_is_an_error(facho: OwnFacho) -> None:
+    engine_was_here(facho, ago=60)
+    code, found = examined(facho)
+    assert code == 1
+    assert [each.partition(":")[0] for each in found["error"]] == ["scheduler", "workers"]
+    assert "facho up" in facho.run("doctor").stdout
+
+
+def test_it_finds_what_is_wrong_with_olts_keys_and_executions(facho: OwnFacho) -> None:
+    engine_was_here(facho)
+    for name in ("olt-1", "olt-2", "olt-3"):
+        facho.does("olt", "add", name, "10.0.0.1", "--brand", "zte", "--no-test")
+    job = ("--kind", "get", "--fact", "state", "--interval", "5m", "--olt", "olt-1")
+    facho.does("job", "add", "state", *job)
+    facho.does("job", "run", "state", "--olt", "olt-1")
+    facho.rows("UPDATE olts SET suspended_reason = 'silent' WHERE name = 'olt-1'")
+    facho.rows("UPDATE olts SET credentials = 'gAAAAAnothing' WHERE name = 'olt-2'")
+    facho.rows("UPDATE snmp_executions SET state = 'RUNNING', lease_expires_at = '2020-01-01 00:00:00'")
+    (facho.home / "credentials.keys").chmod(0o644)
+    code, found = examined(facho)
+    assert code == 1
+    told = "\n".join(found["error"])
+    assert "can be read by others (mode 0644)" in told
+    assert "those of 1 OLTs cannot be opened: olt-2" in told
+    assert "executions: stuck: 1" in told
+    assert any("1 suspended: olt-1" in each for each in found["warning"])
+
+
+def test_bad_settings_are_named(facho: OwnFacho) -> None:
+    code, found = examined(facho, FACHO_POLLER="3", FACHO_LEASE="soon")
+    assert code == 1
+    assert "settings: FACHO_POLLER is not a setting of facho" in found["error"]
+    assert any("FACHO_LEASE: 'soon'" in each for each in found["error"])
+
+
+@pytest.mark.parametrize("command", [("olt", "list"), ("job", "list"), ("keys", "rotate"), ("migrate",)])
+def test_a_system_that_is_not_well_is_a_sentence_and_exit_code_1(
+    facho: OwnFacho, command: tuple[str, ...]
+) -> None:
+    bad = facho.run(*command, FACHO_LANGUAGE="de")
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert bad.stderr == "Error: FACHO_LANGUAGE: 'de' is none of es, en\n"
+    away = facho.run(*command, FACHO_DATABASE_URL="sqlite:////nowhere/facho.db")
+    assert (away.returncode, away.stdout) == (1, "")
+    assert away.stderr == "Error: the database cannot be used: unable to open database file\n"
+
+
+def test_lost_keys_are_a_sentence(facho: OwnFacho) -> None:
+    facho.does("olt", "add", "olt-1", "10.0.0.1", "--brand", "zte", "--no-test")
+    (facho.home / "credentials.keys").unlink()
+    shown = facho.run("olt", "show", "olt-1")
+    assert (shown.returncode, shown.stdout) == (1, "")
+    assert "encrypted with a key that is not here; put it back into" in shown.stderr
+    # What needs no credentials works.
+    assert [olt["name"] for olt in facho.told("olt", "list")] == ["olt-1"]
+
+
+def test_a_home_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = OwnFacho(tmp_path / "file" / "home").run("olt", "list")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot be" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_keys_are_rotated(facho: OwnFacho) -> None:
+    facho.does(
+        "olt", "add", "olt-1", "10.0.0.1", "--brand", "zte", "--no-test", "--community-env", "C", C="secret"
+    )
+    file = facho.home / "credentials.keys"
+    before = file.read_text()
+    told = facho.told("keys", "rotate")
+    assert (told["encrypted_again"], told["unneeded_keys"], told["unreadable"]) == (1, 1, [])
+    assert file.read_text() != before
+    assert facho.told("olt", "show", "olt-1")["credentials"] == "community"
+    keys = f"{facho.does('keys', 'new').strip()},{file.read_text().strip()}"
+    assert "the others can be removed" in facho.does("keys", "rotate", FACHO_CREDENTIAL_KEYS=keys)
+    first = keys.partition(",")[0]
+    assert "Put a new one in front" in facho.does("keys", "rotate", FACHO_CREDENTIAL_KEYS=first)
+
+
+def test_migrating_again_changes_nothing(facho: OwnFacho) -> None:
+    told = facho.told("migrate")
+    assert (told["migrations"], told["oids"]["created"], told["oids"]["updated"]) == ([], 0, 0)
+
+
+def test_onus_are_listed(facho: OwnFacho) -> None:
+    facho.does("olt", "add", "olt-1", "10.0.0.1", "--brand", "zte", "--no-test")
+    assert facho.told("onu", "list") == []
+    assert "No ONU is like that" in facho.does("onu", "list", "--olt", "olt-1", "--state", "online")
+    assert "OLT: there is no OLT named 'olt-2'" in facho.refuses("onu", "list", "--olt", "olt-2")
+
+
+@pytest.mark.parametrize("command", ["doctor", "migrate", "keys rotate", "keys new", "onu list"])
+def test_every_command_has_examples(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "facho", *command.split(), "--help"], capture_output=True, text=True
+    )
+    assert "Examples" in done.stdout
+
+
+def test_the_help_and_the_snmp_tools_do_without_django() -> None:
+    program = (
+        "import sys; from facho.cli import main\n"
+        "try: main({words!r})\n"
+        "except SystemExit: pass\n"
+        "print('django' in sys.modules, file=sys.stderr)"
+    )
+    for words in (["--help"], ["olt", "add", "--help"], ["snmp", "get", "127.0.0.1:99999", "1.3"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(words=words)], capture_output=True, text=True
+        )
+        assert done.stderr.splitlines()[-1] == "False"
