@@ -141,6 +141,27 @@ def test_onus_are_listed(facho: OwnFacho) -> None:
     assert facho.told("onu", "list") == []
     assert "No ONU is like that" in facho.does("onu", "list", "--olt", "olt-1", "--state", "online")
     assert "OLT: there is no OLT named 'olt-2'" in facho.refuses("onu", "list", "--olt", "olt-2")
+    for serial, state, presence in (("ZTEG00000001", "online", "present"), ("ZTEG00000002", "los", "absent")):
+        an_onu(facho, serial, state, presence)
+    (onu,) = facho.told("onu", "list")
+    assert (onu["olt"], onu["interface"], onu["serial"]) == ("olt-1", "1/2:3", "ZTEG00000001")
+    assert [each["serial"] for each in facho.told("onu", "list", "--absent", "--state", "los")] == [
+        "ZTEG00000002"
+    ]
+    assert "ZTEG00000002" in facho.does("onu", "list", "--absent", "--search", "casa 0002")
+    assert "1 more (--limit 0 shows all)" in facho.does("onu", "list", "--absent", "--limit", "1")
+
+
+def an_onu(facho: OwnFacho, serial: str, state: str, presence: str) -> None:
+    """As a collection would have left it."""
+    known: dict[str, object] = {"olt_id": 1, "serial": serial, "state": state, "presence": presence}
+    known |= {"description": "Casa", "slot": 1, "port": 2, "onu_id": 3}
+    known |= {"first_seen": "2025-06-10 10:00:00", "last_seen": "2025-06-10 10:00:00", "missed": 0}
+    columns = facho.rows("PRAGMA table_info(onu_data)")
+    needed = [name for _, name, _, must, _, key in columns if must and not key]
+    row = {**dict.fromkeys(needed, ""), **known}
+    places = ", ".join("?" * len(row))
+    facho.rows(f"INSERT INTO onu_data ({', '.join(row)}) VALUES ({places})", *row.values())
 
 
 @pytest.mark.parametrize("command", ["doctor", "migrate", "keys rotate", "keys new", "onu list"])

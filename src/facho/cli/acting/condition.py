@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import DatabaseError, connection
-from django.db.models import F
+from django.db.models import F, TextField
+from django.db.models.functions import Cast
 
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.hosts.credentials import vault
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
@@ -53,16 +55,19 @@ def _version() -> str:
 
 
 def _credentials(_now: datetime, _config: Config) -> Finding:
-    shut = []
-    for name in Olt.objects.values_list("name", flat=True):
-        try:
-            Olt.objects.only("credentials").get(name=name)
-        except KeyProblem:
-            shut.append(name)
-    if shut:
+    stored = Olt.objects.values_list("name", Cast("credentials", TextField()))
+    if shut := [name for name, token in stored if not _opens(token)]:
         told = f"those of {len(shut)} OLTs cannot be opened: {_named(shut)}"
         return error("credentials", told, "put the old key back, or enter them again")
     return ok("credentials", "all can be opened")
+
+
+def _opens(token: str) -> bool:
+    try:
+        vault().open(token)
+    except KeyProblem:
+        return False
+    return True
 
 
 def _scheduler(now: datetime, config: Config) -> Finding:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import typer
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from facho.apps.discovery.models import Onu, Presence
 from facho.cli.acting.showing import print_json, print_rows
 from facho.engine.commands.olts import olt_named
+from facho.vendors import Key
 
 _COLUMNS: Final = (
-    "olt", "place", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",
+    "olt", "interface", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",
     "onu_rx_dbm", "olt_rx_dbm", "presence",
 )  # fmt: skip
 
@@ -42,15 +43,17 @@ def _filtered(olt: str | None, search: str | None, state: str | None, *, absent:
         onus = onus.filter(
             Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
         )
-    return onus.order_by("olt__name", "frame", "slot", "port", "onu_id", "id")
+    places = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port", "onu_id"))
+    return onus.order_by("olt__name", *places, "id")
 
 
 def _described(onu: Onu) -> dict[str, Any]:
-    numbers = (onu.frame, onu.slot, onu.port, onu.onu_id)
-    place = "/".join(str(number) for number in numbers if number is not None)
     own = {
         "olt": onu.olt.name,
-        "place": place or onu.extra,
+        "interface": str(Key(onu.frame, onu.slot, onu.port, onu.onu_id)) or onu.extra,
+        "slot": onu.slot,
+        "port": onu.port,
+        "onu": onu.onu_id,
         "serial": onu.serial,
         "mac": onu.mac,
         "description": onu.description,
