@@ -15,16 +15,48 @@ def update_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence
     columns = [_column(model, name) for name in ("pk", *fields)]
     table = connection.ops.quote_name(model._meta.db_table)
     adapted = [
-        [column.get_db_prep_save(value, connection) for column, value in zip(columns, row, strict=True)]
-        for row in rows
+        _adapted(column, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)
     ]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(_unnest(table, columns), [list(values) for values in zip(*adapted, strict=True)])
+            cursor.execute(_unnest(table, columns), adapted)
         else:
             sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
             statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
-            cursor.executemany(statement, [(*row[1:], row[0]) for row in adapted])
+            cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
+
+
+def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Each row has a value for each of `fields`; the other columns get their defaults."""
+    if not rows:
+        return
+    given = [_column(model, name) for name in fields]
+    others = [field for field in model._meta.concrete_fields if field not in given and not field.primary_key]
+    table = connection.ops.quote_name(model._meta.db_table)
+    into = f"INSERT INTO {table} ({', '.join(map(_name, (*given, *others)))})"
+    adapted = [_adapted(column, values) for column, values in zip(given, zip(*rows, strict=True), strict=True)]
+    defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            arrays = ", ".join(f"%s::{_type(column)}[]" for column in given)
+            constants = "".join(f", %s::{_type(column)}" for column in others)
+            cursor.execute(
+                f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given",  # noqa: S608
+                [*defaults, *adapted],
+            )
+        else:
+            places = ", ".join(["%s"] * (len(given) + len(others)))
+            values = [(*row, *defaults) for row in zip(*adapted, strict=True)]
+            cursor.executemany(f"{into} VALUES ({places})", values)
+
+
+def _adapted(column: models.Field[Any, Any], values: Sequence[Any]) -> list[Any]:
+    """As the database takes them. Moments come in great numbers and few kinds, and take the most time."""
+    once: dict[Any, Any] = {}
+    for value in values:
+        if value not in once:
+            once[value] = column.get_db_prep_save(value, connection)
+    return [once[value] for value in values]
 
 
 def _unnest(table: str, columns: list[models.Field[Any, Any]]) -> str:

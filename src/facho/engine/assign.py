@@ -6,16 +6,14 @@ back when its reservation runs out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection, transaction
-from django.db.models import Q
-from django.db.models.functions import Coalesce
+from django.db import connection
 
-from facho.apps.executions.models import ACTIVE, Execution, State
-from facho.apps.zabbix_pollers.models import Worker
+from facho.apps import sql
+from facho.apps.executions.models import Execution
 from facho.config import Config
 from facho.core.order import Waiting, choose
 from facho.core.pool import WorkerSeen, free_slots
@@ -29,30 +27,31 @@ def claim(now: datetime, config: Config, *, room: int | None = None) -> list[int
 
     `room` is how many the caller itself can take, where it has no queue to share with others.
     """
-    if room is not None and room <= 0:
+    if (room is not None and room <= 0) or not sql.rows(_ANY_WAITS, [sql.written(now)]):
         return []
-    with transaction.atomic():
+    with sql.writing():
         _lock()
         free = free_slots(_workers(), _active(), now, within=config.worker_seen_within)
         chosen = choose(_waiting(now), busy_olts(now), free if room is None else min(free, room), now)
         ids = [each.execution_id for each in chosen]
-        if ids:
-            Execution.objects.filter(id__in=ids, state=State.WAITING).update(
-                state=State.PENDING, lease_expires_at=now + config.lease
-            )
+        _reserve(ids, now + config.lease)
     return ids
+
+
+def _reserve(ids: Sequence[int], until: datetime) -> None:
+    if ids:
+        places = ", ".join(["%s"] * len(ids))
+        sql.change(_RESERVE.format(places), [sql.written(until), *ids])
 
 
 def claim_one(execution_id: int, now: datetime, config: Config) -> bool:
     """For a person who waits in front of the screen and needs no poller. False while the OLT is busy."""
-    with transaction.atomic():
+    with sql.writing():
         _lock()
         olt = Execution.objects.filter(id=execution_id).values_list("olt", flat=True).first()
         if olt is None or olt in busy_olts(now):
             return False
-        claimed = Execution.objects.filter(id=execution_id, state=State.WAITING).update(
-            state=State.PENDING, lease_expires_at=now + config.lease
-        )
+        claimed = sql.change(_RESERVE.format("%s"), [sql.written(now + config.lease), execution_id])
     return claimed == 1
 
 
@@ -64,32 +63,44 @@ def _lock() -> None:
 
 
 def _workers() -> list[WorkerSeen]:
-    return [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
+    found = sql.rows("SELECT name, pollers, seen_at FROM workers", [])
+    return [WorkerSeen(name, pollers, sql.read(seen_at)) for name, pollers, seen_at in found]
 
 
 def _active() -> int:
-    return Execution.objects.filter(state__in=ACTIVE).count()
+    ((count,),) = sql.rows(_ACTIVE, [])
+    return int(count)
 
 
 def busy_olts(now: datetime) -> set[int]:
     """OLTs with an execution under way, or with a holder who may not know yet that it was aborted."""
-    held = Q(state__in=ACTIVE) | (~Q(lease_token="") & Q(lease_expires_at__gt=now))
-    return set(Execution.objects.filter(held).values_list("olt", flat=True))
+    return {olt for (olt,) in sql.rows(_BUSY, [sql.written(now)])}
 
 
 def _waiting(now: datetime) -> Iterator[Waiting]:
-    rows = Execution.objects.filter(state=State.WAITING, not_before__lte=now).values_list(
-        "id",
-        "olt_id",
-        "slot",
-        "not_before",
-        "run_now",
-        # What a person collects by hand has no node; it is claimed by that person's own process.
-        Coalesce("node__interval_s", "node__job__interval_s", 1),
-        Coalesce("node__priority", "node__job__priority", 1),
-    )
-    for execution, olt, slot, not_before, run_now, interval_s, priority in rows.filter(
-        node__isnull=False
-    ).iterator(2000):
+    for execution, olt, slot, not_before, run_now, interval_s, priority in sql.rows(
+        _WAITING, [sql.written(now)]
+    ):
         since = max(slot, not_before)
-        yield Waiting(execution, olt, since, timedelta(seconds=interval_s), priority, run_now)
+        yield Waiting(execution, olt, sql.read(since), timedelta(seconds=interval_s), priority, bool(run_now))
+
+
+# What a person collects by hand has no node; it is claimed by that person's own process.
+_WAITS: Final = "e.state = 'WAITING' AND e.not_before <= %s AND e.node_id IS NOT NULL"
+_ANY_WAITS: Final = f"SELECT 1 FROM snmp_executions e WHERE {_WAITS} LIMIT 1"  # noqa: S608
+_WAITING: Final = (
+    "SELECT e.id, e.olt_id, e.slot, e.not_before, e.run_now,"  # noqa: S608
+    " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)"
+    " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
+    f" WHERE {_WAITS}"
+)
+_ACTIVE: Final = "SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
+# Two looks, each with an index of its own.
+_BUSY: Final = (
+    "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
+    " UNION SELECT olt_id FROM snmp_executions WHERE lease_token <> '' AND lease_expires_at > %s"
+)
+_RESERVE: Final = (
+    "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s"
+    " WHERE state = 'WAITING' AND id IN ({})"
+)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Q
 
 from facho.apps import sql
@@ -59,7 +59,7 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
     now = database_now()
     token = secrets.token_hex(16)
     expires = sql.written(now + config.lease)
-    with transaction.atomic():
+    with sql.writing():
         taken = sql.rows(_TAKE, [token, expires, sql.written(now), worker, execution_id])
         if not taken:
             return None

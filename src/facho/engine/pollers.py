@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Final
 
 from django.db import transaction
 
+from facho.apps import sql
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
@@ -79,34 +81,34 @@ class Board:
                 return
             rows = [self._row(number, slot, now) for number, slot in enumerate(self._slots, 1)]
             self._changed = False
-        Poller.objects.bulk_create(
-            rows,
-            update_conflicts=True,
-            unique_fields=["worker", "poller_id"],
-            update_fields=[
-                "status",
-                "current_node",
-                "busy_time",
-                "total_time",
-                "tasks_completed",
-                "tasks_delayed",
-                "heartbeat",
-            ],
+        given = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(rows))
+        with sql.writing():
+            sql.change(_SHOW.format(given), [value for row in rows for value in row])
+
+    def _row(self, number: int, slot: _Slot, now: datetime) -> tuple[Any, ...]:
+        """In the order of _SHOWN."""
+        running = now - slot.since if slot.since is not None else timedelta()
+        return (
+            self._worker,
+            number,
+            (PollerStatus.FREE if slot.since is None else PollerStatus.BUSY).value,
+            slot.node_id,
+            (slot.busy + running).total_seconds(),
+            (now - self._began).total_seconds(),
+            slot.completed,
+            slot.delayed,
+            sql.written(now),
         )
 
-    def _row(self, number: int, slot: _Slot, now: datetime) -> Poller:
-        running = now - slot.since if slot.since is not None else timedelta()
-        return Poller(
-            worker=self._worker,
-            poller_id=number,
-            status=PollerStatus.FREE if slot.since is None else PollerStatus.BUSY,
-            current_node_id=slot.node_id,
-            busy_time=(slot.busy + running).total_seconds(),
-            total_time=(now - self._began).total_seconds(),
-            tasks_completed=slot.completed,
-            tasks_delayed=slot.delayed,
-            heartbeat=now,
-        )
+
+_SHOWN: Final = (
+    "status", "current_node_id", "busy_time", "total_time", "tasks_completed", "tasks_delayed", "heartbeat"
+)  # fmt: skip
+_SHOW: Final = (
+    f"INSERT INTO pollers (worker, poller_id, {', '.join(_SHOWN)}) VALUES {{}}"  # noqa: S608
+    " ON CONFLICT (worker, poller_id) DO UPDATE SET "
+    + ", ".join(f"{each} = excluded.{each}" for each in _SHOWN)
+)
 
 
 def write_stats(now: datetime, config: Config) -> PollerStats | None:

@@ -36,7 +36,7 @@ _MOST_NAMED: Final = 200
 def record(started: Started, planned: Planned, collection: Collection, config: Config) -> State:
     """Raises LeaseLost, and has then written nothing."""
     now = database_now()
-    with transaction.atomic():
+    with sql.writing():
         _check_lease(started, now)
         stored = _store(planned, collection, now, config)
         outcome = _outcome(started, collection, now)
@@ -68,7 +68,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
 def record_failure(started: Started, error: str, config: Config) -> State:
     """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
     now = database_now()
-    with transaction.atomic():
+    with sql.writing():
         _check_lease(started, now)
         outcome = _failed(started, now)
         _end(started, now, error=error, **outcome)

@@ -10,14 +10,15 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
+from facho.apps import sql
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
-from facho.apps.rows import update_rows
+from facho.apps.rows import insert_rows, update_rows
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
 from facho.core.cpu import Asking, how_to_ask
@@ -45,7 +46,7 @@ class Queued:
 def queue_due(now: datetime, config: Config) -> Queued:
     done = Queued()
     while True:
-        with transaction.atomic():
+        with sql.writing():
             due = _due(now)
             done += _queue(due, now, config)
         if len(due) < CHUNK:
@@ -114,7 +115,7 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
     queued = [
         _waiting(row, ahead.slot, fate.attempt, now) for row, ahead, fate in fates if isinstance(fate, Queue)
     ]
-    Execution.objects.bulk_create(queued)
+    insert_rows(Execution, _QUEUED, queued)
     skipped = [*_missed(fates), *_skipped(fates)]
     SkippedSlots.objects.bulk_create(skipped)
     return Queued(len(queued), sum(each.count for each in skipped))
@@ -161,16 +162,13 @@ def asking_of(cpu_pct: float | None, read_at: datetime | None, now: datetime, co
     )
 
 
-def _waiting(row: _Due, slot: datetime, attempt: int, now: datetime) -> Execution:
-    return Execution(
-        node_id=row.node_id,
-        olt_id=row.olt_id,
-        trigger=Trigger.RETRY if attempt else Trigger.SCHEDULE,
-        slot=slot,
-        not_before=slot,
-        queued_at=now,
-        attempt=attempt,
-    )
+_QUEUED: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt")
+
+
+def _waiting(row: _Due, slot: datetime, attempt: int, now: datetime) -> tuple[Any, ...]:
+    """A row of what is _QUEUED."""
+    trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
+    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt
 
 
 def _end_replaced(fates: _Fates, now: datetime) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from facho.apps import sql
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.engine.commands.nodes import replan_changed
@@ -15,6 +16,10 @@ from facho.engine.scheduler import Queued, queue_due, set_right
 
 SCHEDULER: Final = "scheduler"
 _CHECK_EVERY: Final = timedelta(seconds=60)
+_NOTE: Final = (
+    "INSERT INTO coordinator_state (name, value, updated_at) VALUES (%s, '{}', %s)"
+    " ON CONFLICT (name) DO UPDATE SET updated_at = excluded.updated_at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,8 @@ def scheduler_step(now: datetime, config: Config) -> Stepped:
         replan_changed(now)
     queued = queue_due(now, config)
     write_stats(now, config)
-    CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})
+    with sql.writing():
+        sql.change(_NOTE, [SCHEDULER, sql.written(now)])
     return Stepped(queued, recovered)
 
 
