@@ -34,7 +34,9 @@ def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence
     others = [field for field in model._meta.concrete_fields if field not in given and not field.primary_key]
     table = connection.ops.quote_name(model._meta.db_table)
     into = f"INSERT INTO {table} ({', '.join(map(_name, (*given, *others)))})"
-    adapted = [_adapted(column, values) for column, values in zip(given, zip(*rows, strict=True), strict=True)]
+    adapted = [
+        _adapted(column, values) for column, values in zip(given, zip(*rows, strict=True), strict=True)
+    ]
     defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

@@ -95,10 +95,10 @@ _WAITING: Final = (
     f" WHERE {_WAITS}"
 )
 _ACTIVE: Final = "SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
-# Two looks, each with an index of its own.
+# Two looks, each with an index of its own: SQLite knows its condition only in these words.
 _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
-    " UNION SELECT olt_id FROM snmp_executions WHERE lease_token <> '' AND lease_expires_at > %s"
+    " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
 _RESERVE: Final = (
     "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s"

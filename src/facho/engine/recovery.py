@@ -47,12 +47,13 @@ def recover(now: datetime, config: Config) -> Recovered:
     return found
 
 
-# Only these have a lease; each half has an index of its own, for the table is long.
+# Only these have a lease. Each half has an index of its own, for the table is long: SQLite knows the second
+# one's condition only in these words.
 _ODD_LEASES: Final = (
     "SELECT 1 FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING') AND (lease_expires_at <= %s OR lease_expires_at > %s)"
     " UNION ALL SELECT 1 FROM snmp_executions"
-    " WHERE lease_token <> '' AND (lease_expires_at <= %s OR lease_expires_at > %s) LIMIT 1"
+    " WHERE NOT (lease_token = '') AND (lease_expires_at <= %s OR lease_expires_at > %s) LIMIT 1"
 )
 
 

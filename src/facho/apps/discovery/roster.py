@@ -37,6 +37,8 @@ class Roster:
         self._ids: list[int] = read[0] if read else []
         self._before: dict[str, list[Any]] = dict(zip(names, read[1:] or [[] for _ in names], strict=True))
         self._now: dict[str, list[Any]] = {}
+        # What differs, by column, from when it is written on.
+        self._written: dict[str, list[int]] = {}
         # The place of those that are new, or somewhere else than before.
         self._places: dict[int, tuple[Any, ...]] = {}
 
@@ -97,6 +99,9 @@ class Roster:
         return {position for column in columns for position in self._differing(column)}
 
     def _differing(self, column: str) -> list[int]:
+        """Looked for once it is written, and not again after that."""
+        if column in self._written:
+            return self._written[column]
         if column not in self._now or self._before[column] == self._now[column]:
             return []
         both = zip(self._before[column], self._now[column], strict=False)
@@ -115,6 +120,7 @@ class Roster:
         return sum(before[position] is not None or position in elsewhere for position in came)
 
     def write(self, now: datetime) -> None:
+        self._written = {column: self._differing(column) for column in self._now}
         # A place is held by one ONU at every moment: all who leave one do so before anybody comes.
         left = self._before["address"]
         leaving = [position for position in self._differing("address") if left[position] is not None]

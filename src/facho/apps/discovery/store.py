@@ -133,11 +133,18 @@ class _Storing:
             self._count(seen, absent_after)
 
     def _recognise(self, rows: _Rows) -> list[int]:
-        serials, macs = (
-            [value and stored.clean(value) for value in rows.plain(stored)] for stored in IDENTITY
-        )
+        serials, macs = (self._identity(rows, stored) for stored in IDENTITY)
         present = [each == PRESENT for each in self.roster["presence"]]
         return recognise(Identities(rows.addresses, serials, macs), self.roster.identities, present)
+
+    def _identity(self, rows: _Rows, stored: StoredFact) -> list[Any]:
+        """As it may be stored, which what is stored already is."""
+        told = rows.plain(stored)
+        return told if told == self.roster[stored.name] else [value and stored.clean(value) for value in told]
+
+    def _are_at_home(self, rows: _Rows) -> bool:
+        """The usual case, seen at once: the places of the finding are those of the roster, in its order."""
+        return rows.addresses == self.roster["address"]
 
     def _place(self, rows: _Rows) -> None:
         at = self._recognise(rows)
@@ -153,6 +160,8 @@ class _Storing:
 
     def _leave(self, rows: _Rows, at: list[int]) -> None:
         """Whoever is known at a place that another one has now."""
+        if self._are_at_home(rows) and isinstance(self.roster.positions(at), range):
+            return
         addresses = self.roster.own("address")
         there = {address: position for position, address in enumerate(addresses) if address}
         for position, address in zip(at, rows.addresses, strict=True):
@@ -174,8 +183,16 @@ class _Storing:
         }
         return [row for row, position in enumerate(at) if position == NEW or row in moved]
 
+    def _is_everybody_here(self, seen: set[int]) -> bool:
+        """As they were before: nobody was missed, and nobody is."""
+        if any(self.roster["missed"]) or ABSENT in self.roster["presence"]:
+            return False
+        return seen.issuperset(range(self.roster.known))
+
     def _count(self, seen: set[int], absent_after: int) -> None:
         """Who was missed once more. Those that are absent already are not counted any further."""
+        if self._is_everybody_here(seen):
+            return
         presences, missed = self.roster.own("presence"), self.roster.own("missed")
         for position in range(self.roster.known):
             if position in seen:
@@ -194,18 +211,20 @@ class _Storing:
     def join(self) -> None:
         """Who is known at the places of the other findings."""
         others = [rows for rows in self._all if not rows.finding.complete_discovery]
-        addresses = self.roster["address"] if others else []
-        there = {address: position for position, address in enumerate(addresses) if address}
         for rows in others:
-            at = [
-                there.get(address, NEW) if first == NEW else NOBODY
-                for first, address in zip(first_of_each(rows.addresses), rows.addresses, strict=True)
-            ]
-            self._unknown.update(a for a, position in zip(rows.addresses, at, strict=True) if position == NEW)
-            rows.at = self.roster.positions(at)
+            rows.at = range(len(rows.addresses)) if self._are_at_home(rows) else self._find(rows)
             self._other.update(self._strangers(rows))
         for rows in others if self._other else ():
             rows.at = [NOBODY if position in self._other else position for position in rows.at]
+
+    def _find(self, rows: _Rows) -> Positions:
+        there = {address: position for position, address in enumerate(self.roster["address"]) if address}
+        at = [
+            there.get(address, NEW) if first == NEW else NOBODY
+            for first, address in zip(first_of_each(rows.addresses), rows.addresses, strict=True)
+        ]
+        self._unknown.update(a for a, position in zip(rows.addresses, at, strict=True) if position == NEW)
+        return self.roster.positions(at)
 
     def _strangers(self, rows: _Rows) -> set[int]:
         """Places where another ONU is now: nothing that was said there is about the one that is known."""
