@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from facho.apps.discovery.selectors import KnownRow, known_onus, onu_rows
+from facho.apps.discovery.selectors import KnownRow, OnuRow, known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts, store
@@ -41,6 +41,10 @@ def test_a_place_comes_back_as_it_was(key: Key) -> None:
     assert known_onus(olt.pk) == [KnownRow(key, "gpon", False)]
 
 
+def all_rows() -> list[OnuRow]:
+    return list(onu_rows(onus_like()))
+
+
 def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
     olt = an_olt()
     rows: list[tuple[int | Key, dict[str, Any]]] = [
@@ -49,7 +53,7 @@ def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
         (Key(extra="pon1/onu2"), {}),
     ]
     store(olt, Finding(facts(rows), True))
-    named, frameless, found = (asdict(row) for row in onu_rows())
+    named, frameless, found = (asdict(row) for row in all_rows())
     assert list(found) == FIELDS
     nothing = dict.fromkeys(FIELDS)
     common = {"olt": "olt", "presence": "present", "last_seen": NOW}
@@ -64,18 +68,17 @@ def test_rows_are_ordered_by_number() -> None:
     first, second = an_olt("a"), an_olt("b")
     store(second, discovered({1: "Z"}))
     store(first, discovered({10: "J", 9: "I", 2: "B"}))
-    assert [(row.olt, row.onu) for row in onu_rows()] == [("a", 2), ("a", 9), ("a", 10), ("b", 1)]
+    assert [(row.olt, row.onu) for row in all_rows()] == [("a", 2), ("a", 9), ("a", 10), ("b", 1)]
 
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
         ({}, "ABC"),
-        ({"olt_name": "olt"}, "AB"),
-        ({"olt_name": "nobody"}, ""),
-        ({"serial": "c0a"}, "A"),
-        ({"mac": "00:02"}, "B"),
-        ({"description": "ana"}, "A"),
+        ({"search": "c0a"}, "A"),
+        ({"search": "00:02"}, "B"),
+        ({"search": "ana hwtc"}, "A"),
+        ({"search": "ana nobody"}, ""),
         ({"state": "online"}, "A"),
         ({"presence": "absent"}, "C"),
         ({"presence": "present", "state": "los"}, "B"),
@@ -90,11 +93,11 @@ def test_rows_can_be_looked_for(asked: dict[str, Any], expected: str) -> None:
     store(olt, Finding(facts(rows), True))
     store(other, discovered({1: "HWTC0C"}))
     store(other, discovered({}), absent_after=1)
-    assert "".join((row.serial or "")[-1:] for row in onu_rows(**asked)) == expected
+    assert "".join((row.serial or "")[-1:] for row in onu_rows(onus_like(**asked))) == expected
 
 
 def test_rows_of_one_olt() -> None:
     first, second = an_olt("a"), an_olt("b")
     for olt in (first, second):
         store(olt, discovered({1: "A"}))
-    assert [row.olt for row in onu_rows(second)] == ["b"]
+    assert [row.olt for row in onu_rows(onus_like(second))] == ["b"]

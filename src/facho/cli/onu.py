@@ -18,7 +18,7 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --search HWTC1234`  by serial, MAC or description
 
-`facho onu list --limit 0 --json`  all of them, for a script
+`facho onu list --json`  all of them, for a script
 """
 
 
@@ -32,11 +32,13 @@ def _group() -> None:
 def list_onus(
     olt: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this OLT.")] = None,
     search: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
-    ] = None,
-    state: Annotated[str | None, typer.Option(help="Only those in this state, as online or los.")] = None,
+        str, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
+    ] = "",
+    state: Annotated[str, typer.Option(help="Only those in this state, as online or los.")] = "",
     absent: Annotated[bool, typer.Option("--absent", help="Also those that are gone.")] = False,
-    limit: Annotated[int, typer.Option(min=0, help="So many at most; 0 is all.")] = 100,
+    limit: Annotated[
+        int | None, typer.Option(min=0, help="So many at most; 0 is all. 100 if not said, all with --json.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List ONUs."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.hosts.models import Olt
@@ -64,34 +64,25 @@ def known_onus(olt_id: int) -> list[KnownRow]:
         ]
 
 
-def onu_rows(
-    olt: Olt | None = None,
-    *,
-    olt_name: str = "",
-    serial: str = "",
-    mac: str = "",
-    description: str = "",
-    state: str = "",
-    presence: str = "",
-) -> Iterator[OnuRow]:
-    """One by one, by OLT and place. Serial, MAC and description may be parts of what is looked for."""
-    asked = {
-        "olt": olt,
-        "olt__name": olt_name,
-        "serial__icontains": serial,
-        "mac__icontains": mac,
-        "description__icontains": description,
-        "state": state,
-        "presence": presence,
-    }
-    found = Onu.objects.filter(**{field: value for field, value in asked.items() if value})
-    return map(_row, _in_order(found).iterator(_CHUNK))
-
-
-def _in_order(onus: QuerySet[Onu]) -> QuerySet[Onu]:
-    """Databases do not agree on where what has no number belongs."""
+def onus_like(
+    olt: Olt | None = None, *, search: str = "", state: str = "", presence: str = ""
+) -> QuerySet[Onu]:
+    """By OLT and place. Every word of `search` must be in the serial, the MAC or the description."""
+    asked = {"olt": olt, "state": state, "presence": presence}
+    onus = Onu.objects.filter(**{field: value for field, value in asked.items() if value})
+    for word in search.split():
+        onus = onus.filter(
+            Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
+        )
+    # Databases do not agree on where what has no number belongs.
     numbers = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port", "onu_id"))
-    return onus.select_related("olt").order_by("olt__name", *numbers, "extra", "id")
+    return onus.order_by("olt__name", *numbers, "extra", "id")
+
+
+def onu_rows(onus: QuerySet[Onu]) -> Iterator[OnuRow]:
+    """One by one. The credentials of their OLTs are nobody's business, and dear to open."""
+    with_names = onus.select_related("olt").defer("olt__credentials")
+    return map(_row, with_names.iterator(_CHUNK))
 
 
 def _row(onu: Onu) -> OnuRow:
