@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
-from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
 from facho.engine.commands.nodes import replan_changed
 from facho.engine.scheduler import Queued, queue_due, set_right
@@ -55,9 +56,13 @@ def test_after_a_stop_a_node_runs_once_and_the_rest_is_counted_as_skipped() -> N
 
 @pytest.mark.parametrize("what", ["node", "job", "olt"])
 def test_what_is_switched_off_is_not_queued(what: str) -> None:
-    node = make_node(next_run_at=at("10:00"))
-    switched = {"node": node, "job": node.job, "olt": node.olt}[what]
-    type(switched).objects.filter(id=switched.id).update(enabled=False)
+    make_node(next_run_at=at("10:00"))
+    models: dict[str, type[SnmpJobHost] | type[SnmpJob] | type[Olt]] = {
+        "node": SnmpJobHost,
+        "job": SnmpJob,
+        "olt": Olt,
+    }
+    models[what].objects.update(enabled=False)
     assert queue_due(at("10:00"), CONFIG) == Queued()
 
 
@@ -179,7 +184,7 @@ def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
 def test_a_node_whose_olt_somebody_disabled_by_sql_loses_its_time_and_its_queue() -> None:
     node = make_node(next_run_at=at("10:10"))
     waiting = make_execution(node, at("10:00"))
-    type(node.olt).objects.update(enabled=False)
+    Olt.objects.update(enabled=False)
 
     replan_changed(at("10:01"))
 
