@@ -31,11 +31,10 @@ class Roster:
 
     def __init__(self, olt_id: int, columns: Iterable[str]) -> None:
         names = list(dict.fromkeys(("address", "presence", *columns)))
-        rows = statements.read(olt_id, ("id", *names))
-        read: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
+        ids, *read = statements.read(olt_id, ("id", *names))
         self._olt_id = olt_id
-        self._ids: list[int] = read[0] if read else []
-        self._before: dict[str, list[Any]] = dict(zip(names, read[1:] or [[] for _ in names], strict=True))
+        self._ids: list[int] = ids
+        self._before: dict[str, list[Any]] = dict(zip(names, read, strict=True))
         self._now: dict[str, list[Any]] = {}
         # What differs, by column, from when it is written on.
         self._written: dict[str, list[int]] = {}
