@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from facho.apps import sql
 from facho.apps.executions.models import State
@@ -22,6 +22,7 @@ from facho.engine.leases import Held, Keeper, LeaseLost, Started, release, start
 from facho.engine.planning import NothingToAsk, plan_execution
 from facho.engine.recorder import hand_back, record, record_failure
 from facho.engine.snmp_loop import Errand, SnmpLoop
+from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)
 
@@ -90,28 +91,47 @@ def _run(
         )
     except (LeaseLost, CancelledError, DatabaseError):
         raise
-    except NothingToAsk as nothing:
-        message = str(nothing)
-        return _insist(lambda: record_failure(started, message, config), held)
+    except (NothingToAsk, KeyProblem) as reason:
+        return _fail(str(reason), started, held, config)
     except Exception as bug:
         log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
-        message = f"internal error, see the log: {type(bug).__name__}"
-        return _insist(lambda: record_failure(started, message, config), held)
-    return _insist(lambda: record(started, planned, collection, config), held)
+        return _fail(_by_bug(bug), started, held, config)
+    try:
+        return _insist(lambda: record(started, planned, collection, config), held, config)
+    except LeaseLost:
+        raise
+    except Exception as bug:
+        # However often it is tried: the OLT must not be held for ever by what it said.
+        log.exception("results cannot be stored", extra={"action": "bug", **_about(started)})
+        return _fail(_by_bug(bug), started, held, config)
 
 
-def _insist(store: Callable[[], T], held: Held) -> T:
-    """A database that is locked, full or away is tried again for as long as the OLT is ours."""
+def _fail(why: str, started: Started, held: Held, config: Config) -> State:
+    return _insist(lambda: record_failure(started, why, config), held, config)
+
+
+def _by_bug(bug: Exception) -> str:
+    return f"internal error, see the log: {type(bug).__name__}"
+
+
+def _insist(store: Callable[[], T], held: Held, config: Config) -> T:
+    """A database that is locked, full or away is tried again for as long as the OLT is ours.
+
+    One that refuses what it is given refuses it again: that is raised at once.
+    """
+    until = time.monotonic() + config.execution_timeout.total_seconds()
     while True:
         try:
             return store()
-        except DatabaseError as error:
+        except (OperationalError, InterfaceError) as error:
             log.error(
                 "results cannot be stored yet",
                 extra={"action": "store_failed", "error": str(error), **_about(held.started)},
             )
             connection.close()
             held.check()
+            if time.monotonic() > until:
+                raise
             time.sleep(_PAUSE_S)
 
 
