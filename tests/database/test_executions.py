@@ -6,18 +6,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import TextField, Value
 
 from facho.apps.discovery.models import Collected, Onu, Presence
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
+from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
 from facho.engine import leases, probes, recorder, runner
 from facho.engine.assign import claim
+from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.leases import Keeper
 from facho.engine.pollers import register
-from facho.engine.probes import due_probes, run_probe
+from facho.engine.probes import AT_ONCE, due_probes, run_probes
 from facho.engine.runner import Runtime, run_execution
 from facho.engine.scheduler import queue_due
 from facho.engine.snmp_loop import Errand, SnmpLoop
@@ -76,10 +79,8 @@ class Site:
         return [Execution.objects.get(id=each) for each in done]
 
     def probe(self) -> list[bool]:
-        return [
-            run_probe(each, Errand(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
-            for each in due_probes(self.now, CONFIG)
-        ]
+        due = due_probes(self.now, CONFIG)
+        return run_probes(due, Errand(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
 
 
 @pytest.fixture
@@ -340,3 +341,56 @@ def test_the_cpu_that_a_collection_reads_is_remembered(site: Site) -> None:
     assert olt.cpu_pct is not None
     assert olt.cpu_read_at == at("10:00")
     assert olt.learned["in_flight"] >= 1
+
+
+def test_what_the_database_refuses_ends_the_execution_and_frees_the_olt(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it were tried: the OLT and a poller would be held for ever."""
+    site.node(make_job("discovery"), next_run_at=site.now)
+
+    def store(*_: object, **__: object) -> None:
+        Execution.objects.create(node=None, olt=site.olt, state="lost", slot=site.now)
+
+    monkeypatch.setattr(recorder, "store_findings", store)
+    (execution,) = site.step()
+    assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 1, "")
+    assert execution.error == "internal error, see the log: IntegrityError"
+    assert execution.attempts.get().ended_at == site.now
+
+
+def test_an_olt_whose_credentials_no_key_opens_is_told_so_and_holds_up_nobody(site: Site) -> None:
+    site.node(make_job("discovery", max_attempts=1), next_run_at=site.now)
+    other = make_olt(port=site.olt.port, suspended_reason="silent", next_probe_at=at("10:01"))
+    Olt.objects.filter(id=site.olt.id).update(credentials=Value("lost", output_field=TextField()))
+    (execution,) = site.step()
+    assert execution.state == State.FAILED
+    assert execution.error.startswith("the credentials were encrypted with a key that is not here")
+    assert SnmpJobHost.objects.get(olt=site.olt).is_suspended
+    site.pass_to("10:01:30")
+    assert site.probe() == [True]
+    other.refresh_from_db()
+    assert not other.is_suspended
+    assert SnmpJobHost.objects.get(olt=site.olt).failed_probes == 1
+
+
+def test_lost_credentials_can_be_entered_anew(site: Site) -> None:
+    Olt.objects.filter(id=site.olt.id).update(credentials=Value("lost", output_field=TextField()))
+    update_olt(site.olt.name, OltChanges(credentials=Credentials(community="again")))
+    assert Olt.objects.get(id=site.olt.id).credentials.community == "again"
+
+
+def test_many_silent_olts_are_probed_together(site: Site) -> None:
+    for number in range(AT_ONCE + 1):
+        make_olt(port=9, suspended_reason="silent", next_probe_at=at("10:00") + number * timedelta(seconds=1))
+    site.pass_to("10:05")
+    assert site.probe() == [False] * AT_ONCE
+    assert site.probe() == [False]
+    assert site.probe() == []
+
+
+@pytest.mark.parametrize("off", ["node", "job"])
+def test_what_a_person_disabled_is_not_probed(site: Site, off: str) -> None:
+    job = make_job(enabled=off != "job")
+    site.node(job, enabled=off != "node", suspended_reason="fails", next_probe_at=site.now)
+    assert site.probe() == []

@@ -16,7 +16,7 @@ from facho.engine.assign import claim
 from facho.engine.clock import database_now
 from facho.engine.leases import Keeper
 from facho.engine.pollers import Board, heartbeat
-from facho.engine.probes import due_probes, run_probe
+from facho.engine.probes import due_probes, run_probes
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import Errand
 from facho.engine.step import scheduler_step
@@ -45,7 +45,7 @@ def repeat(name: str, step: Callable[[], None], every: timedelta, stopping: thre
     connection.close()
 
 
-def attempt(name: str, step: Callable[[], None]) -> bool:
+def attempt(name: str, step: Callable[[], object]) -> bool:
     """False when it raised: a database that is away, locked or full, or a bug. Neither ends the process."""
     try:
         step()
@@ -58,6 +58,7 @@ def attempt(name: str, step: Callable[[], None]) -> bool:
         return False
     except Exception:
         log.exception("a step failed by a bug", extra={"action": "bug", "loop": name})
+        connection.close()
         return False
     return True
 
@@ -114,9 +115,7 @@ def keep_leases(keeper: Keeper, config: Config, stopping: threading.Event) -> No
 
 def keep_probing(runtime: Runtime, stopping: threading.Event) -> None:
     def step() -> None:
-        for each in due_probes(database_now(), runtime.config):
-            if stopping.is_set():
-                return
-            run_probe(each, Errand(runtime.snmp).run, runtime.snmp.aside, runtime.config)
+        due = due_probes(database_now(), runtime.config)
+        run_probes(due, Errand(runtime.snmp).run, runtime.snmp.aside, runtime.config)
 
     repeat("probes", step, _PROBE_EVERY, stopping)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection
 
+from facho.apps import sql
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
@@ -19,9 +21,13 @@ from facho.engine.identify import probe
 from facho.engine.planning import first_column
 from facho.engine.suspension import come_back
 from facho.engine.targets import target_of
+from facho.keys import KeyProblem
 from facho.snmp import Client, Oid, SnmpError, Target
 
 log = logging.getLogger(__name__)
+
+# A line that breaks takes hundreds of OLTs with it, and who is silent is waited for: never one by one.
+AT_ONCE: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +41,35 @@ class Probe:
 
 
 def due_probes(now: datetime, config: Config) -> list[Probe]:
-    """Claims them: whoever else looks finds them planned for later."""
-    found = [
-        Probe(target_of(olt, config), olt.id)
-        for olt in Olt.objects.filter(next_probe_at__lte=now, enabled=True)
-        if _claim(olt, now, config)
-    ]
+    """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
+    olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).order_by("next_probe_at")
+    found = list(_claimed(olts[:AT_ONCE], now, config))
     nodes = SnmpJobHost.objects.filter(
-        next_probe_at__lte=now, olt__suspended_reason="", olt__enabled=True
+        next_probe_at__lte=now, enabled=True, job__enabled=True, olt__suspended_reason="", olt__enabled=True
     ).select_related("job", "olt__brand", "olt__model")
-    return found + [
-        Probe(target_of(node.olt, config), node.olt_id, node.id, first_column(node))
-        for node in nodes
-        if _claim(node, now, config)
-    ]
+    left = AT_ONCE - len(found)
+    return found + list(_claimed(nodes.order_by("next_probe_at")[:left], now, config))
+
+
+def _claimed(every: Iterable[Olt | SnmpJobHost], now: datetime, config: Config) -> Iterator[Probe]:
+    for each in every:
+        if not _claim(each, now, config):
+            continue
+        try:
+            yield _probe_of(each, config)
+        except KeyProblem as problem:
+            olt_id = each.id if isinstance(each, Olt) else each.olt_id
+            log.error(
+                "cannot be probed",
+                extra={"action": "not_probed", "olt_id": olt_id, "error": str(problem)},
+            )
+
+
+def _probe_of(suspended: Olt | SnmpJobHost, config: Config) -> Probe:
+    if isinstance(suspended, Olt):
+        return Probe(target_of(suspended, config), suspended.id)
+    target = target_of(suspended.olt, config)
+    return Probe(target, suspended.olt_id, suspended.id, first_column(suspended))
 
 
 def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
@@ -62,27 +83,43 @@ def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
     return claimed == 1
 
 
-def run_probe(
-    each: Probe, run: Callable[[Coroutine[Any, Any, bool]], bool], client: Client, config: Config
-) -> bool:
-    """Whether it answered; it is back then, if it may come back by itself."""
+def run_probes(
+    every: Sequence[Probe],
+    run: Callable[[Coroutine[Any, Any, list[bool]]], list[bool]],
+    client: Client,
+    config: Config,
+) -> list[bool]:
+    """Which of them answered; those are back then, if they may come back by themselves."""
+    if not every:
+        return []
     connection.close()
-    answered = run(_ask(client, each))
+    answers = run(_ask_all(client, every))
+    for each, answered in zip(every, answers, strict=True):
+        if answered:
+            _note_answer(each, config)
+        log.info(
+            "probed",
+            extra={
+                "action": "probed",
+                "olt_id": each.olt_id,
+                "node_id": each.node_id,
+                "answered": answered,
+            },
+        )
+    return answers
+
+
+def _note_answer(each: Probe, config: Config) -> None:
     now = database_now()
-    if answered and each.node_id is None:
-        Olt.objects.filter(id=each.olt_id).update(reachable=True, unreachable_since=None)
-    if answered and config.come_back:
-        come_back(now, olt_id=each.olt_id, node_id=each.node_id)
-    log.info(
-        "probed",
-        extra={
-            "action": "probed",
-            "olt_id": each.olt_id,
-            "node_id": each.node_id,
-            "answered": answered,
-        },
-    )
-    return answered
+    with sql.writing():
+        if each.node_id is None:
+            Olt.objects.filter(id=each.olt_id).update(reachable=True, unreachable_since=None)
+        if config.come_back:
+            come_back(now, olt_id=each.olt_id, node_id=each.node_id)
+
+
+async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:
+    return await asyncio.gather(*(_ask(client, each) for each in every))
 
 
 async def _ask(client: Client, each: Probe) -> bool:

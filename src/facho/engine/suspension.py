@@ -63,10 +63,11 @@ def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven:
 
 
 def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
-    """Those that have a time of their own; chained nodes have none."""
+    """Those that have a time of their own; chained nodes have none. In the caller's transaction."""
     rows = (
         runnable()
         .filter(id__in=nodes, next_run_at__isnull=False)
+        .select_for_update(of=("self",))
         .values_list("id", Coalesce("interval_s", "job__interval_s"))
     )
     planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, seconds in rows]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from facho.config import current
-from facho.keys import Vault
+from facho.keys import KeyProblem, Vault
 from facho.snmp.usm import Auth, Priv, User
 
 
@@ -59,6 +59,20 @@ class Credentials:
         return [secret for secret in (self.user.auth_password, self.user.priv_password) if secret]
 
 
+class Unreadable(Credentials):
+    """Those that no key here opens. Their OLT can be read, changed and given others, but not asked."""
+
+    __slots__ = ("_problem",)
+
+    def __init__(self, problem: KeyProblem) -> None:
+        object.__setattr__(self, "_problem", problem)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("community", "user"):
+            raise object.__getattribute__(self, "_problem")
+        return object.__getattribute__(self, name)
+
+
 @cache
 def vault() -> Vault:
     return Vault(current())
@@ -85,7 +99,13 @@ class CredentialsField(_Text):
         return None if value is None else vault().close(value.to_json())
 
     def from_db_value(self, value: str | None, *_: object) -> Credentials | None:
-        return None if value is None else Credentials.from_json(vault().open(value))
+        if value is None:
+            return None
+        try:
+            return Credentials.from_json(vault().open(value))
+        except KeyProblem as problem:
+            # One row must not keep others from being read, nor a person from entering it anew.
+            return Unreadable(problem)
 
     def value_to_string(self, obj: models.Model) -> str:  # noqa: ARG002
         raise TypeError("credentials are not exported")

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 from rich.console import Console
 
 from facho.apps.discovery.models import Onu
-from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.cli.acting.connection import Silence, ask
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
@@ -155,6 +155,8 @@ def show(name: str, *, as_json: bool) -> None:
 
 def _kind_of(credentials: Credentials) -> str:
     """Enough to know what was entered, and nothing of what it was."""
+    if isinstance(credentials, Unreadable):
+        return "cannot be opened: enter them again"
     return "community" if credentials.user is None else "SNMPv3 user"
 
 

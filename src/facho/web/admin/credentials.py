@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordToggleWidget, UnfoldAdminSelectWidget
 
-from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.snmp.usm import Auth, Priv, User
 from facho.web.words import USER_MISTAKES
@@ -89,6 +89,8 @@ class OltForm(_Form):
 
     def _take_credentials(self, version: str, given: dict[str, Any]) -> None:
         stored = self.instance.credentials if self.instance.pk else Credentials()
+        if isinstance(stored, Unreadable):
+            stored = Credentials()
         if version == SnmpVersion.V3:
             self._take_user(stored.user, given)
         elif given["community"]:
