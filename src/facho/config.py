@@ -44,6 +44,11 @@ class Config:
     database_url: str = field(
         default="", repr=False, metadata={"what": "sqlite:///PATH or postgresql://...; SQLite in FACHO_HOME"}
     )
+    broker_url: str = field(
+        default="",
+        repr=False,
+        metadata={"what": "redis://... for pollers on several machines; none is embedded"},
+    )
     secret_key: str = field(
         default="",
         repr=False,
@@ -65,6 +70,10 @@ class Config:
     worker_seen_within: timedelta = _seconds(15, "a worker not seen for so long is gone")
 
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
+    coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
+    message_visibility: timedelta = _seconds(
+        3600, "a message that is not acknowledged in this time comes again"
+    )
     first_run_delay: timedelta = _seconds(60, "a new node runs for the first time after this")
     spread_limit: timedelta = _seconds(300, "nodes attached or enabled at once are spread over at most this")
     delayed_after: timedelta = _seconds(5, "a run that starts later than this after its slot is delayed")

@@ -51,6 +51,8 @@ def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
         handlers.append(file)
     except OSError as error:
         print(f"Warning: no log can be written: {error}", file=sys.stderr)  # noqa: T201
+    # Celery tells of every message twice, each second.
+    logging.getLogger("celery").setLevel(logging.WARNING)
     for handler in handlers:
         handler.setFormatter(Formatter(config))
         root.addHandler(handler)

@@ -44,7 +44,8 @@ SNMPD = Package("snmpd", "snmpd", services=("snmpd", "snmptrapd"))
 SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
 POSTGRESQL = Package("postgresql", "postgres", services=("postgresql",))
 CHROMIUM = Package("chromium", "chromium")
-PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, CHROMIUM)
+REDIS = Package("redis-server", "redis-server", services=("redis-server",))
+PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, CHROMIUM)
 
 
 def find(command: str, package: Package) -> str:

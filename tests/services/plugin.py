@@ -12,6 +12,7 @@ import pytest
 from tests.services import packages, postgres
 from tests.services.folder import temporary_folder
 from tests.services.postgres import Databases, Postgres, run_postgres
+from tests.services.redis import Redis, run_redis
 from tests.services.snmpd import Snmpd, run_snmpd
 from tests.services.snmpsim import Snmpsim, run_snmpsim
 from tests.services.unavailable import Unavailable
@@ -76,6 +77,17 @@ def own_postgres(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pos
     with ExitStack() as stack:
         try:
             server = stack.enter_context(run_postgres(tmp_path))
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield server
+
+
+@pytest.fixture
+def own_redis(request: pytest.FixtureRequest) -> Iterator[Redis]:
+    """A Redis of the test's own, that it may stop, start and flush."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(run_redis())
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server

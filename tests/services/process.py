@@ -24,7 +24,7 @@ class DidNotStart(Exception):
 def running(
     argv: Sequence[str], *, log: Path, answers: Callable[[], bool], env: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    process = start([*_dies_with_us(), *argv], log=log, answers=answers, env=env)
+    process = start([*dies_with_us(), *argv], log=log, answers=answers, env=env)
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ def start(
     return process
 
 
-def _dies_with_us() -> list[str]:
+def dies_with_us() -> list[str]:
     """A killed pytest runs no clean-up; the kernel then ends what it had started."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []

@@ -74,7 +74,7 @@ class LocalBackend:
             except queue.Empty:
                 return
             if text is not None:
-                attempt("stop", partial(_unclaim, message.read(text)))
+                attempt("stop", partial(unclaim, message.read(text)))
 
     def _poll(self, number: int) -> None:
         while (text := self._messages.get()) is not None:
@@ -104,7 +104,8 @@ class LocalBackend:
             self._ended()
 
 
-def _unclaim(execution_id: int) -> None:
+def unclaim(execution_id: int) -> None:
+    """It waits again: nobody is going to start it."""
     Execution.objects.filter(id=execution_id, state=State.PENDING).update(
         state=State.WAITING, lease_expires_at=None
     )

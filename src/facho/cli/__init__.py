@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from facho import __version__
-from facho.cli import bench, collect, demo, job, keys, olt, onu, profile, sim, snmp, up, upkeep
+from facho.cli import bench, collect, demo, distributed, job, keys, olt, onu, profile, sim, snmp, up, upkeep
 
 # A group is a module of this package with a typer app named `app`. With a name its commands are
 # `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
 GROUPS: tuple[tuple[str | None, typer.Typer], ...] = (
     (None, demo.app),
     (None, up.app),
+    (None, distributed.app),
     (None, collect.app),
     ("olt", olt.app),
     ("job", job.app),

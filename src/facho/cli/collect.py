@@ -64,7 +64,7 @@ def collect(
 
 @contextmanager
 def _runtime(config: Config) -> Iterator[Runtime]:
-    from facho.backends.embedded import worker_name
+    from facho.backends.poller_process import worker_name
     from facho.engine.leases import Keeper
     from facho.engine.loop import keep_leases
     from facho.engine.runner import Runtime

@@ -1,0 +1,93 @@
+"""The pollers of a Celery worker: made when it starts, whoever started it, and drained when it stops."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Final
+
+from celery import signals
+
+from facho.backends import queues
+from facho.backends.poller_process import PollerProcess, in_background, poller_process
+from facho.config import current
+from facho.engine.clock import database_now
+from facho.engine.loop import attempt
+from facho.engine.runner import run_execution
+
+log = logging.getLogger(__name__)
+
+# Of the time to stop in, so much is given to executions to finish by themselves.
+_FINISH_SHARE: Final = 0.8
+
+
+class Pollers:
+    """The slots of this worker, each with a number to show it by."""
+
+    def __init__(self, process: PollerProcess, count: int) -> None:
+        self._process = process
+        self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number in range(count):
+            self._free.put(number)
+
+    def run(self, execution_id: int) -> None:
+        number, board = self._free.get(), self._process.board
+        try:
+            run_execution(
+                execution_id, self._process.runtime, begun=lambda started: board.begin(number, started)
+            )
+        finally:
+            attempt("poller", lambda: board.end(number, database_now()))
+            self._free.put(number)
+
+    def drain(self, seconds: float) -> None:
+        """After a while, hands back what has not ended by itself."""
+        time.sleep(seconds)
+        self._process.runtime.stopping.set()
+        self._process.runtime.keeper.lose_all()
+
+
+class _Worker:
+    """At most one in a process: Celery's signals know no other place to keep it."""
+
+    def __init__(self) -> None:
+        self.pollers: Pollers | None = None
+        self.stack = ExitStack()
+
+
+_worker: Final = _Worker()
+
+
+def poller() -> Pollers:
+    if _worker.pollers is None:
+        raise RuntimeError("this worker has no pollers: it takes no SNMP queue")
+    return _worker.pollers
+
+
+@signals.worker_init.connect
+def _start(sender: Any, **_: Any) -> None:
+    """`sender` is Celery's worker, which knows by now how many threads it has and which queues it takes."""
+    consumed = set(sender.app.amqp.queues.consume_from)
+    if not consumed & set(queues.SNMP_QUEUES):
+        return
+    config = replace(current(), pollers=sender.concurrency)
+    process = _worker.stack.enter_context(poller_process(config))
+    _worker.pollers = Pollers(process, config.pollers)
+    log.info("worker started", extra={"action": "worker_started", "worker": process.runtime.worker})
+
+
+@signals.worker_shutting_down.connect
+def _drain(**_: Any) -> None:
+    pollers = _worker.pollers
+    if pollers is not None:
+        seconds = current().stop_within.total_seconds() * _FINISH_SHARE
+        in_background("drain", lambda: pollers.drain(seconds))
+
+
+@signals.worker_shutdown.connect
+def _stop(**_: Any) -> None:
+    _worker.stack.close()
+    log.info("worker stopped", extra={"action": "worker_stopped"})

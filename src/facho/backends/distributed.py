@@ -1,0 +1,64 @@
+"""Whether this machine can take part in a system of several: each reason why not is a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import celery
+from kombu import Connection
+from kombu.exceptions import OperationalError
+
+from facho.apps.hosts.models import Olt
+from facho.config import Config
+from facho.keys import KeyProblem
+
+# They end when their broker goes away, and do not come back.
+_DIE_WITH_THEIR_BROKER: Final = ((5, 7, 0),)
+_PATIENCE_S: Final = 3
+
+
+def reasons_not_to_start(config: Config) -> Iterator[str]:
+    """The first one is enough not to start; later ones may follow from it."""
+    yield from _settings(config)
+    yield from _version(celery.__version__)
+    if config.broker_url:
+        yield from _broker(config.broker_url)
+
+
+def _settings(config: Config) -> Iterator[str]:
+    if config.database.startswith("sqlite:"):
+        yield (
+            "workers on several machines need PostgreSQL: set FACHO_DATABASE_URL to postgresql://..., "
+            "or run facho up for one machine on SQLite"
+        )
+    if not config.broker_url:
+        yield (
+            "no broker is set: set FACHO_BROKER_URL to redis://HOST:6379/0, or run facho up, which needs none"
+        )
+    elif not config.broker_url.startswith(("redis://", "rediss://", "redis+socket://")):
+        yield "FACHO_BROKER_URL must begin with redis://, rediss:// or redis+socket://"
+
+
+def _version(version: str) -> Iterator[str]:
+    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) in _DIE_WITH_THEIR_BROKER:
+        yield f"workers of Celery {version} end when their broker goes away: install 5.6.3"
+
+
+def _broker(url: str) -> Iterator[str]:
+    try:
+        with Connection(url, transport_options={"socket_connect_timeout": _PATIENCE_S}) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=_PATIENCE_S)
+    except (OperationalError, OSError) as error:
+        yield f"the broker of FACHO_BROKER_URL does not answer: {error}; is Redis running there?"
+
+
+def key_problem() -> str | None:
+    """All machines need the same keys: a file that was made here opens nothing that others closed."""
+    try:
+        olt = Olt.objects.order_by("-id").first()
+        if olt is not None:
+            olt.credentials.secrets()
+    except KeyProblem as error:
+        return f"{error}; every machine needs the same keys, in FACHO_CREDENTIAL_KEYS"
+    return None

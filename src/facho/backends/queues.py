@@ -1,0 +1,30 @@
+"""The names that travel over the broker: queues, tasks and the entries of the beat."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DEFAULT: Final = "snmp_default"
+HIGH_PRIORITY: Final = "snmp_highprio"
+RETRY: Final = "snmp_retry"
+# In the order in which a worker looks at them.
+SNMP_QUEUES: Final = (HIGH_PRIORITY, DEFAULT, RETRY)
+SCHEDULER: Final = "zabbix_scheduler"
+COORDINATOR: Final = "coordinator"
+# Steps never share threads with pollers: only a beat takes these.
+STEP_QUEUES: Final = (SCHEDULER, COORDINATOR)
+
+EXECUTE: Final = "snmp_jobs.tasks.execute_one"
+EXECUTE_RETRY: Final = "snmp_jobs.tasks.execute_one_retry"
+SCHEDULER_STEP: Final = "zabbix_pollers.tasks.zabbix_scheduler_loop_task"
+COORDINATOR_STEP: Final = "execution_coordinator.tasks.coordinator_loop_task"
+
+SCHEDULER_ENTRY: Final = "zabbix-scheduler"
+COORDINATOR_ENTRY: Final = "coordinator-loop"
+
+
+def route(*, run_now: bool, attempt: int) -> tuple[str, str]:
+    """Which task, over which queue, for an execution that so many attempts were made of."""
+    if run_now:
+        return EXECUTE, HIGH_PRIORITY
+    return (EXECUTE_RETRY, RETRY) if attempt else (EXECUTE, DEFAULT)

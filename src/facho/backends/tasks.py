@@ -1,0 +1,41 @@
+"""What a worker does with a message, and what a beat's own worker does each second."""
+
+from __future__ import annotations
+
+from facho.apps import sql
+from facho.backends import queues
+from facho.backends.celery import CeleryBackend, assign
+from facho.backends.celery_worker import poller
+from facho.celery import app
+from facho.config import current
+from facho.engine.clock import database_now
+from facho.engine.commands.nodes import replan_changed
+from facho.engine.loop import attempt
+from facho.engine.step import scheduler_step
+
+backend = CeleryBackend(app)
+
+
+@app.task(name=queues.EXECUTE)
+def execute_one(execution_id: int) -> None:
+    """Runs an execution, and claims the next one at once: for its OLT, or for the poller that is free now."""
+    poller().run(execution_id)
+    attempt("assign", lambda: assign(backend, current()))
+    sql.give_back()
+
+
+@app.task(name=queues.EXECUTE_RETRY)
+def execute_one_retry(execution_id: int) -> None:
+    execute_one(execution_id)
+
+
+@app.task(name=queues.SCHEDULER_STEP)
+def zabbix_scheduler_loop_task() -> None:
+    attempt("scheduler", lambda: scheduler_step(database_now(), current()))
+    attempt("assign", lambda: assign(backend, current()))
+
+
+@app.task(name=queues.COORDINATOR_STEP)
+def coordinator_loop_task() -> None:
+    """What was changed behind our back is noticed."""
+    attempt("coordinator", lambda: replan_changed(database_now()))

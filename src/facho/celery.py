@@ -1,0 +1,96 @@
+"""The Celery application, where `celery -A facho` looks for it. Redis carries ids, never the truth."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from celery import Celery, bootsteps, signals
+from kombu import Exchange, Queue
+
+from facho.backends import queues
+from facho.config import Config, current
+
+_LOOK_EVERY_S: Final = 0.02
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "facho.settings")
+
+
+def settings(config: Config) -> dict[str, Any]:
+    return {
+        "broker_url": config.broker_url,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_transport_options": {
+            "visibility_timeout": config.message_visibility.total_seconds(),
+            "queue_order_strategy": "priority",
+            "socket_connect_timeout": 5,
+            "socket_timeout": 30,
+            "socket_keepalive": True,
+        },
+        # Who publishes has better things to do than to wait for a broker that is away.
+        "task_publish_retry_policy": {"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
+        "imports": ["facho.backends.tasks"],
+        # Each with an exchange of its own: with a common one, all three would get every message.
+        "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in queues.SNMP_QUEUES],
+        "task_default_queue": queues.DEFAULT,
+        # For a fair share of the work; what is lost is recovered from the database, not from the broker.
+        "task_acks_late": True,
+        "worker_prefetch_multiplier": 1,
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        "task_ignore_result": True,
+        "task_serializer": "json",
+        "accept_content": ["json"],
+        "worker_pool": "threads",
+        "worker_concurrency": config.pollers,
+        "worker_enable_remote_control": False,
+        "worker_hijack_root_logger": False,
+        "worker_redirect_stdouts": False,
+        "enable_utc": True,
+        "beat_scheduler": "celery.beat:Scheduler",
+        "beat_max_loop_interval": 1,
+        "beat_schedule": beat_schedule(config),
+    }
+
+
+def beat_schedule(config: Config) -> dict[str, dict[str, Any]]:
+    return {
+        queues.SCHEDULER_ENTRY: _entry(
+            queues.SCHEDULER_STEP, queues.SCHEDULER, config.scheduler_step.total_seconds()
+        ),
+        queues.COORDINATOR_ENTRY: _entry(
+            queues.COORDINATOR_STEP, queues.COORDINATOR, config.coordinator_step.total_seconds()
+        ),
+    }
+
+
+def _entry(task: str, queue: str, seconds: float) -> dict[str, Any]:
+    """A step that is late is not wanted any more: the next one does its work."""
+    return {"task": task, "schedule": seconds, "options": {"queue": queue, "expires": seconds}}
+
+
+@signals.setup_logging.connect
+def _keep_our_logging(**_: Any) -> None:
+    """That somebody listens is enough for Celery to leave logging alone."""
+
+
+class KeepLooking(bootsteps.StartStopStep):
+    """Looks for messages again soon after a thread was done.
+
+    While as many messages are held as there are threads, Celery's loop does not ask for more; that one was
+    acknowledged, by another thread, does not wake it.
+    """
+
+    requires = ("celery.worker.components:Hub",)
+
+    def start(self, parent: Any) -> None:
+        parent.hub.call_repeatedly(_LOOK_EVERY_S, _nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+app = Celery("facho")
+app.steps["worker"].add(KeepLooking)
+app.config_from_object(settings(current()))

@@ -1,0 +1,115 @@
+"""`facho worker` and `facho beat`: pollers on any number of machines, and what tells them when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from facho.cli.system import fail, system
+from facho.cli.target import refuse
+
+if TYPE_CHECKING:
+    from facho.config import Config
+
+app = typer.Typer()
+
+# Two steps may be under way: the scheduler's and the coordinator's.
+_STEPS_AT_ONCE: Final = 2
+_WORKER_EXAMPLES: Final = """
+**Examples**
+
+`facho worker`  lends as many pollers as FACHO_POLLERS says
+
+`facho worker --pollers 40`  lends forty
+
+`facho worker --queues snmp_highprio`  only for what people ask to be run now
+"""
+_BEAT_EXAMPLES: Final = """
+**Examples**
+
+`facho beat`  on one machine, and for safety on a second one: two do no harm
+"""
+
+
+@app.command(epilog=_WORKER_EXAMPLES)
+def worker(
+    pollers: Annotated[
+        int | None, typer.Option(min=1, help="Executions at once; FACHO_POLLERS if not given.")
+    ] = None,
+    queues: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Take only these queues; all three if not given.")
+    ] = "",
+) -> None:
+    """Lend pollers to a system of several machines (PostgreSQL and Redis)."""
+    with system() as config:
+        from facho.backends.queues import SNMP_QUEUES
+
+        chosen = tuple(name.strip() for name in queues.split(",") if name.strip()) or SNMP_QUEUES
+        if unknown := [name for name in chosen if name not in SNMP_QUEUES]:
+            refuse(f"--queues: there is no queue {unknown[0]}; there are {', '.join(SNMP_QUEUES)}")
+        _check(config)
+        _run("worker", config if pollers is None else replace(config, pollers=pollers), chosen)
+
+
+@app.command(epilog=_BEAT_EXAMPLES)
+def beat() -> None:
+    """Step the scheduler of a system of several machines: the beat, and the small worker that alone steps."""
+    with system() as config:
+        from facho.backends.queues import STEP_QUEUES
+
+        _check(config)
+        _start_beat_with_worker()
+        _run("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
+
+
+def _check(config: Config) -> None:
+    from facho.backends.distributed import key_problem, reasons_not_to_start
+
+    for reason in reasons_not_to_start(config):
+        fail(reason)
+    if problem := key_problem():
+        fail(problem)
+
+
+def _start_beat_with_worker() -> None:
+    """In a thread of the same process: who kills one kills both, and neither is left alone."""
+    from celery import signals
+    from celery.beat import EmbeddedService, Scheduler
+
+    from facho.celery import app as celery
+
+    # In memory: the entries never change, and each step asks the database what is due.
+    service = EmbeddedService(celery, thread=True, scheduler_cls=Scheduler)
+
+    def start(**_: Any) -> None:
+        service.start()
+
+    def stop(**_: Any) -> None:
+        service.stop()
+
+    signals.worker_ready.connect(start, weak=False)
+    signals.worker_shutting_down.connect(stop, weak=False)
+
+
+def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
+    import os
+    import socket
+
+    from facho import logs
+    from facho.celery import app as celery
+
+    logs.set_up(role, config)
+    running = celery.Worker(
+        hostname=f"{role}-{os.getpid()}@{socket.gethostname()}",
+        quiet=True,
+        pool="threads",
+        concurrency=config.pollers,
+        queues=list(queues),
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    running.start()
+    raise typer.Exit(running.exitcode or 0)
