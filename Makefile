@@ -43,12 +43,16 @@ format: setup ## Rewrite the code in the house format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: setup ## Compare the SNMP client with its peers, then fuzz it for long
+bench: setup ## Measure the SNMP client and the engine beside their peers, then fuzz for long
 	@$(BIN)/python -m tests.services prepare
 	@$(BIN)/facho bench snmp
 	@$(BIN)/facho bench adapt
 	@$(BIN)/facho bench decode
 	@$(BIN)/facho bench sim
+	@$(BIN)/facho bench collect
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench collect --database-url {url}
+	@$(BIN)/facho bench scheduler
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench scheduler --database-url {url}
 	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes

@@ -50,6 +50,8 @@ class Work:
     onus: int = 4096
     rounds: int = 5
     pollers: int = 10
+    # Rows that facho asks for in one request, at most; the peer always asks for 50.
+    repetitions: int = 50
 
     @property
     def values(self) -> int:
@@ -103,6 +105,7 @@ class Result:
             "database": self.database,
             "olts": self.work.olts,
             "onus": self.work.onus,
+            "repetitions": self.work.repetitions,
             "values": self.work.values,
             "cpu_s": [round(each.cpu_s, 3) for each in (self.first, *self.repeated)],
             "wall_s": [round(each.wall_s, 3) for each in (self.first, *self.repeated)],
@@ -117,7 +120,8 @@ def _rounded(number: float | None, digits: int = 2) -> float | None:
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    with own_system(database_url, pollers=str(work.pollers)) as config:
+    settings = {"pollers": str(work.pollers), "walk_repetitions": str(work.repetitions)}
+    with own_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
             _fill(fleet.addresses)

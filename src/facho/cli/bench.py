@@ -194,6 +194,9 @@ def collect(
     olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs.")] = 10,
     onus: Annotated[int, typer.Option(min=1, help="ONUs of each.")] = 4096,
     rounds: Annotated[int, typer.Option(min=1, help="Collections after the first.")] = 5,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Rows that facho asks for in one request; snmpbulkwalk asks for 50.")
+    ] = 50,
     pollers: Pollers = 10,
     database_url: DatabaseUrl = "",
     as_json: AsJson = False,
@@ -202,7 +205,7 @@ def collect(
     from facho.bench.collect import Work, measure
 
     with _measuring() as note:
-        result = measure(Work(olts, onus, rounds, pollers), database_url, note)
+        result = measure(Work(olts, onus, rounds, pollers, repetitions), database_url, note)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
         return

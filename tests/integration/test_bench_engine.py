@@ -1,0 +1,73 @@
+"""The benchmarks of the whole engine, so small that only their working is seen and not their speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from facho.bench.scheduler import Spread
+
+
+def bench(*arguments: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as a person starts it."""
+    environment = {**os.environ, **({} if home is None else {"FACHO_HOME": str(home)})}
+    return subprocess.run(
+        [sys.executable, "-m", "facho", "bench", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=120,
+    )
+
+
+def result_of(*arguments: str, home: Path | None = None) -> Any:
+    done = bench(*arguments, "--json", home=home)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_collect_tells_what_a_value_costs_beside_snmpbulkwalk(
+    tmp_path: Path, net_snmp: Callable[[str], str]
+) -> None:
+    net_snmp("snmpbulkwalk")
+    told = result_of("collect", "--olts", "2", "--onus", "100", "--rounds", "1", home=tmp_path / "mine")
+    assert told["values"] == 2 * 100 * 5
+    for name in ("values_per_cpu_second", "ratio_to_snmpbulkwalk"):
+        assert told[name] > 0
+        assert told[f"first_{name}"] > 0
+    # The operator's own installation is not even made.
+    assert not (tmp_path / "mine").exists()
+
+
+def test_scheduler_tells_how_promptly_nodes_start(tmp_path: Path) -> None:
+    told = result_of("scheduler", "--olts", "4", "--nodes", "600", "--seconds", "3", home=tmp_path / "mine")
+    assert told["executions"] > 0
+    for name in ("step_ms_p95", "start_delay_s_p99", "next_node_ms_p95", "all_due_step_ms"):
+        assert told[name] > 0
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_database_with_tables_is_left_alone(tmp_path: Path) -> None:
+    database = tmp_path / "facho.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE precious (value)")
+    done = bench("collect", "--database-url", f"sqlite:///{database}")
+    assert done.returncode == 2
+    assert "has tables already" in done.stderr
+    with sqlite3.connect(database) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("precious",)]
+
+
+def test_a_spread_is_told_by_its_percentiles() -> None:
+    spread = Spread.of(float(number) for number in range(101))
+    assert (spread.p50, spread.p95, spread.p99, spread.largest) == pytest.approx((50, 95, 99, 100))
+    assert Spread.of([]).count == 0
