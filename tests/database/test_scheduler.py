@@ -1,15 +1,20 @@
 """What the scheduler does with slots that have come."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
+from facho.engine import scheduler, step
 from facho.engine.commands.nodes import replan_changed
+from facho.engine.pollers import write_stats
 from facho.engine.scheduler import Queued, queue_due, set_right
+from facho.engine.step import scheduler_step
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -164,6 +169,66 @@ def test_a_clock_that_was_set_back_does_not_silence_a_node() -> None:
 
     assert next_run(node) == at("10:10")
     assert next_run(ordinary) == at("10:09")
+
+
+def test_a_clock_that_was_set_back_does_not_put_off_probes() -> None:
+    away: dict[str, Any] = {"suspended_reason": "silent", "next_probe_at": at("22:00")}
+    olt, node = make_olt(**away), make_node(**away)
+    due = make_olt(suspended_reason="silent", next_probe_at=at("10:30"))
+
+    set_right(at("10:00"), CONFIG)
+
+    for each, when in ((olt, "11:00"), (node, "11:00"), (due, "10:30")):
+        each.refresh_from_db()
+        assert each.next_probe_at == at(when)
+
+
+def test_a_clock_that_was_set_back_does_not_make_a_row_of_statistics_every_second() -> None:
+    write_stats(at("12:00"), CONFIG)
+    for clock in ("10:00", "10:00:01", "10:00:02"):
+        write_stats(at(clock), CONFIG)
+    assert PollerStats.objects.count() == 2
+
+
+def test_a_node_set_back_to_a_slot_that_it_has_had_keeps_no_other_from_its_own() -> None:
+    node, other = (make_node(next_run_at=at("10:00")) for _ in range(2))
+    make_execution(node, at("10:00"), State.SUCCESS)
+
+    assert queue_due(at("10:00"), CONFIG) == Queued(queued=1)
+
+    assert Execution.objects.get(state=State.WAITING).node == other
+    assert (next_run(node), next_run(other)) == (at("10:10"), at("10:10"))
+
+
+def test_a_part_of_the_step_that_fails_keeps_no_node_from_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_node(next_run_at=at("10:00"))
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a row that nobody thought of")
+
+    monkeypatch.setattr(step, "recover", fail)
+    monkeypatch.setattr(step, "replan_changed", fail)
+    with pytest.raises(RuntimeError, match="nobody thought of"):
+        scheduler_step(at("10:00"), CONFIG)
+    assert Execution.objects.get().state == State.WAITING
+
+
+def test_a_slot_whose_run_by_hand_begins_just_then_is_skipped_and_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On PostgreSQL it may be claimed between the scheduler's look and its change."""
+    node = make_node(next_run_at=at("10:10"))
+    asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
+    adopted = scheduler._adopted
+
+    def claimed_first(*args: object) -> bool:
+        Execution.objects.filter(id=asked.id).update(state=State.PENDING)
+        return adopted(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scheduler, "_adopted", claimed_first)
+    assert queue_due(at("10:10"), CONFIG) == Queued(skipped=1)
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.first_slot, skipped.why, skipped.execution) == (at("10:10"), "still_running", asked)
 
 
 def test_a_first_run_that_was_spread_is_not_too_far() -> None:

@@ -113,8 +113,9 @@ _SHOW: Final = (
 
 def write_stats(now: datetime, config: Config) -> PollerStats | None:
     """A row, unless one was written lately, by whatever process."""
-    last = PollerStats.objects.order_by("-timestamp").first()
-    if last is not None and timedelta() <= now - last.timestamp < config.poller_stats_every:
+    # One from the future was written before the clock was set back; it says nothing of when the next is due.
+    last = PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()
+    if last is not None and now - last.timestamp < config.poller_stats_every:
         return None
     stats = stats_now(now, config, last)
     PollerStats.objects.bulk_create([stats], ignore_conflicts=True)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps import sql
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
+from facho.apps.hosts.models import Olt
 from facho.apps.rows import insert_rows, update_rows
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
@@ -46,11 +47,40 @@ class Queued:
 def queue_due(now: datetime, config: Config) -> Queued:
     done = Queued()
     while True:
-        with sql.writing():
-            due = _due(now)
-            done += _queue(due, now, config)
+        try:
+            with sql.writing():
+                due = _due(now)
+                queued = _queue(due, now, config)
+        except IntegrityError:
+            # One of them is refused: that must not keep the others waiting, now and at every step.
+            return done + _queue_one_by_one(now, config)
+        done += queued
         if len(due) < CHUNK:
             return done
+
+
+def _queue_one_by_one(now: datetime, config: Config) -> Queued:
+    done = Queued()
+    for node_id in runnable().filter(next_run_at__lte=now).values_list("id", flat=True):
+        try:
+            with sql.writing():
+                done += _queue(_due(now, only=node_id), now, config)
+        except IntegrityError as error:
+            log.error(
+                "a slot cannot be queued",
+                extra={"action": "not_queued", "node_id": node_id, "error": str(error)},
+            )
+            _pass_over_slot_that_ran(node_id, now)
+    return done
+
+
+def _pass_over_slot_that_ran(node_id: int, now: datetime) -> None:
+    """Somebody set the node's time back by hand, to a slot that it has had."""
+    with sql.writing():
+        for row in _due(now, only=node_id):
+            ahead = advance(row.next_run_at, row.interval, now)
+            if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
+                update_rows(SnmpJobHost, ["next_run_at"], [(node_id, ahead.next_run_at)])
 
 
 class _Due(NamedTuple):
@@ -74,10 +104,10 @@ def runnable() -> QuerySet[SnmpJobHost]:
     return SnmpJobHost.objects.filter(enabled=True, job__enabled=True, olt__enabled=True)
 
 
-def _due(now: datetime) -> list[_Due]:
+def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
+    nodes = runnable() if only is None else runnable().filter(id=only)
     rows = (
-        runnable()
-        .filter(next_run_at__lte=now)
+        nodes.filter(next_run_at__lte=now)
         .order_by("next_run_at")
         # Another scheduler has the nodes that are locked.
         .select_for_update(of=("self",), skip_locked=True)
@@ -105,13 +135,13 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
             "olt", "id"
         )
     )
-    fates = [
+    fates: _Fates = [
         (row, advance(row.next_run_at, row.interval, now), _fate(row, unfinished, busy, now, config))
         for row in due
     ]
     update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
     _end_replaced(fates, now)
-    _adopt(fates, now)
+    fates = _adopt(fates, now)
     queued = [
         _waiting(row, ahead.slot, fate.attempt, now) for row, ahead, fate in fates if isinstance(fate, Queue)
     ]
@@ -178,12 +208,19 @@ def _end_replaced(fates: _Fates, now: datetime) -> None:
         Execution.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED, ended_at=now)
 
 
-def _adopt(fates: _Fates, now: datetime) -> None:
-    for _, ahead, fate in fates:
-        if isinstance(fate, Adopt):
-            Execution.objects.filter(id=fate.execution_id, state=State.WAITING).update(
-                trigger=Trigger.SCHEDULE, slot=ahead.slot, queued_at=now
-            )
+def _adopt(fates: _Fates, now: datetime) -> _Fates:
+    """One that began since we looked is nobody's slot any more: the slot is skipped because of it."""
+    return [
+        (row, ahead, Skip(Why.STILL_RUNNING, fate.execution_id))
+        if isinstance(fate, Adopt) and not _adopted(fate.execution_id, ahead.slot, now)
+        else (row, ahead, fate)
+        for row, ahead, fate in fates
+    ]
+
+
+def _adopted(execution_id: int, slot: datetime, now: datetime) -> bool:
+    waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
+    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now))
 
 
 def _missed(fates: _Fates) -> Iterable[SkippedSlots]:
@@ -232,6 +269,14 @@ def set_right(now: datetime, config: Config) -> int:
             if next_run_at is not None and next_run_at - now > timedelta(seconds=interval_s) + slack
         ]
         update_rows(SnmpJobHost, ["next_run_at"], too_far)
+    _probe_sooner(now, config)
     if too_far:
         log.warning("clock set back: %d nodes planned anew", len(too_far), extra={"action": "clock_set_back"})
     return len(too_far)
+
+
+def _probe_sooner(now: datetime, config: Config) -> None:
+    """What is suspended, and would not be asked until the clock has caught up."""
+    longest = now + max(config.probe_after)
+    for suspended in (Olt.objects, SnmpJobHost.objects):
+        suspended.filter(next_probe_at__gt=longest).update(next_probe_at=longest)

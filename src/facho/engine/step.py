@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from facho.apps import sql
 from facho.apps.execution_coordinator.models import CoordinatorState
@@ -13,6 +14,8 @@ from facho.engine.commands.nodes import replan_changed
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
+
+T = TypeVar("T")
 
 SCHEDULER: Final = "scheduler"
 _CHECK_EVERY: Final = timedelta(seconds=60)
@@ -29,16 +32,44 @@ class Stepped:
 
 
 def scheduler_step(now: datetime, config: Config) -> Stepped:
-    """Everything but claiming: recovers, queues what is due, and notes that it was here."""
-    recovered = recover(now, config)
+    """Everything but claiming: recovers, queues what is due, and notes that it was here.
+
+    A part that fails keeps no other from its turn, or one row could stop all collection; what it raised is
+    raised at the end.
+    """
+    parts = _Parts()
+    recovered = parts.run(lambda: recover(now, config), Recovered())
+    parts.run(lambda: _check(now, config), None)
+    queued = parts.run(lambda: _queue(now, config), Queued())
+    parts.run(lambda: write_stats(now, config), None)
+    if parts.failed:
+        raise parts.failed[0]
+    return Stepped(queued, recovered)
+
+
+class _Parts:
+    def __init__(self) -> None:
+        self.failed: list[Exception] = []
+
+    def run(self, part: Callable[[], T], otherwise: T) -> T:
+        try:
+            return part()
+        except Exception as error:  # noqa: BLE001 - raised when the others had their turn
+            self.failed.append(error)
+            return otherwise
+
+
+def _check(now: datetime, config: Config) -> None:
     if _is_time_to_check(now):
         set_right(now, config)
         replan_changed(now)
+
+
+def _queue(now: datetime, config: Config) -> Queued:
     queued = queue_due(now, config)
-    write_stats(now, config)
     with sql.writing():
         sql.change(_NOTE, [SCHEDULER, sql.written(now)])
-    return Stepped(queued, recovered)
+    return queued
 
 
 def _is_time_to_check(now: datetime) -> bool:
