@@ -44,7 +44,8 @@ def _postgresql(url: str) -> dict[str, Any]:
         # A poller that waits for an OLT gives its connection back; so few serve many.
         "OPTIONS": {
             "connect_timeout": "5",
-            "options": f"-c lock_timeout={WAIT_S}s",
+            # A process that was frozen in the middle of a transaction must not hold its locks for ever.
+            "options": f"-c lock_timeout={WAIT_S}s -c idle_in_transaction_session_timeout={WAIT_S}s",
             "pool": {"min_size": 0, "max_size": 20, "timeout": WAIT_S},
             **options,
         },

@@ -17,7 +17,8 @@ ALLOWED_HOSTS = [*CONFIG.allowed_hosts, "localhost", "127.0.0.1", "[::1]"]
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    # Commands and workers have no use for the admin: the web looks for its pages itself, in urls.py.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

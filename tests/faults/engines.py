@@ -98,6 +98,19 @@ class Facho:
         with psycopg.connect(self.database_url) as connection:
             return list(connection.execute(query))
 
+    def is_locked(self) -> bool:
+        """Whether somebody has the one right to write in SQLite. PostgreSQL takes it from the frozen."""
+        if not self.database_url.startswith("sqlite:///"):
+            return False
+        path = self.database_url.removeprefix("sqlite:///")
+        with contextlib.closing(sqlite3.connect(path, timeout=0.2, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            connection.execute("ROLLBACK")
+        return False
+
     def one(self, query: str) -> Any:
         return self.rows(query)[0][0]
 

@@ -13,7 +13,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from tests.faults.engines import Facho, set_up, wait_until
+from tests.faults.engines import Engine, Facho, set_up, wait_until
 
 pytestmark = pytest.mark.both_databases
 
@@ -92,12 +92,21 @@ def test_killed_twenty_times_at_random_moments(facho: Facho, fleet: FleetProcess
     assert_no_onu_is_lost(facho)
 
 
+def freeze(engine: Engine, facho: Facho) -> None:
+    """Not while it writes: on SQLite nobody else could write then, and there would be nothing to see."""
+    engine.send(signal.SIGSTOP)
+    while facho.is_locked():
+        engine.send(signal.SIGCONT)
+        time.sleep(0.05)
+        engine.send(signal.SIGSTOP)
+
+
 def test_stopped_longer_than_its_lease_it_sends_and_writes_nothing(facho: Facho, fleet: FleetProcess) -> None:
     set_up(facho, fleet, JOBS[:1])
     fleet.set_scenario(UNHURRIED)
     with facho.engine() as frozen:
         wait_until(lambda: facho.states().get("RUNNING", 0) >= 2, what="executions run")
-        frozen.send(signal.SIGSTOP)
+        freeze(frozen, facho)
         held = {row[0] for row in facho.rows("SELECT id FROM snmp_executions WHERE state = 'RUNNING'")}
         attempts = facho.rows("SELECT id, attempt FROM snmp_executions WHERE state = 'RUNNING' ORDER BY id")
         time.sleep(3.0)

@@ -12,15 +12,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from facho.bench.adapt import Comparison, Run
-from facho.bench.snmp import Result
 from facho.cli.progress import noting
 from facho.cli.target import refuse
-from facho.snmp import Learned
 
 if TYPE_CHECKING:
+    from facho.bench.adapt import Comparison, Run
     from facho.bench.collect import Result as Collected
     from facho.bench.scheduler import Result as Promptness
+    from facho.bench.snmp import Result
+    from facho.snmp import Learned
 
 app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
