@@ -6,7 +6,9 @@ back when its reservation runs out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -31,8 +33,9 @@ def claim(now: datetime, config: Config, *, room: int | None = None) -> list[int
         return []
     with sql.writing():
         _lock()
-        free = free_slots(_workers(), _active(), now, within=config.worker_seen_within)
-        chosen = choose(_waiting(now), busy_olts(now), free if room is None else min(free, room), now)
+        seen = _look(now)
+        free = free_slots(seen.workers, seen.active, now, within=config.worker_seen_within)
+        chosen = choose(seen.waiting, seen.busy_olts, free if room is None else min(free, room), now)
         ids = [each.execution_id for each in chosen]
         _reserve(ids, now + config.lease)
     return ids
@@ -62,14 +65,26 @@ def _lock() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
-def _workers() -> list[WorkerSeen]:
-    found = sql.rows("SELECT name, pollers, seen_at FROM workers", [])
-    return [WorkerSeen(name, pollers, sql.read(seen_at)) for name, pollers, seen_at in found]
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """All that an order is made from, at one instant."""
+
+    workers: list[WorkerSeen]
+    active: int
+    busy_olts: set[int]
+    waiting: list[Waiting]
 
 
-def _active() -> int:
-    ((count,),) = sql.rows(_ACTIVE, [])
-    return int(count)
+def _look(now: datetime) -> _Seen:
+    """In one statement: between two, and at every row, this thread waits for its turn among busy pollers."""
+    statement = _LOOK[connection.vendor]
+    ((workers, active, busy, waiting),) = sql.rows(statement, [sql.written(now), sql.written(now)])
+    return _Seen(
+        [WorkerSeen(name, pollers, sql.read(seen_at)) for name, pollers, seen_at in json.loads(workers)],
+        active,
+        set(json.loads(busy)),
+        [_waiting(*row) for row in json.loads(waiting)],
+    )
 
 
 def busy_olts(now: datetime) -> set[int]:
@@ -77,29 +92,35 @@ def busy_olts(now: datetime) -> set[int]:
     return {olt for (olt,) in sql.rows(_BUSY, [sql.written(now)])}
 
 
-def _waiting(now: datetime) -> Iterator[Waiting]:
-    for execution, olt, slot, not_before, run_now, interval_s, priority in sql.rows(
-        _WAITING, [sql.written(now)]
-    ):
-        since = max(slot, not_before)
-        yield Waiting(execution, olt, sql.read(since), timedelta(seconds=interval_s), priority, bool(run_now))
+def _waiting(
+    execution: int, olt: int, slot: str, not_before: str, run_now: bool, interval_s: int, priority: int
+) -> Waiting:
+    since = sql.read(slot) if slot == not_before else max(sql.read(slot), sql.read(not_before))
+    return Waiting(execution, olt, since, timedelta(seconds=interval_s), priority, bool(run_now))
 
 
 # What a person collects by hand has no node; it is claimed by that person's own process.
 _WAITS: Final = "e.state = 'WAITING' AND e.not_before <= %s AND e.node_id IS NOT NULL"
 _ANY_WAITS: Final = f"SELECT 1 FROM snmp_executions e WHERE {_WAITS} LIMIT 1"  # noqa: S608
-_WAITING: Final = (
-    "SELECT e.id, e.olt_id, e.slot, e.not_before, e.run_now,"  # noqa: S608
-    " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)"
-    " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
-    f" WHERE {_WAITS}"
-)
-_ACTIVE: Final = "SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
 # Two looks, each with an index of its own: SQLite knows its condition only in these words.
 _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
     " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
+# Each part is one value: an array, or a number.
+_PARTS: Final = (
+    "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at)) FROM workers), '[]'),"  # noqa: S608
+    " (SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')),"
+    f" COALESCE((SELECT {{array}}(olt_id) FROM ({_BUSY}) b), '[]'),"
+    " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now,"
+    " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)))"
+    " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
+    f" WHERE {_WAITS}), '[]')"
+)
+_LOOK: Final = {
+    "sqlite": _PARTS.format(array="json_group_array", row="json_array"),
+    "postgresql": _PARTS.format(array="jsonb_agg", row="jsonb_build_array"),
+}
 _RESERVE: Final = (
     "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s"
     " WHERE state = 'WAITING' AND id IN ({})"
