@@ -7,12 +7,15 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.engine import leases
+from facho.engine.clock import Forward
 from facho.engine.leases import Keeper, LeaseLost, release, start
-from facho.engine.recorder import hand_back
+from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
+from facho.engine.step import step_now
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -79,14 +82,67 @@ def test_a_message_delivered_twice_starts_nothing(clocks: Clocks) -> None:
 
 def test_a_late_start_says_what_held_the_olt(clocks: Clocks) -> None:
     olt = make_olt()
-    blocker = make_execution(make_node(olt), at("09:59"), State.SUCCESS, started_at=at("09:59"))
-    Execution.objects.filter(id=blocker.id).update(ended_at=at("10:00:29"))
+    blocker = make_execution(make_node(olt), at("09:59"), State.SUCCESS, ended_at=at("10:00:29"))
+    blocker.attempts.create(number=1, started_at=at("09:59"), ended_at=at("10:00:29"))
     pending = make_execution(make_node(olt), at("10:00"), State.PENDING)
     clocks.pass_time(29)
 
     start(pending.id, "here", CONFIG)
 
     assert columns(pending, "delay_ms", "why_late", "blocked_by") == (30_000, "olt_busy", blocker.id)
+
+
+def test_an_execution_that_waits_for_its_retry_is_not_what_held_the_olt(clocks: Clocks) -> None:
+    olt = make_olt()
+    retrying = make_execution(make_node(olt), at("09:58"), not_before=at("10:01"), started_at=at("09:58"))
+    retrying.attempts.create(number=1, started_at=at("09:58"), ended_at=at("09:59"), error="no answer")
+    pending = make_execution(make_node(olt), at("10:00"), State.PENDING)
+    clocks.pass_time(29)
+
+    start(pending.id, "here", CONFIG)
+
+    assert columns(pending, "delay_ms", "why_late", "blocked_by") == (30_000, "pollers_busy", None)
+
+
+def test_a_clock_set_forward_does_not_take_an_olt_from_who_still_asks_it(
+    clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its guard counts on another clock, and lets it send until it next renews."""
+    monkeypatch.setattr("facho.engine.step.database_now", lambda: clocks.now)
+    monkeypatch.setattr("facho.engine.clock.boottime", lambda: clocks.boottime)
+    monkeypatch.setattr("facho.engine.step._forward", Forward())
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    started, keeper = start(pending.id, "here", CONFIG), Keeper(CONFIG)
+    assert started is not None
+    with keeper.holding(started, lambda: None) as held:
+        step_now(CONFIG)
+        clocks.now += timedelta(hours=1)
+        clocks.pass_time(1)
+        step_now(CONFIG)
+        held.check()
+        assert columns(pending, "state", "lease_token") == ("RUNNING", started.token)
+        keeper.renew()
+        held.check()
+    clocks.pass_time(21)
+    step_now(CONFIG)
+    assert columns(pending, "state", "lease_token") == ("WAITING", "")
+
+
+@pytest.mark.parametrize("off", ["node", "job"])
+def test_what_was_switched_off_while_it_ran_is_not_run_again(clocks: Clocks, off: str) -> None:
+    running = [make_execution(make_node(), at("10:00"), State.PENDING) for _ in range(3)]
+    failed, handed, _lost = (start(each.id, "here", CONFIG) for each in running)
+    assert failed is not None
+    assert handed is not None
+    SnmpJobHost.objects.update(enabled=off != "node")
+    SnmpJob.objects.update(enabled=off != "job")
+
+    record_failure(failed, "no answer", CONFIG)
+    hand_back(handed)
+    clocks.pass_time(21)
+    recover(clocks.now, CONFIG)
+
+    assert [columns(each, "state")[0] for each in running] == ["FAILED", "ABORTED", "FAILED"]
 
 
 def test_the_guard_lets_send_for_three_quarters_of_the_lease(clocks: Clocks) -> None:

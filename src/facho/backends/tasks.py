@@ -11,7 +11,7 @@ from facho.config import current
 from facho.engine.clock import database_now
 from facho.engine.commands.nodes import replan_changed
 from facho.engine.loop import attempt
-from facho.engine.step import scheduler_step
+from facho.engine.step import step_now
 
 backend = CeleryBackend(app)
 
@@ -31,7 +31,7 @@ def execute_one_retry(execution_id: int) -> None:
 
 @app.task(name=queues.SCHEDULER_STEP)
 def zabbix_scheduler_loop_task() -> None:
-    attempt("scheduler", lambda: scheduler_step(database_now(), current()))
+    attempt("scheduler", lambda: step_now(current()))
     attempt("assign", lambda: assign(backend, current()))
 
 

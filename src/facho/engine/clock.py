@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db import connection
@@ -26,3 +26,16 @@ def database_now() -> datetime:
 def boottime() -> float:
     """Seconds that go on while the machine or the process sleeps, whatever is done to the wall clock."""
     return time.clock_gettime(_BOOTTIME)
+
+
+class Forward:
+    """Notices that the wall clock was set forward, by the clock that nobody sets."""
+
+    def __init__(self) -> None:
+        self._ahead: float | None = None
+
+    def since_last(self, now: datetime) -> timedelta:
+        """By how much; the first look, and a clock set back, are none."""
+        ahead, before = now.timestamp() - boottime(), self._ahead
+        self._ahead = ahead
+        return timedelta() if before is None else timedelta(seconds=max(0.0, ahead - before))

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection
 from django.db.models import Q
 
 from facho.apps import sql
-from facho.apps.executions.models import Execution, State
+from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
 from facho.core.delay import Blocker, Late, why_late
 from facho.core.lease import send_deadline
@@ -130,14 +129,16 @@ def _why_late(execution: _Taken, now: datetime, config: Config) -> Late | None:
 
 
 def _blockers(execution: _Taken) -> list[Blocker]:
+    """Attempt by attempt: between two of them an execution has no OLT."""
     rows = (
-        Execution.objects.filter(olt=execution.olt_id, started_at__isnull=False)
+        Attempt.objects.filter(execution__olt=execution.olt_id)
+        .filter(Q(execution__ended_at__gt=execution.slot) | Q(execution__ended_at__isnull=True))
         .filter(Q(ended_at__gt=execution.slot) | Q(ended_at__isnull=True))
-        .exclude(id=execution.id)
-        .order_by("-id")
-        .values_list("id", "node__job__name", "started_at", "ended_at")[:50]
+        .exclude(execution=execution.id)
+        .order_by()
+        .values_list("execution", "execution__node__job__name", "started_at", "ended_at")
     )
-    return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows if began]
+    return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows]
 
 
 class Held:
@@ -210,10 +211,9 @@ def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
         f"WHERE state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places}) "
         "RETURNING lease_token"
     )
-    adapt = connection.ops.adapt_datetimefield_value
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [adapt(now + length), adapt(now), *tokens])
-        return {row[0] for row in cursor.fetchall()}
+    # In turn with the pollers, who write all the time: it must not be the one that never gets in between.
+    with sql.writing():
+        return {row[0] for row in sql.rows(statement, [sql.written(now + length), sql.written(now), *tokens])}
 
 
 def release(started: Started) -> None:

@@ -19,7 +19,7 @@ from facho.engine.pollers import Board, heartbeat
 from facho.engine.probes import due_probes, run_probes
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import Errand
-from facho.engine.step import scheduler_step
+from facho.engine.step import step_now
 
 log = logging.getLogger(__name__)
 
@@ -86,9 +86,7 @@ class SchedulerLoop:
         connection.close()
 
     def step(self) -> None:
-        now = database_now()
-        scheduler_step(now, self._config)
-        self._board.write(now)
+        self._board.write(step_now(self._config))
 
     def assign(self) -> None:
         for execution_id in claim(database_now(), self._config, room=self._backend.room()):

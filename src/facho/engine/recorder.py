@@ -20,7 +20,7 @@ from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.clock import database_now
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.planning import Planned
-from facho.engine.recovery import close_attempt, has_queued, lock_node
+from facho.engine.recovery import close_attempt, lock_node, may_queue
 from facho.engine.suspension import come_back, suspend_node, suspend_olt
 from facho.engine.targets import written
 from facho.engine.work import Collection, PartOutcome, PartState
@@ -82,7 +82,7 @@ def hand_back(started: Started) -> None:
     now = database_now()
     with transaction.atomic():
         lock_node(started.node_id)
-        again = started.node_id is not None and not has_queued(started.node_id)
+        again = may_queue(started.node_id)
         state = State.WAITING if again else State.ABORTED
         handed = Execution.objects.filter(
             id=started.execution_id, state=State.RUNNING, lease_token=started.token
@@ -176,7 +176,7 @@ def _failed(started: Started, now: datetime) -> dict[str, Any]:
     suspended = node.is_suspended or node.olt.is_suspended
     job = node.job
     follows = after_failure(started.attempt, job.max_attempts, timedelta(seconds=job.retry_delay_s), now)
-    if isinstance(follows, Exhausted) or suspended or has_queued(node.id):
+    if isinstance(follows, Exhausted) or suspended or not may_queue(node.id):
         return {"state": State.FAILED, "ended_at": now}
     assert isinstance(follows, RetryAt)
     by_hand = Execution.objects.filter(id=started.execution_id, trigger=Trigger.RUN_NOW).exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
@@ -15,6 +15,7 @@ from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
+from facho.engine.scheduler import runnable
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +89,17 @@ def _shorten_far_leases(now: datetime, config: Config) -> None:
     )
 
 
+def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
+    """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
+    held = Execution.objects.filter(lease_expires_at__gt=now - ahead).update(
+        lease_expires_at=now + config.lease
+    )
+    log.warning(
+        "clock set forward",
+        extra={"action": "clock_set_forward", "seconds": ahead.total_seconds(), "leases": held},
+    )
+
+
 def _give_back_unstarted(now: datetime) -> int:
     """Claimed for a poller that never began."""
     return _expired(now).filter(state=State.PENDING).update(state=State.WAITING, lease_expires_at=None)
@@ -103,7 +115,7 @@ def _take_back(execution: Execution, now: datetime) -> bool:
     error = f"the process that ran it disappeared ({execution.worker})"
     with transaction.atomic():
         lock_node(execution.node_id)
-        again = execution.attempt < attempts and not has_queued(execution.node_id)
+        again = execution.attempt < attempts and may_queue(execution.node_id)
         change = requeued(execution, now) if again else {"state": State.FAILED, "ended_at": now}
         taken = Execution.objects.filter(
             id=execution.id, state=State.RUNNING, lease_token=execution.lease_token, lease_expires_at__lte=now
@@ -119,9 +131,11 @@ def lock_node(node_id: int | None) -> None:
         list(SnmpJobHost.objects.filter(id=node_id).select_for_update().values_list("id"))
 
 
-def has_queued(node_id: int | None) -> bool:
-    """Another execution of the node waits already: a person asked for it while this one ran."""
-    return node_id is not None and Execution.objects.filter(node=node_id, state__in=QUEUED).exists()
+def may_queue(node_id: int | None) -> bool:
+    """Nobody switched the node off while it ran, nor asked for another execution of it, which waits."""
+    if node_id is None or not runnable().filter(id=node_id).exists():
+        return False
+    return not Execution.objects.filter(node=node_id, state__in=QUEUED).exists()
 
 
 def requeued(execution: Execution, not_before: datetime) -> dict[str, object]:
