@@ -68,7 +68,8 @@ def successes(facho: Facho) -> int:
 def test_killed_twenty_times_at_random_moments(facho: Facho, fleet: FleetProcess) -> None:
     set_up(facho, fleet, JOBS)
     moments = random.Random(7)
-    for _ in range(KILLS):
+    # Once as often as it takes to believe it; what is different on PostgreSQL shows sooner.
+    for _ in range(KILLS if facho.database_url.startswith("sqlite") else KILLS // 4):
         with facho.engine() as engine:
             facho.wait_for(engine)
             time.sleep(moments.uniform(0.0, 1.2))

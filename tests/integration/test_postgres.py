@@ -90,8 +90,11 @@ def lasting_run(
         yield start
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda by: by.name)
-@pytest.mark.parametrize("options", [(), ("-n1",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("options", "by"),
+    [((), signal.SIGTERM), ((), signal.SIGKILL), (("-n1",), signal.SIGINT), (("-n1",), signal.SIGKILL)],
+    ids=["alone-SIGTERM", "alone-SIGKILL", "xdist-SIGINT", "xdist-SIGKILL"],
+)
 def test_neither_server_nor_files_outlive_pytest(
     lasting_run: Callable[..., subprocess.Popen[bytes]],
     pytester: pytest.Pytester,

@@ -1,29 +1,53 @@
-"""The `facho` command: one module per group of commands, each registered in GROUPS."""
+"""The `facho` command: one module per group of commands, imported when one of its commands is used."""
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from facho import __version__
-from facho.cli import bench, collect, demo, distributed, job, keys, olt, onu, profile, sim, snmp, up, upkeep
 
-# A group is a module of this package with a typer app named `app`. With a name its commands are
-# `facho <name> <command>`; without one they stand at the top, as `facho <command>`.
-GROUPS: tuple[tuple[str | None, typer.Typer], ...] = (
-    (None, demo.app),
-    (None, up.app),
-    (None, distributed.app),
-    (None, collect.app),
-    ("olt", olt.app),
-    ("job", job.app),
-    ("onu", onu.app),
-    ("keys", keys.app),
-    (None, upkeep.app),
-    ("snmp", snmp.app),
-    ("profile", profile.app),
-    (None, sim.app),
-    ("bench", bench.app),
-)
+# In which module of this package each command is. The module has a typer app named `app`: the command is one
+# of its commands, or is that app, as a group of commands.
+COMMANDS: Final = {
+    "demo": "demo",
+    "up": "up",
+    "engine": "up",
+    "web": "up",
+    "worker": "distributed",
+    "beat": "distributed",
+    "collect": "collect",
+    "olt": "olt",
+    "job": "job",
+    "onu": "onu",
+    "keys": "keys",
+    "migrate": "upkeep",
+    "doctor": "upkeep",
+    "snmp": "snmp",
+    "profile": "profile",
+    "sim": "sim",
+    "bench": "bench",
+}
+MARKUP: Final = "markdown"
+
+
+class LazyGroup(TyperGroup):
+    """All commands at once take longer to import than most of them to run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        app = import_module(f"facho.cli.{COMMANDS[cmd_name]}").app
+        app.rich_markup_mode = MARKUP
+        whole = typer.main.get_command(app)
+        command = getattr(whole, "commands", {}).get(cmd_name, whole)
+        command.name = cmd_name
+        return command
+
 
 HELP = "Facho Deluxe: collects SNMP data from the OLTs of fibre operators, without hurting them."
 
@@ -31,7 +55,7 @@ HELP = "Facho Deluxe: collects SNMP data from the OLTs of fibre operators, witho
 EXAMPLES = """
 **Examples**
 
-`facho demo`  starts a simulated fleet and walks it
+`facho demo`  the whole system against a simulated fleet, with a page to look at
 
 `facho olt add olt-7 10.0.0.7 --community-stdin`  adds an OLT, after finding out what it is
 
@@ -52,16 +76,15 @@ EXAMPLES = """
 
 main = typer.Typer(
     name="facho",
+    cls=LazyGroup,
     help=HELP,
     epilog=EXAMPLES,
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     context_settings={"help_option_names": ["-h", "--help"]},
     # A traceback with local variables would print the community or the key it holds.
     pretty_exceptions_show_locals=False,
 )
-for _name, _group in GROUPS:
-    main.add_typer(_group, name=_name)
 
 
 def _print_version(asked: bool) -> None:
