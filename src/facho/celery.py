@@ -10,6 +10,7 @@ from kombu import Exchange, Queue
 
 from facho.backends import queues
 from facho.config import Config, current
+from facho.core.queue import DEFAULT, SNMP_QUEUES
 
 _LOOK_EVERY_S: Final = 0.02
 
@@ -32,8 +33,8 @@ def settings(config: Config) -> dict[str, Any]:
         "task_publish_retry_policy": {"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
         "imports": ["facho.backends.tasks"],
         # Each with an exchange of its own: with a common one, all three would get every message.
-        "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in queues.SNMP_QUEUES],
-        "task_default_queue": queues.DEFAULT,
+        "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in SNMP_QUEUES],
+        "task_default_queue": DEFAULT,
         # For a fair share of the work; what is lost is recovered from the database, not from the broker.
         "task_acks_late": True,
         "worker_prefetch_multiplier": 1,

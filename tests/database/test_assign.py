@@ -7,7 +7,9 @@ import pytest
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
+from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
 from facho.engine.assign import claim, claim_one
+from facho.engine.pollers import heartbeat, register
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +52,55 @@ def test_no_more_than_the_caller_has_room_for() -> None:
 def test_pollers_of_a_worker_that_is_gone_do_not_count() -> None:
     make_execution(make_node(), at("10:00"))
     assert claim(NOW + timedelta(seconds=16), CONFIG) == []
+
+
+def test_what_no_worker_takes_stays_waiting() -> None:
+    Worker.objects.update(queues=HIGH_PRIORITY)
+    make_execution(make_node(), at("09:00"))
+    make_execution(make_node(), at("09:00"), attempt=1)
+    asked = make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
+    assert claim(NOW, CONFIG) == [asked.id]
+    assert claim(NOW, CONFIG) == []
+
+
+def test_a_retry_that_no_worker_takes_does_not_block_its_olt() -> None:
+    Worker.objects.update(queues=DEFAULT)
+    olt = make_olt()
+    make_execution(make_node(olt), at("09:00"), attempt=1)
+    ordinary = make_execution(make_node(olt), at("10:00"))
+    assert claim(NOW, CONFIG) == [ordinary.id]
+
+
+def test_pollers_that_take_only_what_is_urgent_are_not_counted_for_the_rest() -> None:
+    Worker.objects.create(name="urgent", pollers=5, queues=HIGH_PRIORITY, started_at=NOW, seen_at=NOW)
+    for _ in range(4):
+        make_execution(make_node(), at("10:00"))
+    for _ in range(6):
+        make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
+    assert len(claim(NOW, CONFIG)) == 7
+
+    Execution.objects.filter(state=State.PENDING, run_now=True).update(state=State.SUCCESS)
+    claim(NOW, CONFIG)
+    assert states().count(State.PENDING) == 2
+
+
+def test_what_runs_counts_for_the_worker_that_runs_it() -> None:
+    Worker.objects.create(name="urgent", pollers=5, queues=HIGH_PRIORITY, started_at=NOW, seen_at=NOW)
+    for _ in range(2):
+        urgent = make_execution(make_node(), at("10:00"), State.RUNNING, run_now=True, worker="here")
+        Execution.objects.filter(id=urgent.id).update(trigger=Trigger.RUN_NOW)
+    make_execution(make_node(), at("10:00"))
+    assert claim(NOW, CONFIG) == []
+
+
+def test_a_worker_writes_which_queues_it_takes() -> None:
+    register("some", 3, NOW, frozenset({RETRY}))
+    assert Worker.objects.get(name="some").queues == RETRY
+    Worker.objects.filter(name="some").update(queues="")
+    heartbeat("some", 3, NOW, frozenset({RETRY, DEFAULT}))
+    assert Worker.objects.get(name="some").queues == f"{DEFAULT},{RETRY}"
+    heartbeat("new", 3, NOW)
+    assert Worker.objects.get(name="new").queues == ""
 
 
 def test_discovery_goes_before_the_get_of_the_same_olt_and_the_get_waits() -> None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from celery import signals
 
-from facho.backends import queues
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
+from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.loop import attempt
 from facho.engine.runner import run_execution
@@ -70,11 +70,11 @@ def poller() -> Pollers:
 @signals.worker_init.connect
 def _start(sender: Any, **_: Any) -> None:
     """`sender` is Celery's worker, which knows by now how many threads it has and which queues it takes."""
-    consumed = set(sender.app.amqp.queues.consume_from)
-    if not consumed & set(queues.SNMP_QUEUES):
+    taken = frozenset(sender.app.amqp.queues.consume_from).intersection(SNMP_QUEUES)
+    if not taken:
         return
     config = replace(current(), pollers=sender.concurrency)
-    process = _worker.stack.enter_context(poller_process(config))
+    process = _worker.stack.enter_context(poller_process(config, taken))
     _worker.pollers = Pollers(process, config.pollers)
     log.info("worker started", extra={"action": "worker_started", "worker": process.runtime.worker})
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from facho.config import Config
+from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.leases import Keeper
 from facho.engine.loop import attempt, keep_alive, keep_probing
@@ -37,16 +38,18 @@ class PollerProcess:
 
 
 @contextmanager
-def poller_process(config: Config) -> Iterator[PollerProcess]:
+def poller_process(
+    config: Config, queues: frozenset[str] = frozenset(SNMP_QUEUES)
+) -> Iterator[PollerProcess]:
     """Registered and alive until the end of the block; whoever uses it has stopped its pollers by then."""
     sys.setswitchinterval(_SWITCH_S)
     # Before several pollers want them at once.
     builtin()
     name = worker_name()
-    register(name, config.pollers, database_now())
+    register(name, config.pollers, database_now(), queues)
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(config, name, snmp, Keeper(config))
+        runtime = Runtime(config, name, snmp, Keeper(config), queues)
         board = Board(name, config.pollers, database_now())
         threads = [
             in_background("keeper", lambda: keep_alive(runtime, config.pollers, board, ending)),

@@ -1,14 +1,11 @@
-"""The names that travel over the broker: queues, tasks and the entries of the beat."""
+"""The names that travel over the broker, besides the queues of pollers: tasks, steps, entries of the beat."""
 
 from __future__ import annotations
 
 from typing import Final
 
-DEFAULT: Final = "snmp_default"
-HIGH_PRIORITY: Final = "snmp_highprio"
-RETRY: Final = "snmp_retry"
-# In the order in which a worker looks at them.
-SNMP_QUEUES: Final = (HIGH_PRIORITY, DEFAULT, RETRY)
+from facho.core.queue import RETRY, queue_of
+
 SCHEDULER: Final = "zabbix_scheduler"
 COORDINATOR: Final = "coordinator"
 # Steps never share threads with pollers: only a beat takes these.
@@ -25,6 +22,5 @@ COORDINATOR_ENTRY: Final = "coordinator-loop"
 
 def route(*, run_now: bool, attempt: int) -> tuple[str, str]:
     """Which task, over which queue, for an execution that so many attempts were made of."""
-    if run_now:
-        return EXECUTE, HIGH_PRIORITY
-    return (EXECUTE_RETRY, RETRY) if attempt else (EXECUTE, DEFAULT)
+    queue = queue_of(run_now=run_now, attempts=attempt)
+    return (EXECUTE_RETRY if queue == RETRY else EXECUTE), queue

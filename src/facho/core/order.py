@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final, TypeAlias
 
 from facho.core.delay import DELAYED_AFTER
+from facho.core.queue import DEFAULT
 
 DEFAULT_PRIORITY: Final = {"discovery": 90, "walk": 60, "table": 60, "bulk": 60, "get": 40}
 
@@ -37,6 +39,7 @@ class Waiting:
     interval: timedelta
     priority: int
     run_now: bool
+    queue: str = DEFAULT
 
 
 def within_olt(waiting: Waiting, now: datetime) -> WithinOlt:
@@ -70,12 +73,32 @@ def missed_slots(waiting: Waiting, now: datetime) -> int:
     return max(0, -((waiting.slot - now) // waiting.interval) - 1)
 
 
-def choose(waiting: Iterable[Waiting], busy_olts: Container[int], free: int, now: datetime) -> list[Waiting]:
-    """Those to start on `free` pollers, the best first: one for each OLT, none for an OLT that is busy."""
+def choose(
+    waiting: Iterable[Waiting],
+    busy_olts: Container[int],
+    free: int,
+    now: datetime,
+    *,
+    take: Callable[[str], bool] | None = None,
+) -> list[Waiting]:
+    """Those to start on `free` pollers, the best first: one for each OLT, none for an OLT that is busy.
+
+    `take` is asked for a poller of each one's queue in turn; who gets none is passed over.
+    """
     if free <= 0:
         return []
     heads = _first_of_each_olt((each for each in waiting if each.olt_id not in busy_olts), now)
-    return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
+    if take is None:
+        return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
+    return list(islice((head for head in _best_first(heads, now) if take(head.queue)), free))
+
+
+def _best_first(heads: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:
+    """One by one: few of many are wanted. No two keys are the same, for they end with the id."""
+    heap = [(across_olts(head, now), head) for head in heads]
+    heapq.heapify(heap)
+    while heap:
+        yield heapq.heappop(heap)[1]
 
 
 def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:

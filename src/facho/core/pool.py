@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import combinations
 from typing import Final
+
+from facho.core.queue import SNMP_QUEUES
 
 WORKER_SEEN_WITHIN: Final = timedelta(seconds=15)
 SATURATED_ABOVE: Final = 75.0
@@ -18,6 +22,15 @@ class WorkerSeen:
     name: str
     pollers: int
     seen_at: datetime
+    queues: frozenset[str] = frozenset(SNMP_QUEUES)
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """An execution that a poller has, or is meant for: then no worker is known yet, only the queue."""
+
+    queue: str
+    worker: str | None
 
 
 def alive(
@@ -31,11 +44,57 @@ def alive(
     return [worker for worker in workers if abs(now - worker.seen_at) <= within]
 
 
-def free_slots(
-    workers: Iterable[WorkerSeen], active: int, now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN
-) -> int:
-    """Pollers without work. `active` may still count what a dead worker has not given back."""
-    return max(0, sum(worker.pollers for worker in alive(workers, now, within=within)) - active)
+class FreePollers:
+    """Those without work, counted down as they are given away.
+
+    Which worker gets an execution is open until it has taken it. There is a poller for all of them exactly if
+    for each set of queues there are as many idle ones that take any of it as executions on their way there.
+    """
+
+    def __init__(
+        self,
+        workers: Iterable[WorkerSeen],
+        active: Iterable[Active],
+        now: datetime,
+        *,
+        within: timedelta = WORKER_SEEN_WITHIN,
+    ) -> None:
+        living = alive(workers, now, within=within)
+        running, coming = Counter[str](), Counter[str]()
+        for each in active:
+            if each.worker is None:
+                coming[each.queue] += 1
+            else:
+                running[each.worker] += 1
+        idle = [(worker.queues, max(0, worker.pollers - running[worker.name])) for worker in living]
+        self._served: frozenset[str] = frozenset().union(*(taken for taken, _ in idle))
+        self._free = {
+            queues: sum(count for taken, count in idle if taken & queues)
+            - sum(coming[queue] for queue in queues)
+            for queues in _sets(self._served)
+        }
+
+    @property
+    def total(self) -> int:
+        return max(0, self._free.get(self._served, 0))
+
+    def serves(self, queue: str) -> bool:
+        """Whether anybody takes it, free or not."""
+        return queue in self._served
+
+    def take(self, queue: str) -> bool:
+        """One for an execution of this queue; False when there is none for it."""
+        concerned = [queues for queues in self._free if queue in queues]
+        if not concerned or any(self._free[queues] <= 0 for queues in concerned):
+            return False
+        for queues in concerned:
+            self._free[queues] -= 1
+        return True
+
+
+def _sets(queues: frozenset[str]) -> Iterator[frozenset[str]]:
+    for size in range(1, len(queues) + 1):
+        yield from map(frozenset, combinations(queues, size))
 
 
 def busy_percentage(busy: timedelta, pollers: int, window: timedelta) -> float:

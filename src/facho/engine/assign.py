@@ -15,10 +15,11 @@ from typing import Final
 from django.db import connection
 
 from facho.apps import sql
-from facho.apps.executions.models import Execution
+from facho.apps.executions.models import Execution, State
 from facho.config import Config
+from facho.core import queue
 from facho.core.order import Waiting, choose
-from facho.core.pool import WorkerSeen, free_slots
+from facho.core.pool import Active, FreePollers, WorkerSeen
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC40
@@ -34,8 +35,11 @@ def claim(now: datetime, config: Config, *, room: int | None = None) -> list[int
     with sql.writing():
         _lock()
         seen = _look(now)
-        free = free_slots(seen.workers, seen.active, now, within=config.worker_seen_within)
-        chosen = choose(seen.waiting, seen.busy_olts, free if room is None else min(free, room), now)
+        free = FreePollers(seen.workers, seen.active, now, within=config.worker_seen_within)
+        # What nobody takes must not keep others of its OLT waiting.
+        waiting = (each for each in seen.waiting if free.serves(each.queue))
+        most = free.total if room is None else min(free.total, room)
+        chosen = choose(waiting, seen.busy_olts, most, now, take=free.take)
         ids = [each.execution_id for each in chosen]
         _reserve(ids, now + config.lease)
     return ids
@@ -70,7 +74,7 @@ class _Seen:
     """All that an order is made from, at one instant."""
 
     workers: list[WorkerSeen]
-    active: int
+    active: list[Active]
     busy_olts: set[int]
     waiting: list[Waiting]
 
@@ -80,8 +84,8 @@ def _look(now: datetime) -> _Seen:
     statement = _LOOK[connection.vendor]
     ((workers, active, busy, waiting),) = sql.rows(statement, [sql.written(now), sql.written(now)])
     return _Seen(
-        [WorkerSeen(name, pollers, sql.read(seen_at)) for name, pollers, seen_at in json.loads(workers)],
-        active,
+        [_worker(*row) for row in json.loads(workers)],
+        [_active(*row) for row in json.loads(active)],
         set(json.loads(busy)),
         [_waiting(*row) for row in json.loads(waiting)],
     )
@@ -92,11 +96,31 @@ def busy_olts(now: datetime) -> set[int]:
     return {olt for (olt,) in sql.rows(_BUSY, [sql.written(now)])}
 
 
+def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
+    return WorkerSeen(name, pollers, sql.read(seen_at), queue.read(queues))
+
+
+def _active(state: str, worker: str, run_now: bool, attempt: int) -> Active:
+    return Active(_queue(run_now, attempt), worker if state == State.RUNNING else None)
+
+
 def _waiting(
-    execution: int, olt: int, slot: str, not_before: str, run_now: bool, interval_s: int, priority: int
+    execution: int,
+    olt: int,
+    slot: str,
+    not_before: str,
+    run_now: bool,
+    attempt: int,
+    interval_s: int,
+    priority: int,
 ) -> Waiting:
     since = sql.read(slot) if slot == not_before else max(sql.read(slot), sql.read(not_before))
-    return Waiting(execution, olt, since, timedelta(seconds=interval_s), priority, bool(run_now))
+    interval = timedelta(seconds=interval_s)
+    return Waiting(execution, olt, since, interval, priority, bool(run_now), _queue(run_now, attempt))
+
+
+def _queue(run_now: bool, attempt: int) -> str:
+    return queue.queue_of(run_now=bool(run_now), attempts=attempt)
 
 
 # What a person collects by hand has no node; it is claimed by that person's own process.
@@ -107,12 +131,13 @@ _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
     " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
-# Each part is one value: an array, or a number.
+# Each part is one value, an array.
 _PARTS: Final = (
-    "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at)) FROM workers), '[]'),"  # noqa: S608
-    " (SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')),"
+    "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"  # noqa: S608
+    " COALESCE((SELECT {array}({row}(state, worker, run_now, attempt)) FROM snmp_executions"
+    " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
     f" COALESCE((SELECT {{array}}(olt_id) FROM ({_BUSY}) b), '[]'),"
-    " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now,"
+    " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
     " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)))"
     " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
     f" WHERE {_WAITS}), '[]')"

@@ -100,7 +100,7 @@ def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading
         # Leases first: they cannot wait for anything else that fails.
         runtime.keeper.renew()
         now = database_now()
-        heartbeat(runtime.worker, pollers, now)
+        heartbeat(runtime.worker, pollers, now, runtime.queues)
         board.write(now, always=True)
 
     repeat("keeper", step, runtime.config.lease_renew, stopping)

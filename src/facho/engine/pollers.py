@@ -14,25 +14,31 @@ from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
+from facho.core import queue
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
+from facho.core.queue import SNMP_QUEUES
 from facho.engine.leases import Started
 
 
-def register(worker: str, pollers: int, now: datetime) -> None:
+def register(
+    worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
+) -> None:
+    lent = {"pollers": pollers, "queues": queue.written(queues)}
     with transaction.atomic():
-        Worker.objects.update_or_create(
-            name=worker, defaults={"pollers": pollers, "started_at": now, "seen_at": now}
-        )
+        Worker.objects.update_or_create(name=worker, defaults={**lent, "started_at": now, "seen_at": now})
         Poller.objects.filter(worker=worker).delete()
         Poller.objects.bulk_create(
             Poller(poller_id=number, worker=worker, heartbeat=now) for number in range(1, pollers + 1)
         )
 
 
-def heartbeat(worker: str, pollers: int, now: datetime) -> None:
-    if not Worker.objects.filter(name=worker).update(seen_at=now, pollers=pollers):
+def heartbeat(
+    worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
+) -> None:
+    lent = {"pollers": pollers, "queues": queue.written(queues)}
+    if not Worker.objects.filter(name=worker).update(seen_at=now, **lent):
         # Others thought that we were gone: the machine slept, or the database was away.
-        register(worker, pollers, now)
+        register(worker, pollers, now, queues)
 
 
 def leave(worker: str) -> None:

@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from facho.apps import sql
 from facho.apps.executions.models import State
 from facho.config import Config
+from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.collect import collect
 from facho.engine.leases import Held, Keeper, LeaseLost, Started, release, start
@@ -38,6 +39,8 @@ class Runtime:
     worker: str
     snmp: SnmpLoop
     keeper: Keeper
+    # Whose executions its pollers take.
+    queues: frozenset[str] = frozenset(SNMP_QUEUES)
     # One poller at a time decodes: many at once would make every answer wait for the interpreter.
     decoding: threading.Lock = field(default_factory=threading.Lock)
     # Set when the process stops: what is cancelled from then on is handed back.

@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from facho.core.pool import WorkerSeen, alive, busy_percentage, free_slots, is_saturated
+from facho.core.pool import Active, FreePollers, WorkerSeen, alive, busy_percentage, is_saturated
+from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY, SNMP_QUEUES
 
 NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
@@ -31,18 +32,103 @@ def test_a_worker_lives_while_it_is_seen(seen_s_ago: float, lives: bool) -> None
     assert bool(alive([worker(seen_s_ago)], NOW)) is lives
 
 
+ALL: Final = frozenset(SNMP_QUEUES)
+
+
+def lends(name: str, pollers: int, *queues: str, seen_s_ago: float = 1) -> WorkerSeen:
+    return WorkerSeen(name, pollers, NOW - timedelta(seconds=seen_s_ago), frozenset(queues) or ALL)
+
+
+def running(worker: str, count: int) -> list[Active]:
+    return [Active(DEFAULT, worker)] * count
+
+
+def coming(queue: str, count: int) -> list[Active]:
+    return [Active(queue, None)] * count
+
+
 @pytest.mark.parametrize(
     ("workers", "active", "free"),
     [
-        pytest.param([], 0, 0, id="no worker"),
-        pytest.param([worker(1)], 0, 10, id="all idle"),
-        pytest.param([worker(1, 10), worker(2, 4)], 5, 9, id="two workers"),
-        pytest.param([worker(1, 10), worker(60, 4)], 5, 5, id="a dead worker has no pollers"),
-        pytest.param([worker(60, 10)], 7, 0, id="its executions are still open: never below none"),
+        pytest.param([], [], 0, id="no worker"),
+        pytest.param([lends("w1", 10)], [], 10, id="all idle"),
+        pytest.param([lends("w1", 10), lends("w2", 4)], running("w1", 3) + running("w2", 2), 9, id="two"),
+        pytest.param([lends("w1", 10)], running("w1", 2) + coming(RETRY, 3), 5, id="three on their way"),
+        pytest.param(
+            [lends("w1", 10), lends("w2", 4, seen_s_ago=60)],
+            running("w1", 1) + running("w2", 4),
+            9,
+            id="a dead worker has no pollers, and what it left takes none",
+        ),
+        pytest.param([lends("w1", 10)], running("by hand", 2), 10, id="by hand one needs no poller"),
+        pytest.param([lends("w1", 2)], running("w1", 7), 0, id="it lends fewer now: never below none"),
     ],
 )
-def test_free_pollers(workers: list[WorkerSeen], active: int, free: int) -> None:
-    assert free_slots(workers, active, NOW) == free
+def test_free_pollers(workers: list[WorkerSeen], active: list[Active], free: int) -> None:
+    assert FreePollers(workers, active, NOW).total == free
+
+
+@pytest.mark.parametrize(
+    ("workers", "active", "asked", "got"),
+    [
+        pytest.param(
+            [lends("w1", 2)], [], [DEFAULT, RETRY, HIGH_PRIORITY], [True, True, False], id="one takes all"
+        ),
+        pytest.param(
+            [lends("urgent", 2, HIGH_PRIORITY)],
+            [],
+            [DEFAULT, RETRY, HIGH_PRIORITY, HIGH_PRIORITY, HIGH_PRIORITY],
+            [False, False, True, True, False],
+            id="nobody takes ordinary ones",
+        ),
+        pytest.param(
+            [lends("urgent", 2, HIGH_PRIORITY), lends("w1", 1)],
+            [],
+            [DEFAULT, DEFAULT, HIGH_PRIORITY, HIGH_PRIORITY, HIGH_PRIORITY],
+            [True, False, True, True, False],
+            id="one for ordinary ones, and it is given once",
+        ),
+        pytest.param(
+            [lends("urgent", 1, HIGH_PRIORITY), lends("w1", 1)],
+            [],
+            [HIGH_PRIORITY, HIGH_PRIORITY, DEFAULT],
+            [True, True, False],
+            id="urgent ones may have all",
+        ),
+        pytest.param(
+            [lends("urgent", 2, HIGH_PRIORITY), lends("w1", 1)],
+            running("w1", 1),
+            [DEFAULT, HIGH_PRIORITY],
+            [False, True],
+            id="who would take it is busy",
+        ),
+        pytest.param(
+            [lends("urgent", 2, HIGH_PRIORITY), lends("w1", 1)],
+            coming(HIGH_PRIORITY, 2),
+            [DEFAULT],
+            [True],
+            id="what is on its way leaves it to who alone can take it",
+        ),
+        pytest.param(
+            [lends("w1", 1, DEFAULT), lends("w2", 1, RETRY)],
+            coming(HIGH_PRIORITY, 3),
+            [DEFAULT, RETRY],
+            [True, True],
+            id="what nobody takes is in nobody's way",
+        ),
+    ],
+)
+def test_each_queue_has_the_pollers_that_take_it(
+    workers: list[WorkerSeen], active: list[Active], asked: list[str], got: list[bool]
+) -> None:
+    free = FreePollers(workers, active, NOW)
+    assert [free.take(queue) for queue in asked] == got
+
+
+def test_a_queue_is_served_by_who_lives_and_takes_it_also_when_busy() -> None:
+    workers = [lends("w1", 1, DEFAULT), lends("w2", 1, RETRY, seen_s_ago=60)]
+    free = FreePollers(workers, running("w1", 1), NOW)
+    assert [free.serves(queue) for queue in (DEFAULT, RETRY, HIGH_PRIORITY)] == [True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ class Worker(models.Model):
 
     name = models.CharField(_("name"), max_length=120, unique=True)
     pollers = models.PositiveIntegerField(_("pollers"))
+    # Their names with commas; empty for all.
+    queues = models.CharField(_("queues"), max_length=120, blank=True, default="")
     started_at = models.DateTimeField(_("started at"))
     seen_at = models.DateTimeField(_("seen at"))
 

@@ -49,6 +49,10 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=120, unique=True, verbose_name="name")),
                 ("pollers", models.PositiveIntegerField(verbose_name="pollers")),
+                (
+                    "queues",
+                    models.CharField(blank=True, default="", max_length=120, verbose_name="queues"),
+                ),
                 ("started_at", models.DateTimeField(verbose_name="started at")),
                 ("seen_at", models.DateTimeField(verbose_name="seen at")),
             ],

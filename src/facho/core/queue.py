@@ -1,0 +1,27 @@
+"""The queues that lead to pollers. A worker may take only some of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DEFAULT: Final = "snmp_default"
+HIGH_PRIORITY: Final = "snmp_highprio"
+RETRY: Final = "snmp_retry"
+# In the order in which a worker looks at them.
+SNMP_QUEUES: Final = (HIGH_PRIORITY, DEFAULT, RETRY)
+
+
+def queue_of(*, run_now: bool, attempts: int) -> str:
+    """For an execution that so many attempts were made of."""
+    if run_now:
+        return HIGH_PRIORITY
+    return RETRY if attempts else DEFAULT
+
+
+def written(queues: frozenset[str]) -> str:
+    """In one word of the database; all of them as the empty one."""
+    return "" if queues.issuperset(SNMP_QUEUES) else ",".join(sorted(queues))
+
+
+def read(word: str) -> frozenset[str]:
+    return frozenset(word.split(",") if word else SNMP_QUEUES)
