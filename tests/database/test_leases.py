@@ -12,6 +12,7 @@ from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.engine import leases
 from facho.engine.clock import Forward
+from facho.engine.commands.runs import still_wanted
 from facho.engine.leases import Keeper, LeaseLost, release, start
 from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
@@ -254,3 +255,19 @@ def test_handing_back_does_not_cost_an_attempt(clocks: Clocks) -> None:
     assert columns(pending, "state", "attempt", "lease_token") == ("WAITING", 0, "")
     assert not Attempt.objects.exists()
     assert recover(clocks.now + LENGTH, CONFIG) == Recovered()
+
+
+def test_a_collection_by_hand_ends_with_the_process_that_waits_to_run_it() -> None:
+    olt = make_olt()
+    gone, waited_for = (
+        Execution.objects.create(
+            olt=olt, trigger=Trigger.RUN_NOW, slot=at("10:00"), not_before=at("10:00"), queued_at=at("10:00")
+        )
+        for _ in range(2)
+    )
+    still_wanted(waited_for.id, at("10:00:30"))
+
+    recover(at("10:00:45"), CONFIG)
+
+    assert columns(gone, "state", "error") == ("ABORTED", "the process that asked for it disappeared")
+    assert columns(waited_for, "state") == ("WAITING",)

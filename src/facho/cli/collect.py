@@ -108,15 +108,20 @@ def _wait_for_turn(
     """Claims it for this process, unless an engine was quicker; then that one runs it."""
     from facho.engine.assign import claim_one
     from facho.engine.clock import database_now
-    from facho.engine.commands.runs import abort
+    from facho.engine.commands.runs import abort, still_wanted
 
     progress(0)
-    while not claim_one(execution_id, database_now(), config):
+    told = now = database_now()
+    while not claim_one(execution_id, now, config):
         if _execution(execution_id).state != "WAITING":
             return
+        if now - told > config.lease_renew:
+            still_wanted(execution_id, now)
+            told = now
         if stopping.wait(_LOOK_EVERY_S):
             abort(execution_id, database_now(), "the person who asked for it went away")
             raise typer.Exit(Exit.INCOMPLETE)
+        now = database_now()
 
 
 def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -> None:

@@ -35,6 +35,7 @@ def recover(now: datetime, config: Config) -> Recovered:
     # Nearly always there is nothing to do, which is seen without writing.
     if sql.rows(_ODD_LEASES, [sql.written(now), sql.written(_far(now, config))] * 2):
         found = replace(_recover(now, config), workers=found.workers)
+    _end_unwanted(now, config)
     if found:
         log.warning(
             "recovered what a dead process left",
@@ -87,6 +88,16 @@ def _shorten_far_leases(now: datetime, config: Config) -> None:
     Execution.objects.filter(lease_expires_at__gt=_far(now, config)).update(
         lease_expires_at=now + config.lease
     )
+
+
+def _end_unwanted(now: datetime, config: Config) -> None:
+    """What a person wanted to run by hand, and is not waited for any more: nobody else would start it."""
+    unwanted = Execution.objects.filter(
+        state=State.WAITING, node=None, not_before__lte=now - 2 * config.lease
+    )
+    if unwanted.exists():
+        gone = "the process that asked for it disappeared"
+        unwanted.update(state=State.ABORTED, ended_at=now, error=gone)
 
 
 def give_time(now: datetime, ahead: timedelta, config: Config) -> None:

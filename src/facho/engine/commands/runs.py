@@ -112,3 +112,8 @@ def collect_all(olt: str, now: datetime) -> int:
         olt=found, trigger=Trigger.RUN_NOW, run_now=True, slot=now, not_before=now, queued_at=now
     )
     return made.id
+
+
+def still_wanted(execution_id: int, now: datetime) -> None:
+    """Said now and then by who waits to run it by hand: what nobody waits for any more is ended."""
+    Execution.objects.filter(id=execution_id, node=None, state=State.WAITING).update(not_before=now)
