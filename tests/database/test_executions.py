@@ -394,3 +394,15 @@ def test_what_a_person_disabled_is_not_probed(site: Site, off: str) -> None:
     job = make_job(enabled=off != "job")
     site.node(job, enabled=off != "node", suspended_reason="fails", next_probe_at=site.now)
     assert site.probe() == []
+
+
+def test_an_olt_that_was_not_asked_is_not_said_to_answer(site: Site) -> None:
+    node = site.node(make_job("optics", kind="get", facts=["onu_rx_dbm"]), next_run_at=site.now)
+    queue_due(site.now, CONFIG)
+    away = {"reachable": False, "unreachable_since": at("09:00"), "cpu_pct": 95.0, "cpu_read_at": site.now}
+    Olt.objects.filter(id=site.olt.id).update(**away)
+    (execution,) = site.step()
+    assert (execution.node, execution.state, execution.error) == (
+        node, "ABORTED", "skipped: OLT CPU too high"
+    )  # fmt: skip
+    assert Olt.objects.get(id=site.olt.id).unreachable_since == at("09:00")

@@ -230,6 +230,9 @@ def _note_olt(started: Started, collection: Collection, now: datetime) -> None:
         olt = Olt.objects.filter(id=started.olt_id, unreachable_since__isnull=True)
         olt.update(reachable=False, unreachable_since=now)
         return
+    if collection.parts[0].state is PartState.SKIPPED:
+        # It was not asked: that says nothing about it.
+        return
     changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
     if collection.learned is not None:
         changes["learned"] = written(collection.learned)
