@@ -2,61 +2,116 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final, Protocol
 
+import pytest
+from celery import Celery
+from django.db import connection
+
+from facho.apps.zabbix_pollers.models import Worker
+from facho.backends.celery import CeleryBackend, assign
 from facho.backends.local import LocalBackend
+from facho.celery import settings
 from facho.config import Config
+from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.leases import Keeper
 from facho.engine.loop import SchedulerLoop, keep_alive
 from facho.engine.pollers import Board, register
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import SnmpLoop
+from tests.services.process import dies_with_us
+from tests.services.redis import Redis
+
+CONFIG: Final = replace(
+    Config(),
+    pollers=3,
+    lease=timedelta(seconds=4),
+    lease_renew=timedelta(seconds=0.5),
+    request_timeout=timedelta(seconds=0.5),
+    stop_within=timedelta(seconds=2),
+)
+_AS_SETTINGS: Final = {
+    "FACHO_POLLERS": "3",
+    "FACHO_LEASE": "4",
+    "FACHO_LEASE_RENEW": "0.5",
+    "FACHO_REQUEST_TIMEOUT": "0.5",
+    "FACHO_STOP_WITHIN": "2",
+}
+_START_S: Final = 30.0
 
 
 class System(Protocol):
-    """What the contract is about, whichever backend it is."""
+    """What the contract is about, whichever backend it is. Nobody steps: what is due is not its concern."""
 
     def submit(self, execution_id: int) -> None: ...
 
-    def room(self) -> int | None: ...
+    def assign(self) -> None:
+        """Claims what waits and submits it, as a step of the scheduler does."""
+
+    def is_idle(self) -> bool:
+        """Nothing runs, and nothing is on its way to a poller."""
 
     def stop(self) -> None: ...
 
-    def assign(self) -> None:
-        """Claim what waits and submit it, as the scheduler's loop does."""
-
-    @property
-    def ended(self) -> threading.Event:
-        """Set whenever a poller is free again."""
-
 
 class LocalSystem:
+    """As in `facho engine`: the thread that steps is woken when an execution ends, and claims."""
+
     def __init__(self, runtime: Runtime, board: Board) -> None:
-        self.ended = threading.Event()
-        self._backend = LocalBackend(runtime, board, self.ended.set)
-        self._loop = SchedulerLoop(runtime.config, self._backend, board, self.ended)
+        self._pollers = runtime.config.pollers
+        self._ended = threading.Event()
+        self._stopping = threading.Event()
+        self._backend = LocalBackend(runtime, board, self._ended.set)
+        self._loop = SchedulerLoop(runtime.config, self._backend, board, self._ended)
+        self._claims = threading.Thread(target=self._claim_when_one_ended, name="claims")
         self._backend.start()
-        self.submit = self._backend.submit
-        self.room = self._backend.room
-        self.stop = self._backend.stop
-        self.assign = self._loop.assign
-        self.run = self._loop.run
+        self._claims.start()
+
+    def submit(self, execution_id: int) -> None:
+        self._backend.submit(execution_id)
+
+    def assign(self) -> None:
+        self._loop.assign()
+
+    def is_idle(self) -> bool:
+        return self._backend.room() == self._pollers
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._ended.set()
+        self._claims.join()
+        self._backend.stop()
+
+    def _claim_when_one_ended(self) -> None:
+        while not self._stopping.is_set():
+            if self._ended.wait(1.0):
+                self._ended.clear()
+                self._loop.assign()
+        connection.close()
 
 
 @contextmanager
-def local_system(config: Config) -> Iterator[LocalSystem]:
+def local_system() -> Iterator[LocalSystem]:
     name = "contract"
-    register(name, config.pollers, database_now())
+    register(name, CONFIG.pollers, database_now())
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(config, name, snmp, Keeper(config))
-        board = Board(name, config.pollers, database_now())
+        runtime = Runtime(CONFIG, name, snmp, Keeper(CONFIG))
+        board = Board(name, CONFIG.pollers, database_now())
         system = LocalSystem(runtime, board)
-        keeper = threading.Thread(target=keep_alive, args=(runtime, config.pollers, board, ending))
+        keeper = threading.Thread(target=keep_alive, args=(runtime, CONFIG.pollers, board, ending))
         keeper.start()
         try:
             yield system
@@ -64,3 +119,90 @@ def local_system(config: Config) -> Iterator[LocalSystem]:
             system.stop()
             ending.set()
             keeper.join()
+
+
+class CelerySystem:
+    """One real `facho worker`; what a beat does beside it is done here."""
+
+    def __init__(self, app: Any, redis: Redis, process: subprocess.Popen[bytes]) -> None:
+        self._config = replace(CONFIG, broker_url=redis.url)
+        self._backend = CeleryBackend(app)
+        self._redis = redis
+        self._process = process
+
+    def submit(self, execution_id: int) -> None:
+        self._backend.submit(execution_id)
+
+    def assign(self) -> None:
+        assign(self._backend, self._config)
+
+    def is_idle(self) -> bool:
+        """A message is acknowledged when its execution has ended."""
+        with self._redis.client() as client:
+            return not any(client.exists(name) for name in (*SNMP_QUEUES, "unacked"))
+
+    def stop(self) -> None:
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(CONFIG.stop_within.total_seconds() + 10)
+        self._process.kill()
+        self._process.wait()
+
+
+@contextmanager
+def celery_app(redis: Redis) -> Iterator[Any]:
+    app = Celery("contract", set_as_current=False)
+    app.config_from_object(settings(replace(CONFIG, broker_url=redis.url)))
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+@contextmanager
+def celery_system(redis: Redis) -> Iterator[CelerySystem]:
+    with tempfile.TemporaryFile() as output, celery_app(redis) as app:
+        process = subprocess.Popen(
+            [*dies_with_us(), sys.executable, "-m", "facho", "worker"],
+            env={
+                **os.environ,
+                **_AS_SETTINGS,
+                "FACHO_DATABASE_URL": _database_url(),
+                "FACHO_BROKER_URL": redis.url,
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        system = CelerySystem(app, redis, process)
+        try:
+            _wait_for(process, output)
+            yield system
+        finally:
+            system.stop()
+
+
+def _database_url() -> str:
+    """Of the database that the tests have, which is not the one that they were started with."""
+    ours = connection.settings_dict
+    return f"postgresql://{ours['USER']}@/{ours['NAME']}?host={ours['HOST']}"
+
+
+def _wait_for(process: subprocess.Popen[bytes], output: Any) -> None:
+    until = time.monotonic() + _START_S
+    while not Worker.objects.exists():
+        if process.poll() is not None or time.monotonic() > until:
+            output.seek(0)
+            raise AssertionError(f"the worker did not start: {output.read().decode(errors='replace')}")
+        time.sleep(0.05)
+
+
+Way = Callable[[pytest.FixtureRequest], AbstractContextManager[System]]
+
+
+def systems(database: str) -> dict[str, Way]:
+    """By name, those that can be had on a database: workers on several machines need PostgreSQL."""
+    found: dict[str, Way] = {"local": lambda _: local_system()}
+    if database == "postgresql":
+        found["celery"] = lambda request: celery_system(request.getfixturevalue("own_redis"))
+    return found

@@ -1,10 +1,7 @@
-"""What every way to run keeps to. Another backend joins by a line in `SYSTEMS`."""
+"""What every way to run keeps to. Another backend joins by a line in `systems`."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,31 +11,25 @@ from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.backends import message
-from facho.config import Config
 from facho.engine.clock import database_now
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
-from tests.contract.backends import LocalSystem, local_system
+from tests.contract.backends import CONFIG, System, systems
 from tests.database.making import make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CONFIG = replace(
-    Config(),
-    pollers=3,
-    lease=timedelta(seconds=4),
-    lease_renew=timedelta(seconds=0.5),
-    request_timeout=timedelta(seconds=0.5),
-    stop_within=timedelta(seconds=2),
-)
 ONUS = 200
 # A discovery takes some five seconds: long enough to do something to it.
 UNHURRIED = Scenario(latency_s=0.25, max_message=600)
-SYSTEMS: dict[str, Callable[[Config], AbstractContextManager[LocalSystem]]] = {"local": local_system}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "way" in metafunc.fixturenames:
+        metafunc.parametrize("way", list(systems(metafunc.config.getoption("--database"))))
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +49,9 @@ def olts(fleet: FleetProcess) -> list[Olt]:
     return [make_olt(f"sim-{number}", port=port) for number, (_, port) in enumerate(fleet.addresses)]
 
 
-@pytest.fixture(params=list(SYSTEMS))
-def system(request: pytest.FixtureRequest, olts: list[Olt]) -> Iterator[LocalSystem]:
-    with SYSTEMS[request.param](CONFIG) as system:
+@pytest.fixture
+def system(request: pytest.FixtureRequest, way: str, olts: list[Olt]) -> Iterator[System]:
+    with systems(request.config.getoption("--database"))[way](request) as system:
         yield system
 
 
@@ -80,7 +71,7 @@ def state_of(execution: Execution) -> str:
     return Execution.objects.values_list("state", flat=True).get(id=execution.id)
 
 
-def test_a_submitted_execution_is_run_and_stored(system: LocalSystem, olts: list[Olt]) -> None:
+def test_a_submitted_execution_is_run_and_stored(system: System, olts: list[Olt]) -> None:
     execution = pending(make_node(olts[0]))
 
     system.submit(execution.id)
@@ -94,43 +85,37 @@ def test_a_submitted_execution_is_run_and_stored(system: LocalSystem, olts: list
     assert execution.lease_token == ""
 
 
-def test_a_message_that_comes_twice_runs_once(system: LocalSystem, olts: list[Olt]) -> None:
+def test_a_message_that_comes_twice_runs_once(system: System, olts: list[Olt]) -> None:
     execution = pending(make_node(olts[0]))
 
     for _ in range(2):
         system.submit(execution.id)
 
-    wait_until(lambda: state_of(execution) == State.SUCCESS and system.room() in (None, CONFIG.pollers))
+    wait_until(lambda: state_of(execution) == State.SUCCESS and system.is_idle())
     execution.refresh_from_db()
     assert execution.attempts.count() == 1
 
 
 @pytest.mark.parametrize("state", [State.WAITING, State.SUCCESS, State.FAILED, State.ABORTED])
-def test_what_is_not_pending_is_left_alone(system: LocalSystem, olts: list[Olt], state: State) -> None:
-    execution = make_execution(make_node(olts[0]), database_now(), state)
+def test_what_is_not_pending_is_left_alone(system: System, olts: list[Olt], state: State) -> None:
+    now = database_now()
+    execution = make_execution(make_node(olts[0]), now, state, not_before=now + timedelta(hours=1))
     system.submit(execution.id)
     system.submit(10**9)
-    wait_until(lambda: system.room() in (None, CONFIG.pollers))
+    wait_until(system.is_idle)
     assert state_of(execution) == state
     assert not execution.attempts.exists()
 
 
-def test_a_message_holds_an_id_and_nothing_else() -> None:
-    assert message.write(7) == '{"execution_id": 7}'
-    assert message.read(message.write(7)) == 7
-
-
 def test_the_next_node_of_an_olt_starts_when_the_one_before_ends(
-    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+    system: System, olts: list[Olt], fleet: FleetProcess
 ) -> None:
-    """Nobody steps here: what is woken by the end of an execution claims and submits."""
+    """Nobody steps here: whoever ran the first one claims the second."""
     discovery = make_node(olts[0], make_job("discovery"))
     get = make_node(olts[0], make_job("description", "get", facts=["description"]))
     first = make_execution(discovery, database_now())
     second = make_execution(get, database_now())
 
-    system.assign()
-    wait_until(lambda: system.ended.wait(0.1))
     system.assign()
 
     wait_until(lambda: state_of(second) == State.SUCCESS)
@@ -145,7 +130,7 @@ def test_the_next_node_of_an_olt_starts_when_the_one_before_ends(
 
 
 def test_an_aborted_execution_stops_asking_and_stores_nothing(
-    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+    system: System, olts: list[Olt], fleet: FleetProcess
 ) -> None:
     fleet.set_scenario(UNHURRIED, 1)
     execution = pending(make_node(olts[1]))
@@ -163,7 +148,7 @@ def test_an_aborted_execution_stops_asking_and_stores_nothing(
 
 
 def test_a_stop_hands_back_what_cannot_end_in_time(
-    system: LocalSystem, olts: list[Olt], fleet: FleetProcess
+    system: System, olts: list[Olt], fleet: FleetProcess
 ) -> None:
     fleet.set_scenario(UNHURRIED, 2)
     execution = pending(make_node(olts[2]))
@@ -178,11 +163,13 @@ def test_a_stop_hands_back_what_cannot_end_in_time(
     assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 0, "")
 
 
-def test_run_now_of_what_nobody_knows_any_more_does_no_harm(system: LocalSystem, olts: list[Olt]) -> None:
+def test_run_now_of_what_nobody_knows_any_more_does_no_harm(system: System, olts: list[Olt]) -> None:
     execution = pending(make_node(olts[0]))
     Execution.objects.filter(id=execution.id).update(trigger=Trigger.RUN_NOW)
     execution_id = execution.id
     Execution.objects.all().delete()
     system.submit(execution_id)
-    wait_until(lambda: system.room() in (None, CONFIG.pollers))
-    assert threading.active_count() > 1
+    wait_until(system.is_idle)
+    again = pending(make_node(olts[1]))
+    system.submit(again.id)
+    wait_until(lambda: state_of(again) == State.SUCCESS)

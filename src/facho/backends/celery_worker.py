@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from celery import signals
+from django.db import connection
 
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.loop import attempt
+from facho.engine.pollers import heartbeat
 from facho.engine.runner import run_execution
 
 log = logging.getLogger(__name__)
@@ -34,20 +36,23 @@ class Pollers:
             self._free.put(number)
 
     def run(self, execution_id: int) -> None:
-        number, board = self._free.get(), self._process.board
-        try:
-            run_execution(
-                execution_id, self._process.runtime, begun=lambda started: board.begin(number, started)
-            )
-        finally:
-            attempt("poller", lambda: board.end(number, database_now()))
-            self._free.put(number)
+        """What is lost to the database is tried again when its lease has run out."""
+        number, board, runtime = self._free.get(), self._process.board, self._process.runtime
+        attempt(
+            "poller",
+            lambda: run_execution(execution_id, runtime, begun=lambda started: board.begin(number, started)),
+        )
+        attempt("poller", lambda: board.end(number, database_now()))
+        self._free.put(number)
 
     def drain(self, seconds: float) -> None:
-        """After a while, hands back what has not ended by itself."""
+        """Lends nothing more, and hands back after a while what has not ended by itself."""
+        runtime = self._process.runtime
+        runtime.stopping.set()
+        attempt("stop", lambda: heartbeat(runtime.worker, 0, database_now(), runtime.queues))
+        connection.close()
         time.sleep(seconds)
-        self._process.runtime.stopping.set()
-        self._process.runtime.keeper.lose_all()
+        runtime.keeper.lose_all()
 
 
 class _Worker:

@@ -100,7 +100,9 @@ def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading
         # Leases first: they cannot wait for anything else that fails.
         runtime.keeper.renew()
         now = database_now()
-        heartbeat(runtime.worker, pollers, now, runtime.queues)
+        # Who stops takes nothing more.
+        lent = 0 if runtime.stopping.is_set() else pollers
+        heartbeat(runtime.worker, lent, now, runtime.queues)
         board.write(now, always=True)
 
     repeat("keeper", step, runtime.config.lease_renew, stopping)

@@ -65,6 +65,7 @@ def run_execution(
     """None when there was nothing to start: delivered twice, aborted, or taken by another process."""
     started = start(execution_id, runtime.worker, runtime.config)
     if started is None:
+        log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
         return None
     if begun is not None:
         begun(started)

@@ -1,0 +1,82 @@
+"""What travels to a poller: an id, and nothing that somebody could read on the way."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.credentials import Credentials
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.backends import message
+from facho.backends.celery import CeleryBackend
+from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
+from facho.engine.clock import database_now
+from tests.contract.backends import celery_app
+from tests.database.making import make_execution, make_node, make_olt
+from tests.services.redis import Redis
+
+pytestmark = pytest.mark.django_db
+SECRETS = ("s3cret-community", "s3cret-olt", "198.51.100.7")
+
+
+@pytest.fixture
+def node() -> SnmpJobHost:
+    credentials = Credentials(community=SECRETS[0])
+    return make_node(make_olt(SECRETS[1], credentials=credentials, address=SECRETS[2]))
+
+
+@pytest.fixture
+def backend(own_redis: Redis) -> Iterator[CeleryBackend]:
+    with celery_app(own_redis) as app:
+        yield CeleryBackend(app)
+
+
+def test_between_threads_it_is_an_id() -> None:
+    assert message.write(7) == '{"execution_id": 7}'
+    assert message.read(message.write(7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("columns", "queue", "task"),
+    [
+        pytest.param({}, DEFAULT, "snmp_jobs.tasks.execute_one", id="a slot"),
+        pytest.param({"run_now": True}, HIGH_PRIORITY, "snmp_jobs.tasks.execute_one", id="run now"),
+        pytest.param({"attempt": 1}, RETRY, "snmp_jobs.tasks.execute_one_retry", id="a retry"),
+    ],
+)
+def test_between_machines_it_is_an_id(
+    node: SnmpJobHost,
+    backend: CeleryBackend,
+    own_redis: Redis,
+    columns: dict[str, Any],
+    queue: str,
+    task: str,
+) -> None:
+    execution = make_execution(node, database_now(), State.PENDING, **columns)
+
+    backend.submit(execution.id)
+
+    with own_redis.client() as client:
+        (raw,) = client.lrange(queue, 0, -1)
+        everything = [raw, *client.keys()]
+    sent = json.loads(raw)
+    arguments, named, _options = body = json.loads(base64.b64decode(sent["body"]))
+    assert (arguments, named) == ([execution.id], {})
+    assert sent["headers"]["task"] == task
+    said = f"{everything} {body}"
+    assert [secret for secret in SECRETS if secret in said] == []
+
+
+def test_what_no_broker_takes_waits_for_the_next_step(
+    node: SnmpJobHost, backend: CeleryBackend, own_redis: Redis
+) -> None:
+    execution = make_execution(node, database_now(), State.PENDING)
+    own_redis.stop()
+
+    backend.submit(execution.id)
+
+    found = Execution.objects.values_list("state", "lease_expires_at").get(id=execution.id)
+    assert found == (State.WAITING, None)
