@@ -5,15 +5,18 @@ had is no error here: pytest names it, and decides.
 
 `python -m tests.services postgres -- COMMAND...` runs a command with a private PostgreSQL that goes away
 afterwards. Where the command has {url}, it gets the address of an empty database; so does FACHO_DATABASE_URL.
+Where it has {broker}, it gets that of a private Redis.
 """
 
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 
 from tests.services import packages
 from tests.services.folder import temporary_folder
 from tests.services.postgres import run_postgres
+from tests.services.redis import run_redis
 from tests.services.unavailable import Unavailable
 
 DATABASE = "facho_bench"
@@ -33,10 +36,12 @@ def prepare() -> None:
 
 def with_postgres(command: list[str]) -> int:
     """The status of the command."""
-    with temporary_folder() as folder, run_postgres(folder) as server:
+    with ExitStack() as stack:
+        server = stack.enter_context(run_postgres(stack.enter_context(temporary_folder())))
         server.create_database(DATABASE)
         url = server.url(DATABASE)
-        argv = [word.replace("{url}", url) for word in command]
+        broker = stack.enter_context(run_redis()).url if "{broker}" in command else ""
+        argv = [word.replace("{url}", url).replace("{broker}", broker) for word in command]
         with subprocess.Popen(argv, env={**os.environ, "FACHO_DATABASE_URL": url}) as process:
             try:
                 return process.wait()

@@ -124,7 +124,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
     with own_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
-            _fill(fleet.addresses)
+            fill(fleet.addresses)
             return _measure(work, config, fleet, note)
 
 
@@ -148,7 +148,7 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
     return Result(work, connection.vendor, first, tuple(repeated), None if peers is None else tuple(peers))
 
 
-def _fill(addresses: Sequence[tuple[str, int]]) -> None:
+def fill(addresses: Sequence[tuple[str, int]]) -> None:
     from facho.engine.clock import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt

@@ -128,7 +128,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
         cpu, times.counting = time.process_time(), True
         time.sleep(load.seconds)
         cpu, times.counting = time.process_time() - cpu, False
-    runs = _runs()
+    runs = runs_after()
     note("all nodes due at once")
     return Result(
         load=load,
@@ -248,10 +248,11 @@ class Run(NamedTuple):
     ended_at: datetime
 
 
-def _runs() -> list[Run]:
+def runs_after(last: int = 0) -> list[Run]:
+    """Executions with higher ids, that must all have succeeded."""
     from facho.apps.executions.models import Execution, State
 
-    ended = Execution.objects.filter(ended_at__isnull=False).order_by("started_at")
+    ended = Execution.objects.filter(id__gt=last, ended_at__isnull=False).order_by("started_at")
     wrong = ended.exclude(state=State.SUCCESS).values_list("state", "error").first()
     if wrong is not None:
         raise CannotMeasure(f"{wrong[0]}: {wrong[1]}")

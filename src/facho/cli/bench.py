@@ -6,7 +6,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -313,6 +313,58 @@ def _print_promptness(result: Promptness) -> None:
     console.print(
         f"{result.executions:,} executions, {result.cpu_share:.0%} of one CPU. All nodes due at once, "
         f"without SNMP: a step of {all_due.step_ms:,.0f} ms, a claim of {all_due.claim_ms:,.0f} ms."
+    )
+
+
+_EXAMPLES_WORKERS: Final = """
+**Examples**
+
+`facho bench workers --database-url postgresql://... --broker-url redis://...`  with 1, 2 and 4 workers here
+
+`facho bench workers ... --json`  `values_per_cpu_second`, `next_node_ms_p95`, `growth`
+"""
+
+
+@app.command(epilog=_EXAMPLES_WORKERS)
+def workers(
+    database_url: Annotated[str, typer.Option(metavar="URL", help="A PostgreSQL that may be filled.")],
+    broker_url: Annotated[str, typer.Option(metavar="URL", help="A Redis that nobody else uses.")],
+    rounds: Annotated[int, typer.Option(min=1, help="How often everything is collected.")] = 2,
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are far away.")] = 32,
+    large_olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are near and large.")] = 10,
+    large_onus: Annotated[int, typer.Option(min=1, help="ONUs of each of those.")] = 4096,
+    as_json: AsJson = False,
+) -> None:
+    """Collect through Celery with several workers: what it costs, and how throughput grows."""
+    from facho.bench.workers import Plan, measure
+
+    plan = Plan(rounds=rounds, olts=olts, large_olts=large_olts, large_onus=large_onus)
+    with _measuring() as note:
+        result = measure(plan, database_url, broker_url, note)
+    if as_json:
+        typer.echo(json.dumps(result.as_json(), indent=2))
+        return
+    _print_grown(result.as_json(), plan.olts, plan.pollers)
+
+
+def _print_grown(told: dict[str, Any], olts: int, pollers: int) -> None:
+    table = Table(title=f"{olts} far OLTs, {pollers} pollers a worker, through Celery")
+    for heading in ("workers", "executions/s", "to one worker", "CPU-seconds"):
+        table.add_column(heading, justify="right")
+    for each in told["growth"]:
+        table.add_row(
+            str(each["workers"]),
+            f"{each['executions_per_second']:.1f}",
+            f"{each['to_one_worker']:.2f} x",
+            f"{each['worker_cpu_s']:.2f}",
+        )
+    console = Console()
+    console.print(table)
+    database = told["database_cpu_s"]
+    console.print(f"Next node of an OLT: p95 {told['next_node_ms_p95']:.0f} ms with free pollers.")
+    console.print(
+        f"Large OLTs, one worker: {told['values_per_cpu_second']:,} values per CPU-second of the worker, "
+        f"{told['worker_cpu_s']:.2f} CPU-seconds" + (f"; PostgreSQL {database:.2f}." if database else ".")
     )
 
 

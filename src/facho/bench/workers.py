@@ -1,0 +1,255 @@
+"""Executions through Celery: what they cost, how soon the next one starts, and how throughput grows.
+
+The OLTs are far away, so that time and not our CPU is the limit: twice the pollers should then do twice as
+much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from facho.bench.collect import COLUMNS, fill
+from facho.bench.own_system import CannotMeasure, own_system
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from facho.config import Config
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_PATIENCE_S: Final = 120.0
+_LOOK_EVERY_S: Final = 0.02
+_PROMPT_ROUNDS: Final = 10
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    workers: tuple[int, ...] = (1, 2, 4)
+    # Of each worker.
+    pollers: int = 4
+    olts: int = 32
+    onus: int = 64
+    latency_s: float = 0.1
+    rounds: int = 2
+    # For what collecting costs: OLTs that are near, and large.
+    large_olts: int = 10
+    large_onus: int = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    workers: int
+    executions_per_second: float
+    worker_cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Promptness:
+    """From the end of an execution to the start of the next one of its OLT, with pollers enough for all."""
+
+    ms_p50: float
+    ms_p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of one collection of everything, after the first."""
+
+    values: int
+    worker_cpu_s: float
+    database_cpu_s: float | None
+    seconds: float
+
+    @property
+    def values_per_cpu_second(self) -> float:
+        return self.values / self.worker_cpu_s
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    plan: Plan
+    growth: tuple[Growth, ...]
+    next_node: Promptness
+    cost: Cost
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "values_per_cpu_second": round(self.cost.values_per_cpu_second),
+            "worker_cpu_s": round(self.cost.worker_cpu_s, 3),
+            "database_cpu_s": self.cost.database_cpu_s,
+            "collect_s": round(self.cost.seconds, 3),
+            "next_node_ms_p50": round(self.next_node.ms_p50, 1),
+            "next_node_ms_p95": round(self.next_node.ms_p95, 1),
+            "growth": [
+                {
+                    "workers": each.workers,
+                    "pollers": each.workers * self.plan.pollers,
+                    "executions_per_second": round(each.executions_per_second, 1),
+                    "to_one_worker": round(each.executions_per_second / self._alone, 2),
+                    "worker_cpu_s": round(each.worker_cpu_s, 2),
+                }
+                for each in self.growth
+            ],
+        }
+
+    @property
+    def _alone(self) -> float:
+        return self.growth[0].executions_per_second / self.growth[0].workers
+
+
+def measure(plan: Plan, database_url: str, broker_url: str, note: Note) -> Result:
+    note("preparing the database")
+    settings = {"broker_url": broker_url, "pollers": str(plan.pollers)}
+    with own_system(database_url, **settings) as config, _child("beat"):
+        growth = _measure_growth(plan, config, note)
+        next_node = _measure_promptness(plan, config, note)
+        cost = _measure_cost(plan, config, note)
+    return Result(plan, growth, next_node, cost)
+
+
+def _measure_growth(plan: Plan, config: Config, note: Note) -> tuple[Growth, ...]:
+    with FleetProcess(FleetConfig(olts=plan.olts, onus=plan.onus), prebuilt=True) as fleet:
+        fleet.set_scenario(Scenario(latency_s=plan.latency_s))
+        fill(fleet.addresses)
+        found = []
+        for count in plan.workers:
+            note(f"{count} worker{'s' if count > 1 else ''} with {plan.pollers} pollers each")
+            with _workers(count, config) as pids:
+                _collect_all()
+                found.append(_grown(count, pids, plan.rounds))
+        _forget_olts()
+    return tuple(found)
+
+
+def _grown(count: int, pids: Sequence[int], rounds: int) -> Growth:
+    cpu, rates = _cpu_s(pids), []
+    for _ in range(rounds):
+        executions, seconds = _collect_all()
+        rates.append(executions / seconds)
+    return Growth(count, statistics.median(rates), _cpu_s(pids) - cpu)
+
+
+def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
+    from facho.bench.scheduler import next_node_delays, runs_after
+
+    note(f"{plan.pollers} OLTs, a poller for each")
+    with FleetProcess(FleetConfig(olts=plan.pollers, onus=plan.onus), prebuilt=True) as fleet:
+        fill(fleet.addresses)
+        with _workers(1, config):
+            _collect_all()
+            last = _last_execution()
+            for _ in range(_PROMPT_ROUNDS):
+                _collect_all()
+        delays = sorted(next_node_delays(runs_after(last)))
+        _forget_olts()
+    if not delays:
+        raise CannotMeasure("no execution waited for another one of its OLT")
+    return Promptness(statistics.median(delays), delays[min(len(delays) - 1, int(len(delays) * 0.95))])
+
+
+def _measure_cost(plan: Plan, config: Config, note: Note) -> Cost:
+    from facho.bench.server_cpu import server_cpu_s
+
+    note(f"{plan.large_olts} OLTs of {plan.large_onus:,} ONUs")
+    with FleetProcess(FleetConfig(olts=plan.large_olts, onus=plan.large_onus), prebuilt=True) as fleet:
+        fill(fleet.addresses)
+        with _workers(1, config) as pids:
+            _collect_all()
+            rounds = []
+            for _ in range(plan.rounds):
+                server, cpu = server_cpu_s(), _cpu_s(pids)
+                _, seconds = _collect_all()
+                spent = server_cpu_s()
+                database = None if spent is None or server is None else round(spent - server, 3)
+                rounds.append((_cpu_s(pids) - cpu, database, seconds))
+    worker_cpu_s, database_cpu_s, seconds = sorted(rounds, key=lambda each: each[0])[len(rounds) // 2]
+    values = plan.large_olts * plan.large_onus * len(COLUMNS)
+    return Cost(values, worker_cpu_s, database_cpu_s, seconds)
+
+
+def _forget_olts() -> None:
+    """Nothing of the first part is due in the second."""
+    from facho.apps.hosts.models import Olt
+    from facho.apps.snmp_jobs.models import SnmpJob
+
+    Olt.objects.all().delete()
+    SnmpJob.objects.all().delete()
+
+
+def _collect_all() -> tuple[int, float]:
+    """How many executions there were, and how long it took until all had ended."""
+    from facho.apps.executions.models import Execution, State
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.clock import database_now
+
+    last, nodes, began = _last_execution(), SnmpJobHost.objects.count(), time.monotonic()
+    SnmpJobHost.objects.update(next_run_at=database_now())
+    mine = Execution.objects.filter(id__gt=last)
+    while (ended := mine.filter(state=State.SUCCESS).count()) < nodes:
+        failed = mine.exclude(error="").values_list("error", flat=True).first()
+        if failed or time.monotonic() - began > _PATIENCE_S:
+            raise CannotMeasure(failed or f"{ended} of {nodes} executions ended within {_PATIENCE_S:g} s")
+        time.sleep(_LOOK_EVERY_S)
+    return nodes, time.monotonic() - began
+
+
+def _last_execution() -> int:
+    from facho.apps.executions.models import Execution
+
+    return Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
+
+
+@contextlib.contextmanager
+def _workers(count: int, config: Config) -> Iterator[list[int]]:
+    from facho.apps.zabbix_pollers.models import Worker
+
+    with ExitStack() as stack:
+        pids = [stack.enter_context(_child("worker")) for _ in range(count)]
+        _wait(lambda: Worker.objects.count() == count, f"{count} workers are there")
+        yield pids
+    _wait(lambda: not Worker.objects.exists(), f"the workers are gone within {config.stop_within}")
+
+
+@contextlib.contextmanager
+def _child(command: str) -> Iterator[int]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "facho", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(true: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + _PATIENCE_S
+    while not true():
+        if time.monotonic() > until:
+            raise CannotMeasure(f"not within {_PATIENCE_S:g} s: {what}")
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _cpu_s(pids: Sequence[int]) -> float:
+    """User and system time of these processes so far."""
+    total = 0
+    for pid in pids:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(words[11]) + int(words[12])
+    return total / _TICKS
