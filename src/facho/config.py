@@ -147,8 +147,16 @@ def current() -> Config:
     return read(os.environ)
 
 
+# Everything else that is counted must be there at least once.
+_MAY_BE_NONE: Final = frozenset({"request_retries"})
+
+
 def _contradictions(config: Config) -> list[str]:
-    found = []
+    found = [
+        f"{PREFIX}{each.name.upper()} must be 1 or more"
+        for each in dataclasses.fields(config)
+        if each.type == "int" and each.name not in _MAY_BE_NONE and getattr(config, each.name) < 1
+    ]
     if config.lease_renew * 2 >= config.lease:
         found.append(
             "FACHO_LEASE must be more than twice FACHO_LEASE_RENEW, or a late renewal loses the lease"

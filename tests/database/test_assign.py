@@ -157,3 +157,13 @@ def test_by_hand_one_waits_for_the_olt_too() -> None:
     waiting = make_execution(make_node(olt), at("10:00"))
     assert not claim_one(waiting.id, NOW, CONFIG)
     assert states() == ["RUNNING", "WAITING"]
+
+
+def test_an_olt_that_a_person_waits_for_is_left_to_that_person() -> None:
+    olt = make_olt()
+    make_execution(make_node(olt), at("10:00"))
+    by_hand = Execution.objects.create(
+        olt=olt, trigger=Trigger.RUN_NOW, run_now=True, slot=NOW, not_before=NOW, queued_at=NOW
+    )
+    assert claim(NOW, CONFIG) == []
+    assert claim_one(by_hand.id, NOW, CONFIG)

@@ -187,3 +187,9 @@ def written(setting: dataclasses.Field[object]) -> str:
 
     text = plain(setting.default)
     return f"`{text}`" if text else ""
+
+
+@pytest.mark.parametrize("name", ["FACHO_POLLERS", "FACHO_BATCH", "FACHO_REQUESTS_IN_FLIGHT"])
+def test_what_is_needed_at_least_once_cannot_be_none(home: dict[str, str], name: str) -> None:
+    assert f"{name} must be 1 or more" in refused(home | {name: "0"})
+    read(home | {"FACHO_REQUEST_RETRIES": "0"})

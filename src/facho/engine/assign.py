@@ -131,12 +131,16 @@ _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
     " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
+# And those that a person waits for in front of the screen: who asks by hand goes before all that is planned.
+_TAKEN: Final = (
+    f"{_BUSY} UNION SELECT olt_id FROM snmp_executions WHERE state = 'WAITING' AND node_id IS NULL"
+)
 # Each part is one value, an array.
 _PARTS: Final = (
     "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"  # noqa: S608
     " COALESCE((SELECT {array}({row}(state, worker, run_now, attempt)) FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
-    f" COALESCE((SELECT {{array}}(olt_id) FROM ({_BUSY}) b), '[]'),"
+    f" COALESCE((SELECT {{array}}(olt_id) FROM ({_TAKEN}) b), '[]'),"
     " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
     " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)))"
     " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
