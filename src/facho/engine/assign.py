@@ -133,7 +133,7 @@ _BUSY: Final = (
 )
 # And those that a person waits for in front of the screen: who asks by hand goes before all that is planned.
 _TAKEN: Final = (
-    _BUSY + " UNION SELECT olt_id FROM snmp_executions WHERE state = 'WAITING' AND node_id IS NULL"
+    _BUSY + " UNION SELECT olt_id FROM snmp_executions WHERE state = 'WAITING' AND node_id IS NULL"  # noqa: S608
 )
 # Each part is one value, an array.
 _PARTS: Final = (
