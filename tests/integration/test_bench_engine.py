@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from facho.bench.scheduler import Spread
+from tests.services.postgres import Postgres
+from tests.services.redis import Redis
 
 
 def bench(*arguments: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -71,3 +73,13 @@ def test_a_spread_is_told_by_its_percentiles() -> None:
     spread = Spread.of(float(number) for number in range(101))
     assert (spread.p50, spread.p95, spread.p99, spread.largest) == pytest.approx((50, 95, 99, 100))
     assert Spread.of([]).count == 0
+
+
+def test_workers_tell_how_throughput_grows(own_postgres: Postgres, own_redis: Redis) -> None:
+    own_postgres.create_database("bench")
+    servers = ("--database-url", own_postgres.url("bench"), "--broker-url", own_redis.url)
+    small = ("--most", "1", "--rounds", "1", "--olts", "2", "--large-olts", "1", "--large-onus", "50")
+    told = result_of("workers", *servers, *small)
+    assert told["values_per_cpu_second"] > 0
+    assert told["next_node_ms_p95"] > 0
+    assert [(each["workers"], each["to_one_worker"]) for each in told["growth"]] == [(1, 1.0)]

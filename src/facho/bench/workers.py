@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PATIENCE_S: Final = 120.0
 _LOOK_EVERY_S: Final = 0.02
-_PROMPT_ROUNDS: Final = 10
+# One round of these is quick, and has few of them.
+_PROMPT_ROUNDS: Final = 5
 
 Note = Callable[[str], None]
 
@@ -151,7 +152,7 @@ def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
         with _workers(1, config):
             _collect_all()
             last = _last_execution()
-            for _ in range(_PROMPT_ROUNDS):
+            for _ in range(_PROMPT_ROUNDS * plan.rounds):
                 _collect_all()
         delays = sorted(next_node_delays(runs_after(last)))
         _forget_olts()

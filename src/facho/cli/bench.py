@@ -329,6 +329,7 @@ _EXAMPLES_WORKERS: Final = """
 def workers(
     database_url: Annotated[str, typer.Option(metavar="URL", help="A PostgreSQL that may be filled.")],
     broker_url: Annotated[str, typer.Option(metavar="URL", help="A Redis that nobody else uses.")],
+    most: Annotated[int, typer.Option(min=1, help="1, 2, 4 ... up to so many workers.")] = 4,
     rounds: Annotated[int, typer.Option(min=1, help="How often everything is collected.")] = 2,
     olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are far away.")] = 32,
     large_olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are near and large.")] = 10,
@@ -338,7 +339,8 @@ def workers(
     """Collect through Celery with several workers: what it costs, and how throughput grows."""
     from facho.bench.workers import Plan, measure
 
-    plan = Plan(rounds=rounds, olts=olts, large_olts=large_olts, large_onus=large_onus)
+    workers = tuple(2**power for power in range(most.bit_length()))
+    plan = Plan(workers, rounds=rounds, olts=olts, large_olts=large_olts, large_onus=large_onus)
     with _measuring() as note:
         result = measure(plan, database_url, broker_url, note)
     if as_json:
