@@ -31,7 +31,8 @@ def examined(facho: OwnFacho, **environment: str) -> tuple[int, dict[str, list[s
 def engine_was_here(facho: OwnFacho, ago: float = 0) -> None:
     seen = (datetime.now(UTC) - timedelta(seconds=ago)).replace(tzinfo=None).isoformat(" ")
     facho.rows("INSERT INTO coordinator_state (name, value, updated_at) VALUES ('scheduler', '{}', ?)", seen)
-    facho.rows("INSERT INTO workers (name, pollers, started_at, seen_at) VALUES ('w', 10, ?, ?)", seen, seen)
+    columns = "name, pollers, queues, started_at, seen_at"
+    facho.rows(f"INSERT INTO workers ({columns}) VALUES ('w', 10, '', ?, ?)", seen, seen)
 
 
 def test_all_is_well(facho: OwnFacho) -> None:
