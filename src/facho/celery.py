@@ -79,10 +79,11 @@ class KeepLooking(bootsteps.StartStopStep):
     """Looks for messages again soon after a thread was done.
 
     While as many messages are held as there are threads, Celery's loop does not ask for more; that one was
-    acknowledged, by another thread, does not wake it.
+    acknowledged, by another thread, does not wake it. A part of the consumer, which starts again when the
+    broker is back, because Celery drops all timers when it goes away.
     """
 
-    requires = ("celery.worker.components:Hub",)
+    requires = ("celery.worker.consumer.tasks:Tasks",)
 
     def start(self, parent: Any) -> None:
         parent.hub.call_repeatedly(_LOOK_EVERY_S, _nothing)
@@ -93,5 +94,5 @@ def _nothing() -> None:
 
 
 app = Celery("facho")
-app.steps["worker"].add(KeepLooking)
+app.steps["consumer"].add(KeepLooking)
 app.config_from_object(settings(current()))
