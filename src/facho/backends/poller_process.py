@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from django.db import connection
+
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
@@ -61,6 +63,8 @@ def poller_process(
             ending.set()
             for thread in threads:
                 thread.join(config.stop_within.total_seconds())
+            # This thread's connection may be older than the database's last restart.
+            connection.close()
             attempt("stop", lambda: leave(name))
 
 
