@@ -172,7 +172,11 @@ def wait_until(
 
 def set_up(facho: Facho, fleet: FleetProcess, jobs: Sequence[Sequence[str]]) -> None:
     facho.run("migrate")
-    for number, (host, port) in enumerate(fleet.addresses):
-        facho.run("olt", "add", f"olt-{number}", f"{host}:{port}", "--brand", "huawei", "--no-test")
+    olts = facho.home / "olts.csv"
+    lines = [
+        f"olt-{number},{host},{port},huawei,public" for number, (host, port) in enumerate(fleet.addresses)
+    ]
+    olts.write_text("\n".join(["name,address,port,brand,community", *lines]))
+    facho.run("olt", "import", str(olts), "--no-test")
     for job in jobs:
         facho.run("job", "add", *job, "--all")
