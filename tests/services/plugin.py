@@ -93,6 +93,30 @@ def own_redis(request: pytest.FixtureRequest) -> Iterator[Redis]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def shared_postgres(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Postgres]:
+    """One for all tests of a module; whoever stops it starts it again."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(run_postgres(tmp_path_factory.mktemp("postgres")))
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared_redis(request: pytest.FixtureRequest) -> Iterator[Redis]:
+    """One for all tests of a module; whoever stops it starts it again."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(run_redis())
+        except Unavailable as missing:
+            _give_up(request.config, missing)
+        yield server
+
+
 @pytest.fixture(scope="session")
 def browser(request: pytest.FixtureRequest) -> Iterator["Browser"]:
     """A Chromium for the whole session. Tests that use it run last, and use no coroutines of their own."""

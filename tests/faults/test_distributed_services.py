@@ -1,0 +1,177 @@
+"""A broker, a database or a network that goes away and comes back, and messages that come twice."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import Celery
+
+from facho.backends.queues import EXECUTE
+from facho.celery import settings
+from facho.config import Config
+from facho.core.queue import DEFAULT
+from facho.sim.scenario import Scenario
+from tests.faults.distributed import LEASE_S, PLAIN, UNHURRIED, Site, run_site, told
+from tests.faults.engines import wait_until
+from tests.services.postgres import Postgres
+from tests.services.redis import Redis
+
+# Longer than a lease, and than a worker is believed to live that is not heard of.
+AWAY_S = 10.0
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, shared_postgres: Postgres, shared_redis: Redis
+) -> Iterator[Site]:
+    folder: Path = tmp_path_factory.mktemp("site")
+    with run_site(folder, shared_postgres, shared_redis) as site:
+        yield site
+
+
+@pytest.fixture
+def app(shared_redis: Redis) -> Iterator[Any]:
+    app = Celery("faults", set_as_current=False)
+    app.config_from_object(settings(replace(Config(), broker_url=shared_redis.url)))
+    yield app
+    app.close()
+
+
+def dropped(site: Site, execution: int) -> int:
+    """How often a worker was told to start it, and did not."""
+    return sum(
+        "nothing_to_start" in line and f"execution_id={execution})" in line
+        for line in site.log("worker").splitlines()
+    )
+
+
+def attempts(site: Site, execution: int) -> int:
+    found: int = site.facho.one(f"SELECT count(*) FROM execution_attempts WHERE execution_id = {execution}")
+    return found
+
+
+def assert_the_same_live(site: Site) -> None:
+    for each in (*site.workers, *site.beats):
+        assert each.process.poll() is None, each.log.read_text(errors="replace")
+
+
+def test_the_broker_is_away_for_longer_than_a_lease(site: Site, shared_redis: Redis) -> None:
+    site.ready()
+    before = site.onus()
+    held = site.in_mid_walk()
+
+    shared_redis.stop()
+    time.sleep(LEASE_S)
+    site.fleet.set_scenario(PLAIN)
+    time.sleep(AWAY_S - LEASE_S)
+    ended = site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {held[0]}")
+    shared_redis.start()
+
+    told("the broker was away", site.runs_again(site.now(), 60))
+    assert ended == "SUCCESS", "what ran needs no broker to end"
+    assert attempts(site, held[0]) == 1
+    assert before <= site.onus()
+    site.assert_sound()
+    assert_the_same_live(site)
+
+
+def test_the_broker_forgets_everything(site: Site, shared_redis: Redis) -> None:
+    site.ready()
+    site.in_mid_walk()
+
+    with shared_redis.client() as client:
+        client.flushall()
+
+    flushed_at = site.now()
+    site.fleet.set_scenario(PLAIN)
+    told("the broker was emptied", site.runs_again(flushed_at))
+    site.assert_sound()
+    assert_the_same_live(site)
+
+
+def test_the_broker_restarts_and_has_forgotten_everything(site: Site, shared_redis: Redis) -> None:
+    site.ready()
+    site.in_mid_walk()
+
+    shared_redis.stop()
+    shared_redis.start()
+
+    restarted_at = site.now()
+    site.fleet.set_scenario(PLAIN)
+    told("the broker was restarted", site.runs_again(restarted_at))
+    site.assert_sound()
+    assert_the_same_live(site)
+
+
+def test_the_database_restarts(site: Site, shared_postgres: Postgres) -> None:
+    site.ready()
+    before = site.onus()
+    site.in_mid_walk(at_least=2)
+
+    shared_postgres.stop(immediate=True)
+    time.sleep(LEASE_S + 1.0)
+    shared_postgres.start()
+
+    restarted_at = site.now()
+    site.fleet.set_scenario(PLAIN)
+    told("the database was restarted", site.runs_again(restarted_at, 60))
+    assert before <= site.onus()
+    site.assert_sound()
+    assert_the_same_live(site)
+
+
+def test_a_message_that_comes_twice(site: Site, app: Any) -> None:
+    site.ready()
+    (running, *_) = site.in_mid_walk()
+
+    app.send_task(EXECUTE, args=[running], queue=DEFAULT)
+
+    wait_until(lambda: dropped(site, running) == 1, what="the second message is dropped while it runs")
+    site.fleet.set_scenario(PLAIN)
+    wait_until(
+        lambda: site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {running}") == "SUCCESS",
+        what=lambda: f"it ends\n{site.facho.picture()}",
+    )
+    app.send_task(EXECUTE, args=[running], queue=DEFAULT)
+    wait_until(lambda: dropped(site, running) == 2, what="the third message is dropped after it ended")
+    assert attempts(site, running) == 1
+    told("messages came twice", site.runs_again(site.now()))
+    site.assert_sound()
+
+
+def test_a_walk_longer_than_the_time_in_which_a_message_is_acknowledged(site: Site) -> None:
+    """Celery looks every hundred seconds for messages that were not acknowledged, and when a worker starts.
+
+    So a worker is started that believes in one second; what it finds under way comes a second time.
+    """
+    site.ready()
+    (running, *_) = site.in_mid_walk(scenario=UNHURRIED.but(latency_s=0.35))
+
+    site.start("worker", FACHO_MESSAGE_VISIBILITY="1")
+
+    wait_until(lambda: dropped(site, running), 30, what="the broker delivers it again")
+    assert site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {running}") == "RUNNING"
+    site.fleet.set_scenario(PLAIN)
+    told("messages were delivered again in mid-walk", site.runs_again(site.now()))
+    assert attempts(site, running) == 1
+    assert site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {running}") == "SUCCESS"
+    site.assert_sound()
+
+
+def test_all_packets_are_lost_for_a_while(site: Site) -> None:
+    site.ready()
+    before = site.onus()
+    site.in_mid_walk()
+
+    site.fleet.set_scenario(Scenario(silent=True))
+    time.sleep(8.0)
+    lost = site.facho.one("SELECT count(*) FROM olts WHERE NOT reachable")
+    site.fleet.set_scenario(PLAIN)
+
+    told("packets were lost", site.runs_again(site.now()))
+    assert lost > 0, "it was noticed"
+    assert before <= site.onus()
+    site.assert_sound()
