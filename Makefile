@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 FUZZ_CASES ?= 1000000
+# Tests with real services wait more than they compute.
+WAITING := 3
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/contract tests/database tests/integration tests/faults)
@@ -28,8 +30,8 @@ test: setup ## Run every test: the quick ones, with real services, on PostgreSQL
 	@failed=""; \
 	stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" || failed="$$failed $$name"; }; \
 	stage quick -n auto $(FIRST_TESTS); \
-	stage services -n auto $(OTHER_TESTS); \
-	stage postgresql -n auto --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
+	stage services -n $(WAITING) $(OTHER_TESTS); \
+	stage postgresql -n $(WAITING) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
 	$(if $(BROWSER_TESTS),stage browser $(BROWSER_TESTS);) \
 	[ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }
 
