@@ -74,6 +74,15 @@ def poller() -> Pollers:
 
 @signals.worker_init.connect
 def _start(sender: Any, **_: Any) -> None:
+    """Whatever this raised, Celery would go on, take messages, and have nobody to run them."""
+    try:
+        _lend(sender)
+    except Exception as error:
+        log.exception("worker not started", extra={"action": "worker_not_started"})
+        raise SystemExit(f"Error: this worker cannot lend pollers: {error}") from error
+
+
+def _lend(sender: Any) -> None:
     """`sender` is Celery's worker, which knows by now how many threads it has and which queues it takes."""
     taken = frozenset(sender.app.amqp.queues.consume_from).intersection(SNMP_QUEUES)
     if not taken:

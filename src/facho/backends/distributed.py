@@ -20,13 +20,13 @@ _PATIENCE_S: Final = 3
 
 def reasons_not_to_start(config: Config) -> Iterator[str]:
     """The first one is enough not to start; later ones may follow from it."""
-    yield from _settings(config)
-    yield from _version(celery.__version__)
+    yield from wrong_settings(config)
+    yield from bad_version(celery.__version__)
     if config.broker_url:
-        yield from _broker(config.broker_url)
+        yield from broker_away(config.broker_url)
 
 
-def _settings(config: Config) -> Iterator[str]:
+def wrong_settings(config: Config) -> Iterator[str]:
     if config.database.startswith("sqlite:"):
         yield (
             "workers on several machines need PostgreSQL: set FACHO_DATABASE_URL to postgresql://..., "
@@ -40,12 +40,12 @@ def _settings(config: Config) -> Iterator[str]:
         yield "FACHO_BROKER_URL must begin with redis://, rediss:// or redis+socket://"
 
 
-def _version(version: str) -> Iterator[str]:
+def bad_version(version: str) -> Iterator[str]:
     if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) in _DIE_WITH_THEIR_BROKER:
         yield f"workers of Celery {version} end when their broker goes away: install 5.6.3"
 
 
-def _broker(url: str) -> Iterator[str]:
+def broker_away(url: str) -> Iterator[str]:
     try:
         with Connection(url, transport_options={"socket_connect_timeout": _PATIENCE_S}) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=_PATIENCE_S)

@@ -14,7 +14,7 @@ import typer
 from facho.cli.children import stop_on_signals
 from facho.cli.system import system
 from facho.cli.target import refuse
-from facho.cli.up import free_address, run_both, sync_with_profiles
+from facho.cli.up import free_address, refuse_beside_workers, run_both, sync_with_profiles
 from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
@@ -71,6 +71,7 @@ def demo(
     host, port = free_address(f"127.0.0.1:{port}")
     stopping = stop_on_signals()
     with system() as config:
+        refuse_beside_workers(config)
         sync_with_profiles()
         _greet(host, port)
         _run(config, f"{host}:{port}", stopping, seconds)

@@ -11,7 +11,7 @@ import typer
 
 from facho.cli.children import WITH_PARENT, Child, run_children, stop_on_signals, stop_with_parent
 from facho.cli.exits import Exit
-from facho.cli.system import system
+from facho.cli.system import fail, system
 from facho.cli.target import refuse
 from facho.config import Config
 from facho.snmp.address import parse_address
@@ -40,6 +40,7 @@ WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 def up(pollers: Pollers = None, address: Address = None) -> None:
     """Collect and show, on this machine: the engine and the web, in two processes."""
     with system() as config:
+        refuse_beside_workers(config)
         sync_with_profiles()
     host, port = free_address(address or config.web_address)
     environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
@@ -47,6 +48,15 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
         environment["FACHO_POLLERS"] = str(pollers)
     typer.echo(f"Facho is at http://{_shown(host)}:{port}/  (Ctrl-C ends it)")
     run_both(config, environment, stop_on_signals())
+
+
+def refuse_beside_workers(config: Config) -> None:
+    """Each would count the other's pollers as its own, and reserve OLTs for them."""
+    if config.broker_url:
+        fail(
+            "FACHO_BROKER_URL is set, and an engine shares no database with workers: "
+            "run facho worker, facho beat and facho web, or remove it to have all on this machine"
+        )
 
 
 def sync_with_profiles() -> None:
@@ -70,6 +80,7 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
     if with_parent:
         stop_with_parent(stopping)
     with system() as config:
+        refuse_beside_workers(config)
         from facho import logs
         from facho.backends.embedded import run_embedded
 

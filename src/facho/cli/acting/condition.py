@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+import celery
 from django.db import DatabaseError, connection
 from django.db.models import F, TextField
 from django.db.models.functions import Cast
@@ -16,6 +17,7 @@ from facho.apps.hosts.credentials import vault
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
+from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Finding, error, ok, warning
 from facho.cli.system import database_sentence, reach_database
 from facho.config import Config
@@ -27,10 +29,12 @@ from facho.keys import KeyProblem
 _MOST_NAMED: Final = 5
 # A step that is later than so many times its interval is missing.
 _LATE: Final = 10
-_START: Final = "start the engine: facho up"
 
 
 def conditions(config: Config) -> Iterator[Finding]:
+    if config.broker_url:
+        yield _broker(config)
+        yield _celery(celery.__version__)
     try:
         reach_database()
         yield ok("database", _version())
@@ -43,6 +47,19 @@ def conditions(config: Config) -> Iterator[Finding]:
             yield look(now, config)
     except DatabaseError as problem:
         yield error("database", database_sentence(problem), "start it, or correct FACHO_DATABASE_URL")
+
+
+def _broker(config: Config) -> Finding:
+    reasons = [*wrong_settings(config)] or [*broker_away(config.broker_url)]
+    if reasons:
+        return error("broker", reasons[0], "until then neither facho worker nor facho beat starts")
+    return ok("broker", "it answers")
+
+
+def _celery(version: str) -> Finding:
+    for reason in bad_version(version):
+        return error("celery", reason, "until then neither facho worker nor facho beat starts")
+    return ok("celery", version)
 
 
 def _version() -> str:
@@ -73,11 +90,11 @@ def _opens(token: str) -> bool:
 def _scheduler(now: datetime, config: Config) -> Finding:
     last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
     if last is None:
-        return warning("scheduler", "it has never made a step", _START)
+        return warning("scheduler", "it has never made a step", _start(config))
     age = now - last
     told = f"its last step was {age.total_seconds():.0f} s ago"
     if age > max(_LATE * config.scheduler_step, timedelta(seconds=_LATE)):
-        return error("scheduler", told, _START)
+        return error("scheduler", told, _start(config))
     if age < -config.worker_seen_within:
         return error(
             "scheduler", "its last step lies ahead", "the clock was set back: look after the time service"
@@ -89,7 +106,7 @@ def _workers(now: datetime, config: Config) -> Finding:
     alive = Worker.objects.filter(seen_at__gte=now - config.worker_seen_within)
     pollers = sum(alive.values_list("pollers", flat=True))
     if not pollers:
-        return error("workers", "none is alive: nothing is collected", _START)
+        return error("workers", "none is alive: nothing is collected", _start(config))
     return ok("workers", f"{len(alive)} alive, with {pollers} pollers")
 
 
@@ -113,7 +130,7 @@ def _nodes(now: datetime, config: Config) -> Finding:
     ).count()
     suspended = SnmpJobHost.objects.filter(enabled=True).exclude(suspended_reason="").count()
     if overdue:
-        return warning("nodes", f"{overdue} are due and were not queued", _START)
+        return warning("nodes", f"{overdue} are due and were not queued", _start(config))
     if suspended:
         return warning("nodes", f"{suspended} are suspended", "facho olt show NAME says why")
     return ok("nodes", "none is overdue or suspended")
@@ -128,9 +145,13 @@ def _stuck(now: datetime, config: Config) -> Finding:
     )
     ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_NAMED])
     if ids:
-        return error("executions", f"stuck: {', '.join(map(str, ids))}", _START)
+        return error("executions", f"stuck: {', '.join(map(str, ids))}", _start(config))
     waiting = Execution.objects.filter(state=State.WAITING, not_before__lte=F("queued_at")).count()
     return ok("executions", f"none is stuck; {waiting} wait")
+
+
+def _start(config: Config) -> str:
+    return "start them: facho beat, and facho worker" if config.broker_url else "start the engine: facho up"
 
 
 def _named(names: Iterable[str]) -> str:
