@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 FUZZ_CASES ?= 1000000
-# Tests with real services wait more than they compute.
-WAITING := 3
+# Tests with real services wait more than they compute. Those of one file share what they have started, and
+# the longest come first, so that nobody waits for them at the end.
+WAITING := 4 --dist loadscope
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
-OTHER_TESTS := $(wildcard tests/contract tests/database tests/integration tests/faults)
+OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
 BOTH_DATABASES_TESTS := $(wildcard tests/contract tests/database tests/faults)
 BROWSER_TESTS := $(wildcard tests/browser)
 

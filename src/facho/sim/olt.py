@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from facho.sim.agent import Agent, Answer
@@ -221,19 +222,24 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._tally.queue_drops += 1
             return
         deliveries = self._path.deliver(datagram)
+        self._tally.take()
         if not deliveries:
             self._tally.lost_answers += 1
-        self._tally.take()
-        leaves = max([ready, *(ready + each.delay_s for each in deliveries)])
-        self._loop.call_at(leaves, self._tally.release)
+            self._loop.call_at(ready, self._tally.release)
+            return
+        last = max(deliveries, key=lambda each: each.delay_s)
         life = self._tally.restarts
-        for delay, damaged in deliveries:
-            if ready + delay <= now:
-                self._send(damaged, answer.served, peer)
+        for each in deliveries:
+            leave = partial(self._leave, life, each.datagram, answer.served, peer, last=each is last)
+            if ready + each.delay_s <= now:
+                leave()
             else:
-                self._loop.call_at(ready + delay, self._send_if_alive, life, damaged, answer.served, peer)
+                self._loop.call_at(ready + each.delay_s, leave)
 
-    def _send_if_alive(self, life: int, datagram: bytes, varbinds: int, peer: Address) -> None:
+    def _leave(self, life: int, datagram: bytes, varbinds: int, peer: Address, *, last: bool) -> None:
+        """It is not outstanding any more when whoever asked could know of it."""
+        if last:
+            self._tally.release()
         if life == self._tally.restarts:
             self._send(datagram, varbinds, peer)
 
