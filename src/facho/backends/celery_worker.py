@@ -103,5 +103,10 @@ def _drain(**_: Any) -> None:
 
 @signals.worker_shutdown.connect
 def _stop(**_: Any) -> None:
-    _worker.stack.close()
+    leave_pool()
     log.info("worker stopped", extra={"action": "worker_stopped"})
+
+
+def leave_pool() -> None:
+    """The second time does nothing."""
+    _worker.stack.close()

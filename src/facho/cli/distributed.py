@@ -95,21 +95,32 @@ def _start_beat_with_worker() -> None:
 
 def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
     import os
+    import signal
     import socket
 
     from facho import logs
+    from facho.backends.celery_worker import leave_pool
     from facho.celery import app as celery
 
     logs.set_up(role, config)
-    running = celery.Worker(
-        hostname=f"{role}-{os.getpid()}@{socket.gethostname()}",
-        quiet=True,
-        pool="threads",
-        concurrency=config.pollers,
-        queues=list(queues),
-        without_gossip=True,
-        without_mingle=True,
-        without_heartbeat=True,
-    )
-    running.start()
+    # Celery listens for signals only when it has started; until then, this does.
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        running = celery.Worker(
+            hostname=f"{role}-{os.getpid()}@{socket.gethostname()}",
+            quiet=True,
+            pool="threads",
+            concurrency=config.pollers,
+            queues=list(queues),
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        running.start()
+    finally:
+        leave_pool()
     raise typer.Exit(running.exitcode or 0)
+
+
+def _end(*_: Any) -> None:
+    raise SystemExit(0)
