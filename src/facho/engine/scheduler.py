@@ -25,7 +25,7 @@ from facho.config import Config
 from facho.core.cpu import Asking, how_to_ask
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
-from facho.core.schedule import Advance, advance, first_run_of_changed
+from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
 
 log = logging.getLogger(__name__)
 
@@ -264,9 +264,10 @@ def set_right(now: datetime, config: Config) -> int:
             .values_list("id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
         )
         too_far = [
-            (node_id, first_run_of_changed(now, timedelta(seconds=interval_s)))
+            (node_id, first_run_of_changed(now, interval))
             for node_id, next_run_at, interval_s in rows
-            if next_run_at is not None and next_run_at - now > timedelta(seconds=interval_s) + slack
+            if next_run_at is not None
+            and is_too_far(next_run_at, now, interval := timedelta(seconds=interval_s), slack=slack)
         ]
         update_rows(SnmpJobHost, ["next_run_at"], too_far)
     _probe_sooner(now, config)
