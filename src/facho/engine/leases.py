@@ -27,9 +27,6 @@ from facho.engine.clock import boottime, database_now
 
 log = logging.getLogger(__name__)
 
-# Sending ends so much earlier than the lease, in parts of its length: 15 of 20 seconds.
-SEND_SHARE: Final = 0.75
-
 
 class LeaseLost(Exception):
     """The execution was aborted, or its lease ran out: nothing more is sent and nothing written."""
@@ -83,7 +80,7 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
         execution.attempt,
         now,
         late is not None,
-        send_deadline(before, send_for=config.lease * SEND_SHARE),
+        send_deadline(before, length=config.lease),
     )
 
 
@@ -189,7 +186,7 @@ class Keeper:
             return
         before = boottime()
         kept = _renew(list(held), database_now(), self._config.lease)
-        send_until = send_deadline(before, send_for=self._config.lease * SEND_SHARE)
+        send_until = send_deadline(before, length=self._config.lease)
         for token, each in held.items():
             if token in kept:
                 each.renewed(send_until)

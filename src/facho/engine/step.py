@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 from facho.apps import sql
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
+from facho.core.lease import SEND_SHARE
 from facho.engine.clock import Forward, database_now
 from facho.engine.commands.nodes import replan_changed
-from facho.engine.leases import SEND_SHARE
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, give_time, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
