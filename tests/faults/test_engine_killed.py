@@ -138,6 +138,9 @@ def test_stopped_longer_than_its_lease_it_sends_and_writes_nothing(facho: Facho,
 
 def test_two_engines_by_mistake_never_ask_an_olt_at_once(facho: Facho, fleet: FleetProcess) -> None:
     set_up(facho, fleet, JOBS)
+    # One poller each, and OLTs that take a while: no engine can do all of it alone.
+    fleet.set_scenario(Scenario(latency_s=0.05))
+    facho.settings["FACHO_POLLERS"] = "1"
     both = "SELECT count(DISTINCT worker) FROM snmp_executions WHERE state = 'SUCCESS'"
     with facho.engine() as first, facho.engine() as second:
         facho.wait_for(first)
