@@ -85,3 +85,48 @@ class Collected(models.Model):
 
     def __str__(self) -> str:
         return f"{self.olt_id} {self.datum}"
+
+
+class EventKind(models.TextChoices):
+    NEW = "new", _("new")
+    MOVED = "moved", _("moved")
+    ONLINE = "online", _("online")
+    OFFLINE = "offline", _("offline")
+    ABSENT = "absent", _("absent")
+    RETURNED = "returned", _("returned")
+    DUPLICATE = "duplicate", _("duplicate serial")
+    UNPROVISIONED = "unprovisioned", _("not provisioned")
+
+
+class OnuEvent(models.Model):
+    """Something that happened to an ONU. It says who and where by itself, for the ONU may be gone or move."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="events", verbose_name=_("OLT"))
+    # None for one that is not provisioned.
+    onu = models.ForeignKey(Onu, models.SET_NULL, related_name="events", null=True, verbose_name="ONU")
+    kind = models.CharField(_("event"), max_length=20, choices=EventKind.choices)
+    at = models.DateTimeField(_("at"))
+    serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
+    place = models.CharField(_("place"), max_length=200, default="", blank=True)
+    # Where it was, of one that moved.
+    before = models.CharField(_("place before"), max_length=200, default="", blank=True)
+    # Why it went offline.
+    cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
+
+    class Meta:
+        db_table = "onu_events"
+        ordering: ClassVar = ["-at", "-id"]
+        verbose_name = _("ONU event")
+        verbose_name_plural = _("ONU events")
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="onu_events_kind_known")
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "at"], name="onu_events_of_olt"),
+            models.Index(fields=["onu", "at"], name="onu_events_of_onu"),
+            models.Index(fields=["kind", "at"], name="onu_events_of_kind"),
+            models.Index(fields=["at"], name="onu_events_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.serial or self.place}"

@@ -98,6 +98,11 @@ class Olt(models.Model):
     learned = models.JSONField(_("learned"), default=dict, editable=False)
     cpu_pct = models.FloatField(_("CPU (%)"), null=True, editable=False)
     cpu_read_at = models.DateTimeField(_("CPU read at"), null=True, editable=False)
+    version = models.CharField(_("software version"), max_length=120, default="", blank=True, editable=False)
+    uptime_s = models.BigIntegerField(_("uptime (s)"), null=True, editable=False)
+    uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
+    # Columns of its profile that it turned out not to have, and since when that is known.
+    lacks = models.JSONField(_("tables it does not have"), default=dict, editable=False)
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)
     sys_object_id = models.CharField("sysObjectID", max_length=200, default="", blank=True, editable=False)
 
