@@ -62,6 +62,9 @@ def beat_schedule(config: Config) -> dict[str, dict[str, Any]]:
         queues.COORDINATOR_ENTRY: _entry(
             queues.COORDINATOR_STEP, queues.COORDINATOR, config.coordinator_step.total_seconds()
         ),
+        queues.HOUSEKEEPING_ENTRY: _entry(
+            queues.HOUSEKEEPING, queues.COORDINATOR, config.housekeeping_step.total_seconds()
+        ),
     }
 
 

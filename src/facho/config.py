@@ -71,6 +71,7 @@ class Config:
 
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
     coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
+    housekeeping_step: timedelta = _seconds(60, "time between two turns of the housekeeping")
     message_visibility: timedelta = _seconds(
         3600, "a message that is not acknowledged in this time comes again"
     )

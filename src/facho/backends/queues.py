@@ -15,9 +15,11 @@ EXECUTE: Final = "snmp_jobs.tasks.execute_one"
 EXECUTE_RETRY: Final = "snmp_jobs.tasks.execute_one_retry"
 SCHEDULER_STEP: Final = "zabbix_pollers.tasks.zabbix_scheduler_loop_task"
 COORDINATOR_STEP: Final = "execution_coordinator.tasks.coordinator_loop_task"
+HOUSEKEEPING: Final = "execution_coordinator.tasks.housekeeping_task"
 
 SCHEDULER_ENTRY: Final = "zabbix-scheduler"
 COORDINATOR_ENTRY: Final = "coordinator-loop"
+HOUSEKEEPING_ENTRY: Final = "housekeeping"
 
 
 def route(*, run_now: bool, attempt: int) -> tuple[str, str]:

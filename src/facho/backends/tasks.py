@@ -10,6 +10,7 @@ from facho.celery import app
 from facho.config import current
 from facho.engine.clock import database_now
 from facho.engine.commands.nodes import replan_changed
+from facho.engine.housekeeping import keep_house
 from facho.engine.loop import attempt
 from facho.engine.step import step_now
 
@@ -39,3 +40,8 @@ def zabbix_scheduler_loop_task() -> None:
 def coordinator_loop_task() -> None:
     """What was changed behind our back is noticed."""
     attempt("coordinator", lambda: replan_changed(database_now()))
+
+
+@app.task(name=queues.HOUSEKEEPING)
+def housekeeping_task() -> None:
+    keep_house(current())

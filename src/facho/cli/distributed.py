@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-# Two steps may be under way: the scheduler's and the coordinator's.
-_STEPS_AT_ONCE: Final = 2
+# May be under way: the scheduler's step, the coordinator's, and the housekeeping.
+_STEPS_AT_ONCE: Final = 3
 _WORKER_EXAMPLES: Final = """
 **Examples**
 
