@@ -49,7 +49,10 @@ def packed_layouts(draw: st.DrawFn) -> tuple[IndexLayout, Key]:
     parts += draw(st.lists(st.sampled_from([Skip(), Only(1)]), max_size=2))
     numbers = {field.part: draw(st.integers(0, (1 << field.width) - 1)) + plus for field in fields}
     numbers |= {part: draw(st.integers(plus, 1000)) for part in PLACE_PARTS if part not in inside}
-    return IndexLayout("drawn", tuple(draw(st.permutations(parts))), ORIGIN), Key(**numbers)
+    missing = next((part for part in PLACE_PARTS[:3] if part not in inside and draw(st.booleans())), None)
+    always = () if missing is None else ((missing, numbers[missing]),)
+    parts = [part for part in parts if not (isinstance(part, Plain) and part.part == missing)]
+    return IndexLayout("drawn", tuple(draw(st.permutations(parts))), ORIGIN, always), Key(**numbers)
 
 
 @given(packed_layouts())

@@ -69,6 +69,8 @@ class CompiledIndex(dict[bytes, Key | None]):
         super().__init__()
         self.layout = layout
         self._steps = [_step(part, names) for part in layout.parts]
+        always = dict(layout.always)
+        self._start: Parts = [always.get(part) for part in Key._fields]
 
     def __missing__(self, suffix: bytes) -> Key | None:
         key = self.decode(split_arcs(suffix))
@@ -78,7 +80,7 @@ class CompiledIndex(dict[bytes, Key | None]):
         return key
 
     def decode(self, arcs: Arcs) -> Key | None:
-        parts: Parts = [None, None, None, None, None]
+        parts = self._start.copy()
         at = 0
         for step in self._steps:
             at = step(arcs, at, parts)

@@ -9,7 +9,7 @@ from typing import Final
 
 from facho.vendors.nodes import Node, read
 from facho.vendors.parse_columns import parse_column, parse_origin
-from facho.vendors.parse_index import index_parts
+from facho.vendors.parse_index import always_parts, index_parts
 from facho.vendors.schema import (
     Asking,
     Column,
@@ -161,9 +161,12 @@ def _pattern(node: Node | None) -> re.Pattern[str] | None:
 def _indexes(node: Node, origin: Origin) -> list[IndexLayout]:
     layouts = []
     for key, value in node.pairs():
-        inner = value.map(("parts", "confidence", "source"), ("parts",)) if value.is_map else {"parts": value}
+        keys = ("parts", "always", "confidence", "source")
+        inner = value.map(keys, ("parts",)) if value.is_map else {"parts": value}
         if "parts" in inner:
-            layouts.append(IndexLayout(_name(key), index_parts(inner["parts"]), parse_origin(inner, origin)))
+            parts = index_parts(inner["parts"])
+            always = always_parts(inner["always"], parts) if "always" in inner else ()
+            layouts.append(IndexLayout(_name(key), parts, parse_origin(inner, origin), always))
     return layouts
 
 

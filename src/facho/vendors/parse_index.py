@@ -20,12 +20,14 @@ from facho.vendors.schema import (
     Plain,
     Skip,
     TextPart,
+    parts_given,
 )
 from facho.vendors.vocabulary import Confidence
 
 _KEYS: Final = (
     "part", "plus", "range", "bits", "value", "packings", "skip", "only", "octets", "text", "names", "column"
 )  # fmt: skip
+_CONSTANT: Final = ("frame", "slot", "port")
 _MOST_STARS: Final = 2
 _PLACEHOLDER: Final = re.compile(r"\{(\w*)\}")
 
@@ -38,6 +40,17 @@ def index_parts(node: Node) -> tuple[IndexPart, ...]:
     if sum(isinstance(part, Named) for part in parts) > 1:
         node.wrong("only one number of an index can be known by its name")
     return parts
+
+
+def always_parts(node: Node, parts: tuple[IndexPart, ...]) -> tuple[tuple[str, int], ...]:
+    """What is the same in every row, and so is not in the numbers."""
+    found = []
+    for key, value in node.pairs():
+        part = key.choice(_CONSTANT)
+        if part in parts_given(parts):
+            key.wrong(f"{part} is in the numbers of the index too")
+        found.append((part, value.whole(0, 0xFFFF_FFFF)))
+    return tuple(found)
 
 
 def _part(node: Node) -> IndexPart | None:

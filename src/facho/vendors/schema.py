@@ -116,11 +116,13 @@ class IndexLayout:
     name: str
     parts: tuple[IndexPart, ...]
     origin: Origin
+    # Parts that are not in the numbers, because these OLTs have only one such: slot 0 of a box without slots.
+    always: tuple[tuple[str, int], ...] = ()
 
     @property
     def gives(self) -> frozenset[str]:
         """The parts of a place that it tells."""
-        return frozenset(_given(self.parts))
+        return frozenset((*parts_given(self.parts), *(part for part, _ in self.always)))
 
     @property
     def one_to_one(self) -> bool:
@@ -132,7 +134,8 @@ class IndexLayout:
         return next((part for part in self.parts if isinstance(part, Named)), None)
 
 
-def _given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
+def parts_given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
+    """The parts that are in the numbers."""
     for part in parts:
         match part:
             case Packed():

@@ -34,6 +34,7 @@ indexes:
   serial: [{text: name}]
   named: [{column: 1.3.6.1.4.1.99999.9, names: ['gpon-{frame}/{slot}/{port}-onu-{onu}*']}]
   by_mac: [{skip: yes}, {octets: 6}]
+  only_box: {parts: [port, onu], always: {frame: 0, slot: 0}}
 tables:
   onus:
     of: onu
@@ -60,6 +61,7 @@ def decoded(name: str, *arcs: int) -> Key | None:
         ("shifted", (96714752,), Key(slot=1, port=4, onu=97)),
         ("first_counts", (4718593, 7), Key(port=1, onu=1)),
         ("first_counts", (4722690, 0), Key(port=2, onu=2)),
+        ("only_box", (3, 17), Key(frame=0, slot=0, port=3, onu=17)),
         ("serial", SERIAL, Key(extra="UBNT20731888")),
         ("by_mac", (5, 0, 30, 16, 170, 187, 204), Key(extra="00:1e:10:aa:bb:cc")),
     ],
@@ -89,6 +91,33 @@ def with_index(index: str, columns: str) -> Profile:
     head, _, _ = KINDS.partition("  onus:")
     table = f"  onus: {{of: onu, oid: 1.3.6.1.4.1.99999.2, index: {index}, columns: {columns}}}\n"
     return parse_profile(head + table, "kinds.yaml")
+
+
+def test_tables_with_and_without_the_slot_in_their_index_are_joined_by_a_slot_that_is_always_the_same() -> (
+    None
+):
+    head, _, _ = KINDS.partition("  onus:")
+    profile = parse_profile(
+        head
+        + """\
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: only_box, columns: {description: 1}}
+  more: {of: onu, oid: 1.3.6.1.4.1.99999.3, index: named, columns: {model: 1}}
+""",
+        "kinds.yaml",
+    )
+    raw = {
+        "1.3.6.1.4.1.99999.9": column({17: b"gpon-0/0/3-onu-8"}),
+        "1.3.6.1.4.1.99999.2.1": column({(3, 8): b"casa"}),
+        "1.3.6.1.4.1.99999.3.1": column({17: b"X4"}),
+    }
+    found = Decoder(profile).decode(raw)
+    assert by_key(found.onus) == {Key(0, 0, 3, 8): {"description": "casa", "model": "X4"}}
+    assert str(found.onus.keys[0]) == "0/0/3:8"
+    simulated = Decoder(profile).decode(rows(from_profile(profile), model(Shape(300))))
+    assert simulated.problems.first == []
+    assert {key[:2] for key in simulated.onus.keys} == {(0, 0)}
+    assert len(simulated.onus) == 300
+    assert None not in simulated.onus.columns["description"] + simulated.onus.columns["model"]
 
 
 def test_names_may_go_on_after_what_matters() -> None:

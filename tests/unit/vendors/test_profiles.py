@@ -67,6 +67,18 @@ def test_a_good_profile_is_taken() -> None:
             "has bits of its own where slot is",
         ),
         ("    - onu\n", "    - ont\n", "line 12, indexes.onu[1]", "'ont' is not one of"),
+        (
+            "  port: [",
+            "  box: {parts: [port], always: {slot: 0, port: 1}}\n  port: [",
+            "line 13, indexes.box.always.port",
+            "port is in the numbers of the index too",
+        ),
+        (
+            "  port: [",
+            "  box: {parts: [port], always: {onu: 1}}\n  port: [",
+            "line 13, indexes.box.always.onu",
+            "'onu' is not one of frame, slot, port",
+        ),
         ("title:", "titel:", "line 2, titel", "unknown key 'titel'"),
         (
             "unit: dBm, scale",

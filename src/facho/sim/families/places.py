@@ -23,6 +23,7 @@ class Places:
     def __init__(self, profile: Profile, shape: Shape) -> None:
         self.profile = profile
         self._shape = shape
+        self._always = dict(each for layout in profile.indexes for each in layout.always)
         self._numbers: dict[str, dict[Key, int]] = {}
         self._names: dict[str, dict[Arcs, bytes]] = {}
         # In the order in which an agent gives them: the rows as the model counts them.
@@ -114,7 +115,8 @@ class Places:
         return port._replace(extra=row + 1) if "row" in gives else port._replace(onu=row + 1)
 
     def _port(self, gives: frozenset[str], port: int) -> Key:
-        board, number = divmod(port, self._shape.ports_per_board) if "slot" in gives else (0, port)
+        boards = "slot" in gives and "slot" not in self._always
+        board, number = divmod(port, self._shape.ports_per_board) if boards else (0, port)
         return self._board(gives, board)._replace(port=self._lowest("port") + number)
 
     def _board(self, gives: frozenset[str], board: int) -> Key:
@@ -127,6 +129,8 @@ class Places:
 
     def _lowest(self, part: str) -> int:
         """The first number of its kind; 1 unless the profile says otherwise."""
+        if part in self._always:
+            return self._always[part]
         return max((low for layout in self.profile.indexes for low in _lows(layout, part)), default=1)
 
 
