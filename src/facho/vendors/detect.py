@@ -6,11 +6,16 @@ in what it found. Nothing here asks anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from facho.vendors.library import GENERIC
 from facho.vendors.schema import DetectRule, Profile
+
+# 1.3.6.1.4.1 and the number of a company.
+_COMPANY_NUMBERS: Final = 7
+_LONGEST_QUOTE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
+    """`why` is what an operator reads after "Detected as generic:"."""
+
     profile: str
     model: str
     why: str
@@ -59,7 +66,7 @@ def detect(identity: Identity, found: Found, profiles: Mapping[str, Profile]) ->
     if len(names) > 1:
         return Detection(GENERIC, "", f"{' and '.join(names)} claim it with equal right")
     _, profile, rule = next(match for match in matches if match[0] == best)
-    return Detection(profile.name, rule.model, _why(rule, identity))
+    return Detection(profile.name, rule.model, _why(profile, rule, identity, found))
 
 
 def _excluded(profile: Profile, identity: Identity) -> bool:
@@ -67,7 +74,7 @@ def _excluded(profile: Profile, identity: Identity) -> bool:
 
 
 def _matches_names(rule: DetectRule, identity: Identity) -> bool:
-    object_id = identity.object_id.removeprefix(".")
+    object_id = _object_id(identity)
     return (
         (not rule.object_id or object_id == rule.object_id)
         and (not rule.object_id_under or f"{object_id}.".startswith(f"{rule.object_id_under}."))
@@ -89,29 +96,82 @@ def _weight(rule: DetectRule) -> tuple[bool, int]:
     return bool(rule.object_id), sum(map(bool, conditions))
 
 
-def _why(rule: DetectRule, identity: Identity) -> str:
+def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -> str:
     reasons = []
     if rule.object_id:
-        reasons.append(f"its sysObjectID {rule.object_id} is that of {rule.model or 'this family'}")
+        reasons.append(f"its sysObjectID {rule.object_id} is that of {rule.model or profile.title}")
     elif rule.object_id_under or rule.object_id_pattern:
-        reasons.append(f"its sysObjectID {identity.object_id} fits the family")
+        reasons.append(f"its sysObjectID {_object_id(identity)} is one of {_maker(profile)}")
     if rule.descr:
-        reasons.append("its sysDescr is that of the family")
-    if rule.probe:
-        reasons.append(f"it has rows in {rule.probe}, which others do not have")
+        reasons.append(f"its sysDescr is that of {rule.model or profile.title}")
+    if rule.probe_text:
+        reasons.append(f"it says {_quoted(found[rule.probe])} in {rule.probe}")
+    elif rule.probe:
+        reasons.append(f"it has rows in {rule.probe}, a table of {profile.title}")
     return ", and ".join(reasons)
 
 
 def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> str:
+    """The nearest miss."""
     for profile in profiles.values():
         for rule in profile.exceptions:
             if _matches_names(rule, identity):
-                what = rule.model or "a relative of the family"
-                return f"its sysObjectID {identity.object_id} is that of {what}, no OLT of '{profile.name}'"
+                what = rule.model or f"a relative of {profile.title}"
+                return f"its sysObjectID {_object_id(identity)} is that of {what}, which is no OLT"
+    missing = list(_missing(identity, found, profiles))
+    if missing:
+        return f"it could be {'; or '.join(missing)}"
+    object_id = _object_id(identity)
+    if not object_id:
+        return "it does not say its sysObjectID, by which OLTs are known"
+    makers = _makers(_company(object_id), profiles)
+    if makers:
+        return (
+            f"its sysObjectID {object_id} and its sysDescr are of no OLT that is known; OLTs of "
+            f"{' and '.join(makers)} begin with the same {_company(object_id)}, and so do switches and routers"
+        )
+    return f"no profile knows the maker of sysObjectID {object_id}"
+
+
+def _missing(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Iterator[str]:
+    """What it would need to have beside its names, by profile."""
     for profile in profiles.values():
-        for rule in profile.rules:
-            if rule.probe and _matches_names(rule, identity) and found.get(rule.probe) is None:
-                return (
-                    f"it looks like '{profile.name}' but has no rows in {rule.probe}, as every such OLT has"
-                )
-    return f"no profile knows sysObjectID {identity.object_id or '(none)'} with this sysDescr"
+        wanted = [rule for rule in profile.rules if rule.probe and _matches_names(rule, identity)]
+        if not wanted or _excluded(profile, identity):
+            continue
+        said = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
+        if said:
+            answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in said.items())
+            yield f"{profile.title}, but it says {answers}, which those do not"
+        else:
+            tables = " or ".join(dict.fromkeys(rule.probe for rule in wanted))
+            yield f"{profile.title}, but it has no rows in {tables}, as those have"
+
+
+def _quoted(said: str | None) -> str:
+    """A device may say anything."""
+    text = "".join(letter for letter in said or "" if letter.isprintable())
+    return f"'{text}'" if len(text) <= _LONGEST_QUOTE else f"'{text[: _LONGEST_QUOTE - 3]}...'"
+
+
+def _object_id(identity: Identity) -> str:
+    return identity.object_id.removeprefix(".")
+
+
+def _company(object_id: str) -> str:
+    """1.3.6.1.4.1.2011 of 1.3.6.1.4.1.2011.2.123."""
+    return ".".join(object_id.split(".")[:_COMPANY_NUMBERS])
+
+
+def _makers(company: str, profiles: Mapping[str, Profile]) -> list[str]:
+    return list(
+        dict.fromkeys(
+            _maker(profile)
+            for profile in profiles.values()
+            if any(_company(rule.object_id or rule.object_id_under) == company for rule in profile.rules)
+        )
+    )
+
+
+def _maker(profile: Profile) -> str:
+    return profile.vendor or profile.title

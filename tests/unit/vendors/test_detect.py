@@ -1,97 +1,128 @@
-"""Which profile a device gets, and that it says why."""
+"""Which profile a device gets, and that it says why.
+
+To add a family: its OLTs with `is_a`, and with `is_no` the devices that come near it and are not of it, such
+as the switches of its maker. A device that is no OLT that we know is generic, and says why.
+"""
+
+from dataclasses import dataclass, field
 
 import pytest
 
-from facho.vendors import Detection, Identity, builtin, detect, probes
+from facho.vendors import GENERIC, Detection, Identity, builtin, detect, probes
 from facho.vendors.parse import parse_profile
 
-HUAWEI_DESCR = "Huawei Integrated Access Software"
-PON_TABLE = "1.3.6.1.4.1.2011.6.128.1.1.2.21.1.16"
-ZTE_CARDS = "1.3.6.1.4.1.3902.1015.2.1.1.3.1.4"
-ZTE_DESCR = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
+P = "1.3.6.1.4.1"
 
 
-def found(object_id: str, descr: str, *rows: str) -> Detection:
-    return detect(Identity(object_id, descr), dict.fromkeys(rows, "1"), builtin())
+@dataclass(frozen=True)
+class Case:
+    """A device, and what it is taken for."""
+
+    # The family that it is a case for or against.
+    about: str
+    object_id: str
+    descr: str
+    profile: str
+    model: str = ""
+    # What is found under the probes: OID -> value of the first row.
+    rows: dict[str, str] = field(default_factory=dict)
+    # Something that the reason must say.
+    why: str = ""
 
 
-@pytest.mark.parametrize(
-    ("number", "model"),
-    [
-        ("80.8", "MA5600V8"),
-        ("115", "MA5680T"),
-        ("123", "MA5603T"),
-        ("133", "MA5683T"),
-        ("248", "MA5608T"),
-        ("294", "MA5800-X17"),
-        ("300", "MA5800-X7"),
-        ("316", "MA5800-X15"),
-        ("381", "MA5801-GP16"),
-    ],
-)
-def test_a_listed_huawei_olt_is_known_with_its_model(number: str, model: str) -> None:
-    detection = found(f"1.3.6.1.4.1.2011.2.{number}", HUAWEI_DESCR)
-    assert (detection.profile, detection.model) == ("huawei", model)
-    assert f"sysObjectID 1.3.6.1.4.1.2011.2.{number} is that of {model}" in detection.why
+def is_a(about: str, object_id: str, descr: str, model: str = "", *, why: str = "", **rows: str) -> Case:
+    return Case(about, object_id, descr, about, model, _probed(rows), why)
 
 
-def test_a_huawei_olt_that_is_not_listed_is_known_by_its_own_table() -> None:
-    detection = found("1.3.6.1.4.1.2011.2.999", HUAWEI_DESCR, PON_TABLE)
-    assert detection.profile == "huawei"
-    assert "has rows in" in detection.why
+def is_no(about: str, object_id: str, descr: str, *, why: str, instead: str = GENERIC, **rows: str) -> Case:
+    return Case(about, object_id, descr, instead, "", _probed(rows), why)
 
 
-def test_a_huawei_switch_is_generic() -> None:
-    detection = found("1.3.6.1.4.1.2011.2.23.95", "Huawei Versatile Routing Platform Software", PON_TABLE)
-    assert detection.profile == "generic"
-    assert "no profile knows" in detection.why
+def _probed(rows: dict[str, str]) -> dict[str, str]:
+    return {PROBES[name]: value for name, value in rows.items()}
 
 
-def test_a_huawei_mdu_is_generic_though_it_says_that_it_is_an_olt() -> None:
-    mdu = Identity("1.3.6.1.4.1.2011.2.185", HUAWEI_DESCR)
-    assert probes(mdu, builtin()) == ()
-    assert "MDU MA5620, no OLT of 'huawei'" in found(mdu.object_id, mdu.descr, PON_TABLE).why
-    assert found(mdu.object_id, mdu.descr, PON_TABLE).profile == "generic"
+# The rows that cases name, such as `zte_cards="GTGH"`.
+PROBES = {
+    "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
+    "zte_cards": f"{P}.3902.1015.2.1.1.3.1.4",
+}
+
+HUAWEI = "Huawei Integrated Access Software"
+ZTE = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
+
+CASES = [
+    is_a("huawei", f"{P}.2011.2.80.8", HUAWEI, "MA5600V8",
+         why=f"its sysObjectID {P}.2011.2.80.8 is that of MA5600V8"),
+    is_a("huawei", f"{P}.2011.2.115", HUAWEI, "MA5680T", why="and its sysDescr is that of MA5680T"),
+    is_a("huawei", f"{P}.2011.2.123", HUAWEI, "MA5603T"),
+    is_a("huawei", f"{P}.2011.2.133", HUAWEI, "MA5683T"),
+    is_a("huawei", f"{P}.2011.2.248", HUAWEI, "MA5608T"),
+    is_a("huawei", f"{P}.2011.2.294", HUAWEI, "MA5800-X17"),
+    is_a("huawei", f"{P}.2011.2.300", HUAWEI, "MA5800-X7"),
+    is_a("huawei", f"{P}.2011.2.316", HUAWEI, "MA5800-X15"),
+    is_a("huawei", f"{P}.2011.2.381", HUAWEI, "MA5801-GP16"),
+    # One that is not listed is known by its own table.
+    is_a("huawei", f"{P}.2011.2.999", HUAWEI, huawei_ports="8",
+         why=f"it has rows in {P}.2011.6.128.1.1.2.21.1.16, a table of Huawei MA5600T and MA5800"),
+    # MDUs say what OLTs say.
+    is_no("huawei", f"{P}.2011.2.185", HUAWEI, huawei_ports="8", why="that of MDU MA5620, which is no OLT"),
+    is_no("huawei", f"{P}.2011.2.186", HUAWEI,
+          why="it could be Huawei MA5600T and MA5800, but it has no rows in"),
+    is_no("huawei", f"{P}.2011.2.115", "Huawei Versatile Routing Platform Software",
+          why="no OLT that is known"),
+    is_no("huawei", f"{P}.2011.2.23.95", "Huawei Versatile Routing Platform Software", huawei_ports="8",
+          why="OLTs of Huawei begin with the same 1.3.6.1.4.1.2011, and so do switches and routers"),
+    is_no("huawei", f"{P}.2011", "", why="no OLT that is known"),
+
+    is_a("zte", f"{P}.3902.1082.1001.320.2.1", ZTE, "C320", why="is that of C320"),
+    is_a("zte", f".{P}.3902.1082.1001.300.2.1", ZTE.replace("C320", "C300"), "C300"),
+    is_a("zte", f"{P}.3902.1015.320.1.2", ZTE.replace("V2.1.0", "V1.2.5P3"), "C320",
+         why=f"its sysObjectID {P}.3902.1015.320.1.2 is one of ZTE, and its sysDescr is that of C320"),
+    is_a("zte", f"{P}.3902.1015.300.3.1", "C300 Version V1.2.1 Software", "C300"),
+    is_a("zte", f"{P}.3902.1082.1001.777", ZTE, zte_cards="GTGH", why="a table of ZTE C300 and C320"),
+    is_no("zte", f"{P}.3902.1082.1001.777", ZTE, why="it could be ZTE C300 and C320, but it has no rows in"),
+    is_no("zte", f"{P}.3902.3.100.27", "ZXR10 5928 Software, Version: 5900", zte_cards="GTGH",
+          why="and so do switches and routers"),
+    is_no("zte", f"{P}.3902", "", why="no OLT that is known"),
+]  # fmt: skip
+
+OTHERS = [
+    Case("", f"{P}.8072.3.2.10", "Linux host 6.1", GENERIC, why=f"the maker of sysObjectID {P}.8072.3.2.10"),
+    Case("", f"{P}.9.1.1208", "Cisco IOS Software", GENERIC, why="no profile knows the maker"),
+    Case("", "0.0", "", GENERIC, why="no profile knows the maker of sysObjectID 0.0"),
+    Case("", "", HUAWEI, GENERIC, why="it does not say its sysObjectID"),
+    Case("", "", "", GENERIC, why="it does not say its sysObjectID"),
+]
 
 
-def test_another_mdu_is_generic_because_it_has_no_pon_ports() -> None:
-    mdu = Identity("1.3.6.1.4.1.2011.2.186", HUAWEI_DESCR)
-    assert probes(mdu, builtin()) == (PON_TABLE,)
-    detection = found(mdu.object_id, mdu.descr)
-    assert detection.profile == "generic"
-    assert "looks like 'huawei' but has no rows" in detection.why
+def _id(case: Case) -> str:
+    return f"{case.about or 'other'}-{case.object_id.rpartition('.4.1.')[2]}-{case.profile}"
 
 
-@pytest.mark.parametrize(
-    ("object_id", "descr", "rows", "model"),
-    [
-        ("1.3.6.1.4.1.3902.1082.1001.320.2.1", ZTE_DESCR, (), "C320"),
-        (".1.3.6.1.4.1.3902.1082.1001.300.2.1", ZTE_DESCR.replace("C320", "C300"), (), "C300"),
-        ("1.3.6.1.4.1.3902.1015.320.1.2", ZTE_DESCR.replace("V2.1.0", "V1.2.5P3"), (), "C320"),
-        ("1.3.6.1.4.1.3902.1015.300.3.1", "C300 Version V1.2.1 Software", (), "C300"),
-        ("1.3.6.1.4.1.3902.1082.1001.777", ZTE_DESCR, (ZTE_CARDS,), ""),
-    ],
-)
-def test_zte_olts_are_known(object_id: str, descr: str, rows: tuple[str, ...], model: str) -> None:
-    detection = found(object_id, descr, *rows)
-    assert (detection.profile, detection.model) == ("zte", model)
+@pytest.mark.parametrize("case", CASES + OTHERS, ids=_id)
+def test_a_device_gets_its_profile_and_the_reason_is_told(case: Case) -> None:
+    identity = Identity(case.object_id, case.descr)
+    # Only what is asked for can be found.
+    asked = {oid: case.rows.get(oid) for oid in probes(identity, builtin())}
+    detection = detect(identity, asked, builtin())
+    assert (detection.profile, detection.model) == (case.profile, case.model)
+    assert case.why in detection.why
+    # It goes into a sentence of the one who shows it.
+    assert detection.why[0].islower()
+    assert not detection.why.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("object_id", "descr"),
-    [
-        ("1.3.6.1.4.1.3902.3.100.27", "ZXR10 5928 Software, Version: 5900"),
-        ("1.3.6.1.4.1.3902.1082.1001.777", ZTE_DESCR),
-        ("1.3.6.1.4.1.8072.3.2.10", "Linux host 6.1"),
-        ("1.3.6.1.4.1.2011", ""),
-        ("1.3.6.1.4.1.3902", ""),
-        ("", ""),
-    ],
-)
-def test_what_is_not_known_is_generic_and_says_why(object_id: str, descr: str) -> None:
-    detection = found(object_id, descr)
-    assert detection.profile == "generic"
-    assert detection.why
+@pytest.mark.parametrize("name", sorted(set(builtin()) - {GENERIC}))
+def test_every_family_has_a_device_that_is_of_it_and_one_that_is_not(name: str) -> None:
+    about = [case for case in CASES if case.about == name]
+    assert any(case.profile == name for case in about)
+    assert any(case.profile != name and case.why for case in about)
+
+
+def test_a_device_that_is_known_to_be_no_olt_is_asked_for_nothing() -> None:
+    assert probes(Identity(f"{P}.2011.2.185", HUAWEI), builtin()) == ()
+    assert probes(Identity(f"{P}.2011.2.186", HUAWEI), builtin()) == (PROBES["huawei_ports"],)
 
 
 TWIN = """\
@@ -127,3 +158,13 @@ def test_a_device_that_two_profiles_claim_is_generic() -> None:
     }
     detection = detect(Identity("1.3.6.1.4.1.37950.1.1.5.10.14.1", "V1600D"), {}, twins)
     assert detection == Detection("generic", "", "one and two claim it with equal right")
+
+
+def test_what_a_device_says_is_quoted_shortly() -> None:
+    profiles = {"one": parse_profile(TWIN.format(name="one", descr="V", text="A"), "one")}
+    said = {"1.3.6.1.4.1.17409.2.8.4.1.1.7": "B\n" + "b" * 1000}
+    why = detect(Identity("1.3.6.1.4.1.17409", ""), said, profiles).why
+    assert why == (
+        f"it could be One of two, but it says 'B{'b' * 36}...' in 1.3.6.1.4.1.17409.2.8.4.1.1.7, "
+        "which those do not"
+    )
