@@ -241,7 +241,7 @@ def _step(part: IndexPart, names: Mapping[int, Parts | None] | None) -> _Step:
         case Plain():
             return _plain(part)
         case Packed():
-            return _packed(part.packings)
+            return _packed(part.packings, part.ignore_others)
         case Named():
             return _packed(part.packings) if names is None else _named(part, names)
         case Skip():
@@ -269,11 +269,13 @@ def _plain(plain: Plain) -> _Step:
     return step
 
 
-def _packed(packings: tuple[Bits, ...]) -> _Step:
+def _packed(packings: tuple[Bits, ...], ignore_others: bool = False) -> _Step:
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):
             return _short(arcs)
         found = _unpacked(packings, arcs[at])
+        if found is None and ignore_others:
+            return -1
         if found is None:
             raise BadIndex(f"{arcs[at]} (0x{arcs[at]:08X}) is not built like the indices of this table")
         _merge(found, parts)

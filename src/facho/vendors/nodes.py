@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -118,6 +120,16 @@ class Node:
         if not isinstance(value, bool):
             self.wrong(f"expected yes or no, not {value!r}")
         return bool(value)
+
+    def pattern(self) -> re.Pattern[str] | None:
+        try:
+            with warnings.catch_warnings():
+                # What a later Python may read otherwise is still a regular expression.
+                warnings.simplefilter("ignore")
+                return re.compile(self.text())
+        except (re.error, OverflowError, RecursionError) as error:
+            self.wrong(f"this is no regular expression: {error}")
+            return None
 
     def choice(self, choices: Iterable[str]) -> str:
         text, known = self.text(), tuple(choices)

@@ -13,6 +13,7 @@ from facho.vendors.errors import BadValue
 
 # Longer ones are garbage: the longest description that an OLT keeps has 255 characters.
 LONGEST_TEXT: Final = 1024
+SERIAL_OCTETS: Final = 8
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _DATE_FORMATS: Final = (
     "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d-%m-%Y %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d,%H:%M:%S"
@@ -75,7 +76,7 @@ def serial(raw: object) -> str | None:
     if not isinstance(raw, bytes):
         _refuse_type(raw, "serial")
         return None
-    if len(raw) != 8:
+    if len(raw) != SERIAL_OCTETS:
         return _serial_of_text(raw)
     head = raw[:4]
     return head.decode() + raw[4:].hex().upper() if head.isalnum() else _odd_serial(raw)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import replace
 from typing import Final
 
@@ -124,10 +123,10 @@ def _rule(node: Node, origin: Origin, *, exception: bool = False) -> DetectRule:
         parse_origin(keys, origin),
         keys["object_id"].oid() if "object_id" in keys else "",
         keys["object_id_under"].oid() if "object_id_under" in keys else "",
-        _pattern(keys.get("object_id_pattern")),
-        _pattern(keys.get("descr")),
+        keys["object_id_pattern"].pattern() if "object_id_pattern" in keys else None,
+        keys["descr"].pattern() if "descr" in keys else None,
         keys["probe"].oid() if "probe" in keys else "",
-        _pattern(keys.get("probe_text")),
+        keys["probe_text"].pattern() if "probe_text" in keys else None,
         keys["model"].text() if "model" in keys else "",
     )
     exact = rule.object_id.count(".") + 1 > _OF_A_COMPANY
@@ -143,19 +142,6 @@ def _rule(node: Node, origin: Origin, *, exception: bool = False) -> DetectRule:
 
 def _has_object_id(rule: DetectRule) -> bool:
     return bool(rule.object_id or rule.object_id_under or rule.object_id_pattern)
-
-
-def _pattern(node: Node | None) -> re.Pattern[str] | None:
-    if node is None:
-        return None
-    try:
-        with warnings.catch_warnings():
-            # What a later Python may read otherwise is still a regular expression.
-            warnings.simplefilter("ignore")
-            return re.compile(node.text())
-    except (re.error, OverflowError, RecursionError) as error:
-        node.wrong(f"this is no regular expression: {error}")
-        return None
 
 
 def _indexes(node: Node, origin: Origin) -> list[IndexLayout]:

@@ -12,7 +12,7 @@ _PLACE_KEYS: Final = ("column", "oid", "when")
 _NUMBER_KEYS: Final = (
     "signed", "scale", "offset", "milliwatts", "number_in_text", "text_scale", "range", "unit"
 )  # fmt: skip
-_TEXT_KEYS: Final = ("strip", "after")
+_TEXT_KEYS: Final = ("strip", "after", "fits")
 _OTHER_KEYS: Final = ("no_value", "enum", "otherwise", "keep_last", "note", "confidence", "source")
 _KEYS: Final = (*_PLACE_KEYS, *_NUMBER_KEYS, *_TEXT_KEYS, *_OTHER_KEYS)
 _NUMERIC: Final = (Kind.NUMBER, Kind.WHOLE)
@@ -59,6 +59,8 @@ def _check_kind(keys: dict[str, Node], name: str, fact: Fact) -> None:
                 keys[key].wrong(f"'{key}' is for numbers, and {name} is a {fact.kind}")
     if "enum" in keys and fact.kind not in (Kind.WORD, Kind.TEXT):
         keys["enum"].wrong(f"'enum' is for states and texts, and {name} is a {fact.kind}")
+    if "fits" in keys and fact.kind not in (Kind.SERIAL, Kind.MAC):
+        keys["fits"].wrong(f"'fits' is for serials and hardware addresses, and {name} is a {fact.kind}")
     if "unit" in keys and keys["unit"].text() != fact.unit:
         keys["unit"].wrong(
             f"{name} is in {fact.unit or 'no unit'}, not in {keys['unit'].text()}: scale the raw value to it"
@@ -131,6 +133,7 @@ def _rule(keys: dict[str, Node], fact: Fact) -> Rule:
         tuple(_words(keys["enum"], fact)) if "enum" in keys else (),
         keys["strip"].text() if "strip" in keys else "",
         keys["after"].text() if "after" in keys else "",
+        keys["fits"].pattern() if "fits" in keys else None,
     )
 
 

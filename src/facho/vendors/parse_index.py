@@ -25,7 +25,8 @@ from facho.vendors.schema import (
 from facho.vendors.vocabulary import Confidence
 
 _KEYS: Final = (
-    "part", "plus", "range", "bits", "value", "packings", "skip", "only", "octets", "text", "names", "column"
+    "part", "plus", "range", "bits", "value", "packings", "skip", "only", "octets", "text", "names", "column",
+    "ignore_others",
 )  # fmt: skip
 _CONSTANT: Final = ("frame", "slot", "port")
 _MOST_STARS: Final = 2
@@ -61,7 +62,8 @@ def _part(node: Node) -> IndexPart | None:
         return _named(node, keys)
     if "bits" in keys or "packings" in keys:
         packings = _packings(node, keys)
-        return Packed(packings) if packings else None
+        ignore_others = keys["ignore_others"].flag() if "ignore_others" in keys else False
+        return Packed(packings, ignore_others) if packings else None
     if "skip" in keys:
         return Skip()
     if "only" in keys:

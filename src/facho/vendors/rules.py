@@ -72,9 +72,9 @@ def compile_rule(fact: Fact, rule: Rule) -> Reader:
         case Kind.TEXT:
             return _text(rule)
         case Kind.SERIAL:
-            return _each(_marked(_after(rule, octets.serial), rule))
+            return _each(_marked(_fitting(rule, _after(rule, octets.serial)), rule))
         case Kind.MAC:
-            return _each(_marked(octets.mac, rule))
+            return _each(_marked(_fitting(rule, octets.mac), rule))
         case Kind.DATE:
             return _each(_marked(octets.date, rule))
         case Kind.IP:
@@ -226,7 +226,28 @@ def _after(rule: Rule, read: Read) -> Read:
     if not rule.after:
         return read
     mark = rule.after.encode()
-    return lambda raw: read(raw.partition(mark)[2] if isinstance(raw, bytes) and mark in raw else raw)
+
+    def read_after(raw: object) -> object:
+        # Eight octets are a serial as they are, and one of them may well be the mark.
+        if isinstance(raw, bytes) and len(raw) != octets.SERIAL_OCTETS and mark in raw:
+            return read(raw.partition(mark)[2])
+        return read(raw)
+
+    return read_after
+
+
+def _fitting(rule: Rule, read: Read) -> Read:
+    if rule.fits is None:
+        return read
+    fits = rule.fits.fullmatch
+
+    def read_fitting(raw: object) -> object:
+        # What is too long for either fact is for the reader to refuse.
+        if isinstance(raw, bytes) and len(raw) <= _LONGEST_REMEMBERED and not fits(raw.decode("latin-1")):
+            return None
+        return read(raw)
+
+    return read_fitting
 
 
 def _marked(read: Read, rule: Rule) -> Read:

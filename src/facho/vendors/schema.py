@@ -57,6 +57,8 @@ class Packed:
     """One index number, in one of several packings that their fixed bits tell apart."""
 
     packings: tuple[Bits, ...]
+    # Numbers that are packed in none of these ways are of no interest: other interfaces in IF-MIB.
+    ignore_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,10 @@ class IndexLayout:
     @property
     def one_to_one(self) -> bool:
         """Whether every index is a place, and no two of them the same."""
-        return not any(isinstance(part, Skip | Only | Named) for part in self.parts)
+        return not any(
+            isinstance(part, Skip | Only | Named) or (isinstance(part, Packed) and part.ignore_others)
+            for part in self.parts
+        )
 
     @property
     def named(self) -> Named | None:
@@ -180,6 +185,8 @@ class Rule:
     enum: tuple[Word, ...] = ()
     strip: str = ""
     after: str = ""
+    # Other values are of another fact, which shares the column.
+    fits: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,13 @@ indexes:
         slot: {at: 25, width: 6, plus: -1}
         port: {at: 16, width: 5, plus: 1}
         onu: {at: 9, width: 7, plus: 1}
+  of_interest:
+    - value: 0x01C00000
+      bits:
+        slot: {at: 25, width: 6, plus: -1, range: [1, 60]}
+        port: {at: 16, width: 5, plus: 1}
+        onu: {at: 9, width: 7, plus: 1}
+      ignore_others: yes
   first_counts:
     - {bits: {port: {at: 12, width: 6, plus: 1}, onu: {at: 0, width: 12}}, value: 0x480000}
     - {skip: yes}
@@ -130,6 +137,17 @@ def test_names_may_go_on_after_what_matters() -> None:
     )
     assert by_key(found.onus) == {Key(1, 1, 3, 0): {"description": "casa"}}
     assert [problem.index for problem in found.problems.first] == ["20"]
+
+
+def test_other_interfaces_in_the_table_are_neither_onus_nor_problems() -> None:
+    profile = with_index("of_interest", "{state: {column: 1, enum: {1: online, 2: offline}}}")
+    rows = column({7: 1, 94380032: 1, 96468992: 2, 96468993: 1, 0x01C00000: 1, 96714752: 1})
+    found = Decoder(profile).decode({"1.3.6.1.4.1.99999.2.1": rows})
+    assert {key: str(row["state"]) for key, row in by_key(found.onus).items()} == {
+        Key(slot=1, port=1, onu=1): "offline",
+        Key(slot=1, port=4, onu=97): "online",
+    }
+    assert found.problems.first == []
 
 
 def test_a_name_that_was_seen_before_is_not_matched_again(monkeypatch: pytest.MonkeyPatch) -> None:

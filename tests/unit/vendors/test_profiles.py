@@ -108,6 +108,13 @@ def test_a_good_profile_is_taken() -> None:
             "line 20, tables.onus.columns.serial.scale",
             "is for numbers, and serial is a serial",
         ),
+        (
+            "serial: 3",
+            "description: {column: 3, fits: a}",
+            "line 20, tables.onus.columns.description.fits",
+            "is for serials and hardware addresses, and description is a text",
+        ),
+        ("serial: 3", "serial: {column: 3, fits: '('}", "line 20", "no regular expression"),
         ("serial: 3", "serial: {}", "line 20, tables.onus.columns.serial", "needs 'column'"),
         (
             "is: offline",

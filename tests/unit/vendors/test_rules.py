@@ -1,5 +1,6 @@
 """Raw values to facts: markers, signs, scales, text, octets; and what is garbage."""
 
+import re
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 
@@ -24,6 +25,7 @@ def read(fact: str, rule: Rule, raw: object) -> object:
 
 
 PI = datetime(2025, 3, 14, 15, 9, 26, tzinfo=UTC)
+MAC, NO_MAC = re.compile("[0-9A-F]{12}"), re.compile("(?![0-9A-F]{12}$).*")
 ZTE_POWER = Rule((65535, 0, -32768), signed=16, scale=0.002, offset=-30.0)
 
 
@@ -56,6 +58,14 @@ ZTE_POWER = Rule((65535, 0, -32768), signed=16, scale=0.002, offset=-30.0)
         ("distance_m", Rule((-1, 0)), -1, None),
         ("distance_m", Rule((65534,), scale=100.0), 17, 1700),
         ("up_octets", Rule(), Counter32(4294967295), 4294967295),
+        # Eight octets of which one is the mark.
+        ("serial", Rule(after=","), b"ZTEG\x00,\x01\x02", "ZTEG002C0102"),
+        ("serial", Rule(after=","), b"1,ZTEG0000002A", "ZTEG0000002A"),
+        ("serial", Rule(fits=NO_MAC), b"FHTT1234abcd", "FHTT1234ABCD"),
+        ("serial", Rule(fits=NO_MAC), b"00259E010203", None),
+        ("serial", Rule(fits=NO_MAC), b"", None),
+        ("mac", Rule(fits=MAC), b"00259E010203", "00:25:9e:01:02:03"),
+        ("mac", Rule(fits=MAC), b"FHTT1234ABCD", None),
         ("onu_rx_dbm", Rule(), None, None),
         ("onu_rx_dbm", Rule(), Missing.NO_SUCH_INSTANCE, None),
         ("serial", Rule(), b"HWTC\x12\x34\xab\xcd", "HWTC1234ABCD"),
