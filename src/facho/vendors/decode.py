@@ -119,9 +119,9 @@ class Decoder:
 
 @dataclass(slots=True)
 class _CompiledColumn:
-    column: Column
-    sources: tuple[Source, ...]
-    reader: Reader
+    fact: str
+    # The places where it may be, the best one first, each with its reader.
+    sources: tuple[tuple[Source, Reader], ...]
 
 
 class _CompiledTable:
@@ -129,18 +129,15 @@ class _CompiledTable:
         self._table = table
         self.entity = table.entity
         self._index = compile_index(table.index)
-        self._columns = [
-            _CompiledColumn(each, (each.source, *each.otherwise), compile_rule(table.fact(each), each.rule))
-            for each in table.columns
-        ]
+        self._columns = [_compile_column(table, column) for column in table.columns]
 
     def decode(
         self, rows: Mapping[str, Rows], into: _Gathering, problems: Problems, named: _NamedIndexes
     ) -> None:
         given = [
-            (compiled, found)
+            (compiled.fact, found)
             for compiled in self._columns
-            if (found := [(source, rows[source.oid]) for source in compiled.sources if rows.get(source.oid)])
+            if (found := [each for each in compiled.sources if rows.get(each[0].oid)])
         ]
         if not given:
             return
@@ -149,25 +146,32 @@ class _CompiledTable:
         # Most columns of a table have the same rows; then their places are found once.
         places = _Places(self._table.name, index, into, problems, joined)
         into.technology = self._table.technology
-        for compiled, sources in given:
-            for source, column in sources:
+        for fact, sources in given:
+            for source, reader in sources:
+                column = rows[source.oid]
                 if source.when is not None:
                     column = _chosen(column, rows.get(source.when.oid, {}), source.when)
-                self._read(compiled, column, places, into, problems)
+                into.put(fact, places.of(column, fact), self._read(fact, reader, column, problems))
 
-    def _read(
-        self, compiled: _CompiledColumn, column: Rows, places: _Places, into: _Gathering, problems: Problems
-    ) -> None:
-        fact, reader = compiled.column.fact, compiled.reader
-        at = places.of(column, fact)
+    def _read(self, fact: str, reader: Reader, column: Rows, problems: Problems) -> list[object]:
         try:
-            values = reader.all(column.values())
+            return reader.all(column.values())
         except Exception:  # noqa: BLE001 - whatever a row holds, the others must be read
-            values = [
+            return [
                 _read_one(reader.one, raw, (problems, self._table.name, fact, suffix))
                 for suffix, raw in column.items()
             ]
-        into.put(fact, at, values)
+
+
+def _compile_column(table: Table, column: Column) -> _CompiledColumn:
+    fact, usual = table.fact(column), compile_rule(table.fact(column), column.rule)
+    return _CompiledColumn(
+        column.fact,
+        tuple(
+            (source, usual if source.rule is None else compile_rule(fact, source.rule))
+            for source in (column.source, *column.otherwise)
+        ),
+    )
 
 
 class _NamedIndexes:

@@ -128,7 +128,8 @@ def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) 
     if makers:
         return (
             f"its sysObjectID {object_id} and its sysDescr are of no OLT that is known; OLTs of "
-            f"{' and '.join(makers)} begin with the same {_company(object_id)}, and so do switches and routers"
+            f"{' and '.join(makers)} begin with the same {_company(object_id)}, and so do switches "
+            "and routers"
         )
     return f"no profile knows the maker of sysObjectID {object_id}"
 

@@ -91,7 +91,8 @@ def _odd_serial(raw: bytes) -> str | None:
 
 
 def _serial_of_text(raw: bytes) -> str | None:
-    letters = raw.strip(b"\0 ")
+    # Some write HWTC:1234ABCD.
+    letters = raw.strip(b"\0 ").replace(b":", b"")
     if not letters:
         return None
     if len(letters) == 12 and _HEX.issuperset(letters[4:]) and letters[:4].isalnum():

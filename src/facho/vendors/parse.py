@@ -34,7 +34,7 @@ _TABLE_KEYS: Final = (
 )  # fmt: skip
 # What an index must tell of each entity; one of the sets.
 _NEEDED: Final[dict[Entity, tuple[frozenset[str], ...]]] = {
-    Entity.ONU: (frozenset({"onu"}), frozenset({"name"}), frozenset({"mac"})),
+    Entity.ONU: (frozenset({"onu"}), frozenset({"name"}), frozenset({"row"}), frozenset({"mac"})),
     Entity.UNI: (frozenset({"onu", "uni"}),),
     Entity.PORT: (frozenset({"port"}),),
     Entity.BOARD: (frozenset({"slot"}), frozenset({"row"})),

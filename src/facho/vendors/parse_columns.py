@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from facho.vendors.nodes import Node, checked_oid
@@ -10,11 +11,13 @@ from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact, Kind
 
 _PLACE_KEYS: Final = ("column", "oid", "when")
 _NUMBER_KEYS: Final = (
-    "signed", "scale", "offset", "milliwatts", "number_in_text", "text_scale", "range", "unit"
+    "signed", "scale", "unscaled_below", "offset", "milliwatts", "number_in_text", "text_scale", "range",
+    "unit",
 )  # fmt: skip
 _TEXT_KEYS: Final = ("strip", "after", "fits")
-_OTHER_KEYS: Final = ("no_value", "enum", "otherwise", "keep_last", "note", "confidence", "source")
-_KEYS: Final = (*_PLACE_KEYS, *_NUMBER_KEYS, *_TEXT_KEYS, *_OTHER_KEYS)
+_READING_KEYS: Final = (*_NUMBER_KEYS, *_TEXT_KEYS, "no_value", "enum")
+_OTHER_KEYS: Final = ("otherwise", "keep_last", "note", "confidence", "source")
+_KEYS: Final = (*_PLACE_KEYS, *_READING_KEYS, *_OTHER_KEYS)
 _NUMERIC: Final = (Kind.NUMBER, Kind.WHOLE)
 _NONE: Final = "none"
 
@@ -35,7 +38,7 @@ def parse_column(key: Node, node: Node, entity: Entity, table_oid: str, origin: 
         source,
         _rule(keys, fact),
         parse_origin(keys, origin),
-        tuple(_otherwise(keys["otherwise"], table_oid)) if "otherwise" in keys else (),
+        tuple(_otherwise(keys["otherwise"], table_oid, name, fact)) if "otherwise" in keys else (),
         keys["keep_last"].flag() if "keep_last" in keys else False,
         keys["note"].text() if "note" in keys else "",
         key.line,
@@ -98,13 +101,17 @@ def _oid(node: Node, keys: dict[str, Node], table_oid: str) -> str | None:
     return oid
 
 
-def _otherwise(node: Node, table_oid: str) -> list[Source]:
+def _otherwise(node: Node, table_oid: str, name: str, fact: Fact) -> list[Source]:
     sources = []
     for item in node.items():
-        keys = item.map(_PLACE_KEYS) if item.is_map else {"column": item}
+        keys = item.map((*_PLACE_KEYS, *_READING_KEYS)) if item.is_map else {"column": item}
+        _check_kind(keys, name, fact)
         source = _source(item, keys, table_oid)
-        if source is not None:
-            sources.append(source)
+        if source is None:
+            continue
+        # With a word of its own on how to read it, nothing of the column's holds for it.
+        own = not keys.keys().isdisjoint(_READING_KEYS)
+        sources.append(replace(source, rule=_rule(keys, fact)) if own else source)
     return sources
 
 
@@ -124,6 +131,7 @@ def _rule(keys: dict[str, Node], fact: Fact) -> Rule:
         tuple(_raw(item) for item in keys["no_value"].items()) if "no_value" in keys else (),
         keys["signed"].whole(2, 64) if "signed" in keys else 0,
         _factor(keys, "scale"),
+        keys["unscaled_below"].number() if "unscaled_below" in keys else 0.0,
         keys["offset"].number() if "offset" in keys else 0.0,
         _factor(keys, "milliwatts") if "milliwatts" in keys else 0.0,
         _number_in_text(keys["number_in_text"]) if "number_in_text" in keys else None,

@@ -129,6 +129,8 @@ def _number(fact: Fact, rule: Rule) -> Read:
             return None
         if rule.signed and isinstance(number, int):
             number = _with_sign(number, rule.signed)
+        if abs(number) < rule.unscaled_below:
+            scale = 1.0
         value = number if untouched and isinstance(number, int) else compute(number, scale)
         if value is None:
             return None

@@ -175,6 +175,8 @@ class Rule:
     no_value: tuple[int | str, ...] = ()
     signed: int = 0
     scale: float = 1.0
+    # Raw values nearer to zero than this are in the unit already.
+    unscaled_below: float = 0.0
     offset: float = 0.0
     # Milliwatts of a step of the raw value, where power is told linearly.
     milliwatts: float = 0.0
@@ -199,10 +201,11 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a fact can be read."""
+    """Where a fact can be read, and how, if it is not as its column is read."""
 
     oid: str
     when: When | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from importlib import resources
 
 import pytest
 
-from facho.vendors import BadProfile, Entity, builtin
+from facho.vendors import BadProfile, Decoder, Entity, builtin
 from facho.vendors.parse import parse_profile
 from facho.vendors.vocabulary import Confidence
+from tests.unit.vendors.rows import under
 
 GOOD = """\
 profile: acme
@@ -271,6 +272,33 @@ def test_two_columns_for_one_fact_are_refused_wherever_they_are() -> None:
     ]
     other_technology = more.replace("  more:\n    of: onu\n", "  more:\n    of: onu\n    technology: epon\n")
     assert len(parse_profile(other_technology, "acme.yaml").tables) == 2
+
+
+def test_another_place_for_a_fact_may_have_another_way_to_write_it() -> None:
+    text = GOOD.replace(
+        "enum: {1: online, 2: {word: gone, is: offline}}",
+        "enum: {1: online, 2: {word: gone, is: offline}},"
+        " otherwise: [{oid: 1.3.6.1.2.1.2.2.1.8, enum: {7: online}}, 6]",
+    )
+    port = 0xFA000000
+    decoded = Decoder(parse_profile(text, "acme.yaml")).decode(
+        under(
+            "1.3.6.1",
+            {
+                "4.1.99999.2.1.4": {(port, 1): 2},
+                "2.1.2.2.1.8": {(port, 1): 7, (port, 2): 7, (port, 3): 1},
+                "4.1.99999.2.1.6": {(port, 4): 1},
+            },
+        )
+    )
+    assert [str(state) for state in decoded.onus.columns["state"]] == [
+        "offline",
+        "online",
+        "unknown",
+        "online",
+    ]
+    assert "1 is a state that the profile does not know" in decoded.problems.first[0].why
+    assert "'scale' is for numbers" in mistakes(text.replace("enum: {7: online}", "scale: 2"))[0]
 
 
 def test_tables_that_cannot_be_joined_are_refused() -> None:

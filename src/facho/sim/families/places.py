@@ -105,6 +105,8 @@ class Places:
             return Key(extra=onu_name(row))
         if "mac" in gives:
             return Key(extra=onu_address(row + 1))
+        if "row" in gives:
+            return Key(extra=row + 1)
         per_port = self._shape.onus_per_port
         if "port" not in gives:
             return Key(onu=self._lowest("onu") + row)
