@@ -238,3 +238,33 @@ def test_what_only_looks_like_the_end_of_a_column_is_not(
 
     # A path of any kind, so that answers go by way of it.
     on_line(Scenario(latency_s=0.001), conversation)
+
+
+def varbinds_told(there: Line) -> int:
+    return there.olt.report().varbinds
+
+
+@every_way
+@pytest.mark.parametrize("expected", [100, 99, 101, 1, 40, 1000])
+def test_what_is_expected_only_changes_how_far_past_the_end_is_read(
+    how: dict[str, Any], expected: int
+) -> None:
+    async def conversation(there: Line) -> None:
+        agent = await there.agent(learned=AMBITIOUS, **how)
+        result = await agent.walk_table(COLUMNS, expected=dict.fromkeys(COLUMNS, expected))
+        assert result.complete
+        assert table(result) == there.truth
+        assert result.up_time is not None
+
+    on_line(Scenario(), conversation)
+
+
+def test_a_column_of_the_expected_length_is_read_one_row_past_its_end() -> None:
+    async def conversation(there: Line) -> None:
+        agent = await there.agent(learned=AMBITIOUS)
+        before = varbinds_told(there)
+        await agent.walk_table([SERIAL], expected={SERIAL: 100})
+        uptimes, past_the_end = 2, 1
+        assert varbinds_told(there) - before == 100 + past_the_end + uptimes
+
+    on_line(Scenario(), conversation)

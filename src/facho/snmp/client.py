@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 from weakref import WeakValueDictionary
 
@@ -179,9 +179,13 @@ class Agent:
         *,
         deadline: float | None = None,
         progress: Callable[[int], None] | None = None,
+        expected: Mapping[Oid, int] = MappingProxyType({}),
     ) -> WalkResult:
-        """Several columns at once. `progress` is told the number of rows of each answer as it comes."""
-        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline, progress)
+        """Several columns at once. `progress` is told the number of rows of each answer as it comes.
+
+        `expected` is how many rows columns had the last time, so that no page goes far past their end.
+        """
+        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline, progress, expected)
 
 
 def _security(target: Target, peer: Peer) -> Security:

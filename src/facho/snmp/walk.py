@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from facho.snmp import ber
@@ -57,6 +58,8 @@ class WalkResult:
     columns: dict[Oid, Column]
     load: Load = field(default_factory=Load)
     errors: list[SnmpError] = field(default_factory=list)
+    # Its last reading; None when the agent does not show it.
+    up_time: TimeTicks | None = None
 
     @property
     def complete(self) -> bool:
@@ -81,9 +84,16 @@ class WalkResult:
 
 
 async def walk_table(
-    talk: Talk, oids: list[Oid], deadline: float | None, progress: Callable[[int], None] | None
+    talk: Talk,
+    oids: list[Oid],
+    deadline: float | None,
+    progress: Callable[[int], None] | None,
+    expected: Mapping[Oid, int] = MappingProxyType({}),
 ) -> WalkResult:
     """Walks the columns at once, under the agent's limits.
+
+    `expected` is how many rows a column had the last time. Where that is right, the agent is not made to read
+    a page of whatever comes after the column, which may be what costs it most.
 
     What the agent does wrong is in the result. Only what the guard raises, and a closed client, are raised.
     """
@@ -92,7 +102,7 @@ async def walk_table(
     started = loop.time()
     try:
         async with asyncio.timeout(deadline):
-            await _walk_between_clock_readings(talk, result, progress)
+            await _walk_between_clock_readings(talk, result, progress, expected)
     except Stopped as stopped:
         raise stopped.error from None
     except (NoAnswer, SecurityError) as error:
@@ -122,14 +132,19 @@ async def first_row(talk: Talk, column: Oid) -> tuple[bytes, Value] | None:
 
 
 async def _walk_between_clock_readings(
-    talk: Talk, result: WalkResult, progress: Callable[[int], None] | None
+    talk: Talk,
+    result: WalkResult,
+    progress: Callable[[int], None] | None,
+    expected: Mapping[Oid, int],
 ) -> None:
     loop = asyncio.get_running_loop()
     before, read_at = await talk.up_time(result.load), loop.time()
-    await _walk_columns(talk, result, progress)
+    result.up_time = before
+    await _walk_columns(talk, result, progress, expected)
     if before is None:
         return
     after = await talk.up_time(result.load)
+    result.up_time = before if after is None else after
     if after is not None and restarted(before, after, loop.time() - read_at):
         went = f"its sysUpTime went from {before / 100:.0f} s to {after / 100:.0f} s"
         result.errors.append(AgentRestarted(f"{talk.peer.name} restarted during the walk: {went}"))
@@ -145,23 +160,35 @@ def restarted(before: TimeTicks, after: TimeTicks, elapsed: float) -> bool:
     return slack < (expected - after) % _TICKS < _TICKS / 2
 
 
-async def _walk_columns(talk: Talk, result: WalkResult, progress: Callable[[int], None] | None) -> None:
+async def _walk_columns(
+    talk: Talk,
+    result: WalkResult,
+    progress: Callable[[int], None] | None,
+    expected: Mapping[Oid, int],
+) -> None:
     try:
         async with asyncio.TaskGroup() as group:
-            for column in result.columns.values():
-                group.create_task(_ColumnWalk(talk, column, result.load, progress).run())
+            for oid, column in result.columns.items():
+                walk = _ColumnWalk(talk, column, result.load, progress, expected.get(oid, 0))
+                group.create_task(walk.run())
     except BaseExceptionGroup as errors:
         raise first_of(errors) from None
 
 
 class _ColumnWalk:
     def __init__(
-        self, talk: Talk, column: Column, load: Load, progress: Callable[[int], None] | None
+        self,
+        talk: Talk,
+        column: Column,
+        load: Load,
+        progress: Callable[[int], None] | None,
+        expected: int,
     ) -> None:
         self._talk = talk
         self._column = column
         self._load = load
         self._progress = progress
+        self._expected = expected
         self._reader = ColumnReader(column.oid.content)
         self._who = f"{column.oid}: {talk.peer.name}"
         self._cursor = b""
@@ -206,7 +233,7 @@ class _ColumnWalk:
 
     async def _next_page(self) -> Page:
         """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
-        rows = wanted = self._talk.rows_asked(self._talk.peer.window.varbinds, 0)
+        rows = wanted = self._talk.rows_asked(self._rows_wanted(), 0)
         broken = 0
         while True:
             try:
@@ -229,6 +256,15 @@ class _ColumnWalk:
                     raise TooBig(f"{self._who} says that even one row is too big to answer")
             rows //= 2
             wanted = rows
+
+    def _rows_wanted(self) -> int:
+        """As many as the agent bears; at the expected end, one more than is left, to see that it is the end.
+
+        Past it, the column has grown and nothing is expected any more.
+        """
+        left = self._expected - len(self._column.rows)
+        most = self._talk.peer.window.varbinds
+        return most if left < 0 or not self._expected else min(most, left + 1)
 
     async def _ask(self, cursor: bytes, rows: int, wanted: int) -> tuple[Page | None, int, int]:
         """(page or None, the rows that were asked for in the end, error status).
