@@ -107,6 +107,9 @@ class Config:
     )
     come_back: bool = _setting(True, "whether what was suspended comes back by itself when it answers")
     absent_after: int = _setting(3, "complete discoveries in a row without an ONU that make it absent")
+    missing_again_after: timedelta = _seconds(
+        86400, "a table that an OLT did not have is asked for again after this, or when it restarted"
+    )
     cpu_gentle_above: float = _setting(80.0, "CPU percentage of an OLT above which it is asked one by one")
     cpu_skip_above: float = _setting(90.0, "CPU percentage of an OLT above which gets are skipped")
     cpu_known_for: timedelta = _seconds(600, "how long a CPU reading of an OLT counts")

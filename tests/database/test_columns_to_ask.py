@@ -69,8 +69,17 @@ def test_what_the_generic_profile_reads_says_so() -> None:
 @pytest.mark.parametrize(
     ("brand", "expected"),
     [
-        ("huawei", ["gpon_config.serial", "gpon_versions.mac", "epon_config.mac"]),
-        ("zte", ["gpon_config.serial", "epon_onus.mac"]),
+        (
+            "huawei",
+            [
+                "gpon_config.serial",
+                "gpon_versions.mac",
+                "epon_config.mac",
+                "gpon_state.state",
+                "epon_state.state",
+            ],
+        ),
+        ("zte", ["gpon_config.serial", "epon_onus.mac", "gpon_state.state"]),
         ("generic", []),
     ],
 )

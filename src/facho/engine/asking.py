@@ -13,13 +13,16 @@ from typing import Final
 from facho.core.batch import batches, smaller
 from facho.engine.conversation import Conversation, NoAddress
 from facho.engine.questions import Plan, Question
+from facho.engine.row_counts import RowCounts
 from facho.engine.work import AskedColumn, Batching
 from facho.snmp import Agent, GetResult, Load, Missing, Oid, SnmpError, Value, WalkResult
 from facho.snmp.errors import DeadlineExceeded, NoAnswer
 from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.values import TimeTicks
 from facho.vendors import Key
 
 _SILENT: Final = "the OLT does not answer when it is asked for this ONU, and does otherwise"
+_TICKS_PER_S: Final = 100
 _NOT_AGAIN: Final = "no answer together with others; not asked alone, for too many did not answer"
 
 Progress = Callable[[int], None]
@@ -39,6 +42,10 @@ class Answers:
     notes: list[str] = field(default_factory=list)
     load: Load = field(default_factory=Load)
     onus_asked: int = 0
+    # Columns of which the agent said that it knows no such thing.
+    no_such_object: set[str] = field(default_factory=set)
+    # Seconds since the agent started, as it said last.
+    uptime_s: float | None = None
     # ONUs of which a value is missing, with the reason; and how many of them gave no value at all.
     lacking: dict[Key, str] = field(default_factory=dict)
     mute: int = 0
@@ -70,13 +77,22 @@ class Clock:
 
 
 async def ask_walked(
-    agent: Agent, columns: Sequence[AskedColumn], deadline: float, progress: Progress | None = None
+    agent: Agent,
+    columns: Sequence[AskedColumn],
+    deadline: float,
+    progress: Progress | None = None,
+    *,
+    olt_id: int = 0,
 ) -> Answers:
     """The columns from their first row to their last, at once. Raises BadOid."""
     oids = {column: Oid.parse(column.oid) for column in columns}
-    result = await agent.walk_table(oids.values(), deadline=deadline, progress=progress)
+    expected = _row_counts.expected(olt_id, oids.values())
+    result = await agent.walk_table(oids.values(), deadline=deadline, progress=progress, expected=expected)
     answers = Answers(errors=result.errors, load=result.load, gone=_is_gone(result))
     answers.heard = result.load.varbinds > 0
+    answers.uptime_s = _seconds(result.up_time)
+    if result.complete:
+        _row_counts.note(olt_id, {oid: column.rows for oid, column in result.columns.items()})
     for column, oid in oids.items():
         rows = result.columns[oid].rows
         if not column.read_as:
@@ -87,6 +103,13 @@ async def ask_walked(
         else:
             answers.rows[column.read_as] = rows
     return answers
+
+
+_row_counts: Final = RowCounts()
+
+
+def _seconds(ticks: Value | None) -> float | None:
+    return ticks / _TICKS_PER_S if isinstance(ticks, TimeTicks) else None
 
 
 def _is_gone(result: WalkResult) -> bool:
@@ -237,6 +260,8 @@ class _Asking:
                 value = result.values[oid]
                 if not isinstance(value, Missing):
                     self.answers.rows.setdefault(column, {})[suffix] = value
+                elif value is Missing.NO_SUCH_OBJECT:
+                    self.answers.no_such_object.add(column)
             elif oid in result.failed:
                 self.answers.lacking[question.onu] = str(result.failed[oid])
             else:
@@ -251,6 +276,7 @@ class _Asking:
         result = await self._get(self._agent, [SYS_UP_TIME])
         if result.error is not None:
             raise _Ended(result.error)
+        self.answers.uptime_s = _seconds(result.values.get(SYS_UP_TIME))
 
     async def _get(self, agent: Agent, oids: Iterable[Oid]) -> GetResult:
         result = await agent.get_many(oids, deadline=self._clock.left)

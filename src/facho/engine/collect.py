@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Coroutine, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
 from facho.core.cpu import Asking
-from facho.engine.asking import Answers, Progress, ask_get, ask_walked
+from facho.engine.asking import Answers, Progress, add_load, ask_get, ask_walked
 from facho.engine.conversation import Conversation, Guard, NoAddress
 from facho.engine.known import Known, discovered, updated
-from facho.engine.outcome import failed, largest_cpu, outcome_of, skipped
-from facho.engine.questions import CannotAsk, check_allowed, plan_get, readable
+from facho.engine.lacking import DISCOVERY
+from facho.engine.outcome import all_left_out, failed, largest_cpu, outcome_of, skipped
+from facho.engine.questions import CannotAsk, check_allowed, check_walkable, plan_get, readable
 from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState, Work
 from facho.snmp import Client
 from facho.snmp.errors import BadOid
 from facho.vendors import Decoded, Decoder, Profile
 
-DISCOVERY: Final = "discovery"
 GET: Final = "get"
 _TOO_BUSY: Final = "skipped: OLT CPU too high"
 
@@ -45,7 +46,7 @@ def collect(
     """
     collector = _Collector(work, run, Conversation(client, work, guard), decode_lock, progress)
     parts = [collector.run_part(part) for part in work.parts]
-    return Collection(parts, collector.learned, largest_cpu(parts))
+    return Collection(parts, collector.learned, largest_cpu(parts), collector.uptime_s)
 
 
 class _Decoders(dict[str, Decoder]):
@@ -82,6 +83,7 @@ class _Collector:
         # Why the parts that are left are not run.
         self._stopped = ""
         self.learned = work.learned
+        self.uptime_s: float | None = None
 
     def run_part(self, part: Part) -> PartOutcome:
         """The next one. The first is the master's, without which the others make no sense."""
@@ -98,8 +100,15 @@ class _Collector:
             self._stopped = f"not run: the time limit of {_written(self._work)} was over"
         if self._stopped:
             return skipped(part, self._stopped)
+        if not part.columns:
+            return all_left_out(part, self._work.profile)
         started = time.monotonic()
         outcome = self._ask_and_decode(part)
+        if part.otherwise and outcome.state is PartState.SUCCESS and not _found_anybody(outcome):
+            load = outcome.load
+            outcome = self._ask_and_decode(replace(part, columns=part.otherwise, otherwise=()))
+            outcome.part = part
+            add_load(outcome.load, load)
         outcome.seconds = time.monotonic() - started
         return outcome
 
@@ -112,6 +121,7 @@ class _Collector:
         except NoAddress as unknown:
             return failed(part, str(unknown.error), silent=True)
         self._talk.heard |= answers.heard
+        self.uptime_s = self.uptime_s if answers.uptime_s is None else answers.uptime_s
         if answers.gone:
             self._stopped = f"not run: the OLT stopped answering during {part.job}"
         else:
@@ -127,7 +137,9 @@ class _Collector:
         left = max(0.0, self._end - time.monotonic())
         if part.kind == GET:
             return await self._ask_get(columns, left)
-        return await ask_walked(await self._talk.for_walks(), columns, left, self._progress)
+        check_walkable(self._work.profile, columns)
+        agent = await self._talk.for_walks()
+        return await ask_walked(agent, columns, left, self._progress, olt_id=self._work.olt_id)
 
     async def _ask_get(self, columns: Sequence[AskedColumn], left: float) -> Answers:
         own = [column for column in columns if not column.read_as]
@@ -148,6 +160,10 @@ class _Collector:
             self._known = discovered(self._known, onus)
         elif len(onus):
             self._known = updated(self._known, onus)
+
+
+def _found_anybody(outcome: PartOutcome) -> bool:
+    return outcome.decoded is not None and len(outcome.decoded.onus) > 0
 
 
 def _written(work: Work) -> str:

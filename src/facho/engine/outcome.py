@@ -7,11 +7,13 @@ from typing import Final
 
 from facho.core.batch import is_failed
 from facho.engine.asking import Answers
+from facho.engine.lacking import DISCOVERY, lacking, tables_not_present
 from facho.engine.plain import raw_rows
+from facho.engine.questions import tables_of
 from facho.engine.work import Part, PartOutcome, PartState, Work
 from facho.snmp import SnmpError
 from facho.snmp.errors import DeadlineExceeded
-from facho.vendors import Decoded, Entity
+from facho.vendors import Decoded, Entity, Profile
 
 _MOST_REASONS: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
@@ -29,6 +31,9 @@ def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
     raw, cut = raw_rows(answers.own)
     wrong = _wrong(part, answers, decoded, work)
     notes = [*answers.notes, *([cut] if cut else [])]
+    lacks = frozenset[str]() if wrong else lacking(part, answers, decoded, work.profile)
+    if not wrong and (missing := tables_not_present(part, lacks, decoded, work.profile)):
+        notes.append(not_present(missing))
     return PartOutcome(
         part,
         PartState.FAILED if wrong else PartState.SUCCESS,
@@ -39,8 +44,20 @@ def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         rows=sum(map(len, decoded.facts.values())) + sum(map(len, raw.values())),
         onus_asked=answers.onus_asked,
         unanswered={str(key): reason for key, reason in answers.lacking.items()},
+        lacking=lacks,
+        found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
         load=answers.load,
     )
+
+
+def not_present(tables: Iterable[str]) -> str:
+    return f"table not present: {', '.join(tables)}"
+
+
+def all_left_out(part: Part, profile: Profile) -> PartOutcome:
+    """There was nothing to ask: that is no failure, and no success of anything."""
+    tables = {table.name for each in part.left_out for table in tables_of(profile).get(each.read_as, ())}
+    return PartOutcome(part, PartState.SUCCESS, not_present(sorted(tables)))
 
 
 def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
@@ -52,7 +69,7 @@ def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
         first = next(f"{key}: {reason}" for key, reason in answers.lacking.items())
         asked = f"{answers.mute:,} of {answers.onus_asked:,} ONUs"
         return f"{asked} did not answer, and no more than {most:g} % may; the first is {first}"
-    return _unreadable(answers, decoded) if part.kind == "discovery" else ""
+    return _unreadable(answers, decoded) if part.kind == DISCOVERY else ""
 
 
 def _reasons(errors: Iterable[SnmpError], work: Work) -> str:

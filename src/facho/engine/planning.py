@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from facho.apps.discovery.selectors import known_onus
@@ -12,13 +12,16 @@ from facho.apps.hosts.models import Oid, Olt
 from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import (
     DISCOVERY_FACTS,
+    NOBODY,
     AskedFact,
     columns_for,
     explicit_columns,
     facts_offered,
+    usual_kind,
 )
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
+from facho.core.capability import Lacks, still_lacking
 from facho.engine.scheduler import asking_of
 from facho.engine.targets import learned_of, target_of, varbinds_of
 from facho.engine.work import AskedColumn, Batching, KnownOnu, Part, PartOutcome, PartState, Work
@@ -30,10 +33,21 @@ class NothingToAsk(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What was known of the OLT before this collection."""
+
+    lacks: Lacks
+    version: str
+    uptime_s: int | None
+    uptime_read_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     work: Work
     # Chained parts that this OLT has nothing for.
     left_out: tuple[PartOutcome, ...]
+    before: Before
 
 
 def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
@@ -41,11 +55,13 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     asked_about = about(execution_id)
     olt = asked_about.olt
     profile = profile_of(olt)
-    parts = [_part(job, olt) for job in asked_about.jobs] or list(parts_of_family(olt, profile))
-    if not parts or not parts[0].columns:
+    lacks = still_lacking(olt.lacks, now, again_after=config.missing_again_after)
+    every = [_part(job, olt) for job in asked_about.jobs] or list(parts_of_family(olt, profile))
+    parts = [without(part, lacks) for part in every]
+    if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
         raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing that could be asked so")
-    asked = tuple(part for part in parts if part.columns)
+    asked = tuple(part for part in parts if part.columns or part.left_out)
     return Planned(
         Work(
             execution_id=execution_id,
@@ -62,8 +78,25 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
             varbinds=varbinds_of(olt, config),
             time_limit=config.execution_timeout,
         ),
-        tuple(_left_out(part, profile) for part in parts if not part.columns),
+        tuple(_left_out(part, profile) for part in every if not part.columns),
+        Before(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
     )
+
+
+def without(part: Part, lacks: frozenset[str]) -> Part:
+    """Without what the OLT does not have. A discovery that would ask for nothing asks for everything again:
+    that nobody is there must be seen.
+    """
+    left_out = tuple(column for column in part.columns if column.oid in lacks)
+    rest = tuple(column for column in part.columns if column.oid not in lacks)
+    if not left_out or (part.kind == JobKind.DISCOVERY and not _tells(rest)):
+        return part
+    return replace(part, columns=rest if _tells(rest) else (), left_out=left_out)
+
+
+def _tells(columns: Iterable[AskedColumn]) -> bool:
+    """Something besides what only serves to read the others."""
+    return any(not column.helps for column in columns)
 
 
 def profile_of(olt: Olt) -> Profile:
@@ -75,7 +108,13 @@ def _part(job: NodeJob, olt: Olt) -> Part:
     facts = _facts(job)
     named = explicit_columns(_named_by(job)) if job.has_oids else []
     columns = dict.fromkeys(_columns(olt, [*columns_now(olt, facts, job.kind), *named]))
-    return Part(job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns))
+    return Part(
+        job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns), _if_nobody(olt, job.kind)
+    )
+
+
+def _if_nobody(olt: Olt, kind: str) -> tuple[AskedColumn, ...]:
+    return tuple(_columns(olt, columns_now(olt, (), NOBODY))) if kind == JobKind.DISCOVERY else ()
 
 
 def _named_by(job: NodeJob) -> Iterable[Oid]:
@@ -85,7 +124,10 @@ def _named_by(job: NodeJob) -> Iterable[Oid]:
 def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     """What the OLT's own profile does not read is kept as it comes."""
     own = profile_of(olt).name
-    return (AskedColumn(each.name, each.oid, each.read_as if each.brand == own else "") for each in asked)
+    return (
+        AskedColumn(each.name, each.oid, each.read_as if each.brand == own else "", helps=not each.fact)
+        for each in asked
+    )
 
 
 def _facts(job: NodeJob) -> tuple[str, ...]:
@@ -97,12 +139,11 @@ def _facts(job: NodeJob) -> tuple[str, ...]:
 def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
     """All that the family offers, for who collects by hand: the ONUs first, then what there is to know."""
     for name, facts in facts_offered(profile).items():
-        kind = JobKind.DISCOVERY if name == "discovery" else JobKind.TABLE
-        if name == "optics":
-            kind = JobKind.GET
+        kind = usual_kind(profile, name)
         columns = tuple(_columns(olt, columns_for(olt, facts, kind)))
         if columns:
-            yield Part(None, name, kind, name if name == "discovery" else f"get_{name}", facts, columns)
+            task_type = name if kind == JobKind.DISCOVERY else f"get_{name}"
+            yield Part(None, name, kind, task_type, facts, columns, _if_nobody(olt, kind))
 
 
 def first_column(node: SnmpJobHost) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
+from typing import Final
 
 from facho.engine.work import AskedColumn, KnownOnu
 from facho.snmp import Oid
@@ -54,10 +55,22 @@ def _is_under(oid: str, above: str) -> bool:
     return f"{oid.strip('.')}.".startswith(f"{above.strip('.')}.")
 
 
+def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
+    """Raises CannotAsk for what the OLT would have to fetch from each of its ONUs, online or not."""
+    tables = tables_of(profile)
+    for column in columns:
+        of = tables.get(column.read_as, ())
+        if of and all(table.asking is Asking.GET_ONLINE for table in of):
+            raise CannotAsk(
+                f"{column.name}: the OLT reads it from the ONUs one by one; "
+                "ask for it with the kind get, of those that are online"
+            )
+
+
 def readable(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
     """The columns, with those that the profile has no rules for turned into the operator's own."""
-    tables_of = _tables_of(profile)
-    return [each if each.read_as in tables_of else replace(each, read_as="") for each in columns]
+    of = tables_of(profile)
+    return [each if each.read_as in of else replace(each, read_as="") for each in columns]
 
 
 def _sources(table: Table) -> Iterator[Source]:
@@ -65,8 +78,21 @@ def _sources(table: Table) -> Iterator[Source]:
         yield from (column.source, *column.otherwise)
 
 
-def _tables_of(profile: Profile) -> dict[str, list[Table]]:
+TablesOf = Mapping[str, list[Table]]
+
+
+def tables_of(profile: Profile) -> TablesOf:
     """The tables in which a column is read; none for one that only has the names for an index."""
+    remembered = _remembered.get(profile.name)
+    if remembered is None or remembered[0] is not profile:
+        remembered = _remembered[profile.name] = profile, _tables_of(profile)
+    return remembered[1]
+
+
+_remembered: Final[dict[str, tuple[Profile, TablesOf]]] = {}
+
+
+def _tables_of(profile: Profile) -> TablesOf:
     found: dict[str, list[Table]] = {}
     for table in profile.tables:
         if table.index.named is not None:
@@ -107,11 +133,11 @@ def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[K
 def _columns_by_table(
     profile: Profile, columns: Sequence[AskedColumn]
 ) -> Iterator[tuple[Table, list[AskedColumn]]]:
-    tables_of = _tables_of(profile)
-    names = _names_for([table for column in columns for table in tables_of[column.read_as]])
+    of = tables_of(profile)
+    names = _names_for([table for column in columns for table in of[column.read_as]])
     chosen: dict[str, tuple[Table, list[AskedColumn]]] = {}
     for column in columns:
-        of_onus = [table for table in tables_of[column.read_as] if table.entity is Entity.ONU]
+        of_onus = [table for table in of[column.read_as] if table.entity is Entity.ONU]
         if not of_onus and column.read_as not in names:
             raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
         for table in of_onus:

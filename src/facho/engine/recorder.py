@@ -19,7 +19,8 @@ from facho.config import Config
 from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.clock import database_now
 from facho.engine.leases import LeaseLost, Started
-from facho.engine.planning import Planned
+from facho.engine.olt_changes import told_of_olt
+from facho.engine.planning import Before, Planned
 from facho.engine.recovery import close_attempt, lock_node, may_queue
 from facho.engine.suspension import come_back, suspend_node, suspend_olt
 from facho.engine.targets import written
@@ -50,7 +51,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
             error="" if collection.succeeded else collection.error,
             **outcome,
         )
-        _note_olt(started, collection, now)
+        _note_olt(started, planned.before, collection, now)
         state = State(outcome["state"])
         _after(started, state, collection, now, config)
     log.info(
@@ -186,17 +187,17 @@ def _failed(started: Started, now: datetime) -> dict[str, Any]:
 
 def _after(started: Started, state: State, collection: Collection, now: datetime, config: Config) -> None:
     if state is State.SUCCESS:
-        _after_success(started, now)
+        _after_success(started, collection.was_asked, now)
     elif state is not State.ABORTED:
         _after_failure(started, state, collection.error, collection.silent, now, config)
 
 
-def _after_success(started: Started, now: datetime) -> None:
+def _after_success(started: Started, was_asked: bool, now: datetime) -> None:
     """What was suspended and answers now, because somebody asked for it, is back."""
     if started.node_id is not None:
         ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
         sql.update_one(SnmpJobHost, started.node_id, ran)
-    if sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
+    if was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
         come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
 
 
@@ -225,20 +226,20 @@ def _after_failure(
         suspend_node(node, error, now, probe_after(node.failed_probes, waits=config.probe_after))
 
 
-def _note_olt(started: Started, collection: Collection, now: datetime) -> None:
+def _note_olt(started: Started, before: Before, collection: Collection, now: datetime) -> None:
     if collection.silent:
         olt = Olt.objects.filter(id=started.olt_id, unreachable_since__isnull=True)
         olt.update(reachable=False, unreachable_since=now)
         return
-    if collection.parts[0].state is PartState.SKIPPED:
-        # It was not asked: that says nothing about it.
+    if not collection.was_asked:
+        # That says nothing about it.
         return
     changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
     if collection.learned is not None:
         changes["learned"] = written(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
-    sql.update_one(Olt, started.olt_id, changes)
+    sql.update_one(Olt, started.olt_id, changes | told_of_olt(before, collection, now))
 
 
 def _written(outcome: PartOutcome) -> dict[str, Any]:

@@ -21,6 +21,8 @@ class AskedColumn:
     oid: str
     # Empty for an OID of the operator's own: its values go to the execution's result as they are.
     read_as: str = ""
+    # It has no fact, and only serves to read the others: the names behind an index.
+    helps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class Part:
     # The facts it is about, as "serial" or "onu_rx_dbm"; what is collected is dated by them.
     facts: tuple[str, ...]
     columns: tuple[AskedColumn, ...]
+    # What a discovery asks for when it found nobody: tables that are dear to walk.
+    otherwise: tuple[AskedColumn, ...] = ()
+    # Columns that are left out, because the OLT turned out not to have them.
+    left_out: tuple[AskedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,9 @@ class PartOutcome:
     onus_asked: int = 0
     # The ONUs without an answer, by their interface, with the reason.
     unanswered: dict[str, str] = field(default_factory=dict)
+    # Columns, by the OID that was asked for, that the OLT does not have; and those that it has.
+    lacking: frozenset[str] = frozenset()
+    found: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
 
 
@@ -109,6 +118,12 @@ class Collection:
     parts: list[PartOutcome]
     learned: Learned | None = None
     cpu_pct: float | None = None
+    uptime_s: float | None = None
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether anything was sent to the OLT: what is left out because it lacks it says nothing of it."""
+        return any(part.load.requests for part in self.parts)
 
     @property
     def succeeded(self) -> bool:

@@ -122,8 +122,8 @@ class Agent:
                 return varbind, optics
         if version == V1:
             raise _Refused(NO_SUCH_NAME, at + 1)
-        missing = _NO_SUCH_INSTANCE if self.view.layout.has_object(oid) else _NO_SUCH_OBJECT
-        return encode_varbind(oid, missing), False
+        known = self.view.layout.has_object(oid) and not (exact and self._is_lacking(number))
+        return encode_varbind(oid, _NO_SUCH_INSTANCE if known else _NO_SUCH_OBJECT), False
 
     def _next(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
         oid = pdu.oids[at]
@@ -220,6 +220,9 @@ class Agent:
 
     def _is_hidden(self, number: int, row: int) -> bool:
         return self.faults is not NO_FAULTS and self.faults.hides(self.view.layout.columns[number], row)
+
+    def _is_lacking(self, number: int) -> bool:
+        return self.faults is not NO_FAULTS and self.faults.lacks(self.view.layout.columns[number])
 
     def _read(self, number: int, row: int, at: int, now: float) -> tuple[bytes, bool]:
         if self.faults is not NO_FAULTS:

@@ -11,7 +11,9 @@ from facho.sim.tables import PlacedColumn
 
 
 class RowFaults:
-    """Faults concern ONU tables only, so that system and port tables can still be asked."""
+    """Faults concern ONU tables only, so that system and port tables can still be asked. What the OLT lacks
+    may be anything.
+    """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
         self._scenario = scenario
@@ -20,6 +22,7 @@ class RowFaults:
         self._generr = frozenset(scenario.generr_rows)
         self._silent = frozenset(scenario.silent_rows)
         self._chain = _chain(scenario)
+        self._lacks = tuple(f"{oid.strip('.')}." for oid in scenario.lacks)
         self._generation = 0
         self._hidden: dict[int, frozenset[int]] = {}
 
@@ -34,12 +37,19 @@ class RowFaults:
 
     def hides(self, column: PlacedColumn[Any], row: int) -> bool:
         """Rows that are not there now: the same in every column, because it is ONUs that come and go."""
+        if self.lacks(column):
+            return True
         if not self._scenario.churn_every or not column.index.of_onus:
             return False
         return row in self._gone(len(column.index))
 
+    def lacks(self, column: PlacedColumn[Any]) -> bool:
+        return bool(self._lacks) and f"{column.spec.oid}.".startswith(self._lacks)
+
     def settle(self, column: PlacedColumn[Any], row: int) -> int:
         """The row that comes where `row` would naturally be next; past the last when the column is over."""
+        if self.lacks(column):
+            return len(column.index)
         if self._chain and self.concerns(column):
             row = self._chain.get(row - 1, row)
         while self.hides(column, row):

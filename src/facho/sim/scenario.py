@@ -45,6 +45,8 @@ class Scenario:
     toobig_varbinds: int = 0
     toobig_bytes: int = 0
     wrong_id: float = 0.0
+    # Columns that it does not have: all under these OIDs.
+    lacks: tuple[str, ...] = ()
     hang_on_zero_repetitions: bool = False
 
     # Rows of ONU tables that it stumbles over; in the columns named, or in all of them.
@@ -104,9 +106,8 @@ class Scenario:
 
     @cached_property
     def has_row_faults(self) -> bool:
-        return bool(self.generr_rows or self.silent_rows or self.swap_rows or self.churn_every) or (
-            self.repeat_row is not None
-        )
+        faults = (self.generr_rows, self.silent_rows, self.swap_rows, self.churn_every, self.lacks)
+        return any(faults) or self.repeat_row is not None
 
     @cached_property
     def has_path(self) -> bool:

@@ -15,11 +15,12 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 # What is needed to ask it; anything else is read when somebody looks.
 _OLT: Final = (
     "id", "name", "brand_id", "model_id", "address", "port", "snmp_version", "max_in_flight", "max_varbinds",
-    "max_requests_per_second", "cpu_pct",
+    "max_requests_per_second", "cpu_pct", "version", "uptime_s",
 )  # fmt: skip
+_COLUMNS: Final = ", ".join(f"o.{column}" for column in _OLT)
 _ABOUT: Final = (
-    f"SELECT e.node_id, b.name, o.credentials, o.learned, o.cpu_read_at, {', '.join(f'o.{c}' for c in _OLT)}"  # noqa: S608
-    " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id JOIN brands b ON b.id = o.brand_id"
+    "SELECT e.node_id, b.name, o.credentials, o.learned, o.lacks, o.cpu_read_at, o.uptime_read_at,"  # noqa: S608
+    f" {_COLUMNS} FROM snmp_executions e JOIN olts o ON o.id = e.olt_id JOIN brands b ON b.id = o.brand_id"
     " WHERE e.id = %s"
 )
 _JOB: Final = (
@@ -57,11 +58,12 @@ class About:
 
 def about(execution_id: int) -> About:
     (row,) = sql.rows(_ABOUT, [execution_id])
-    node_id, brand, credentials, learned, cpu_read_at, *rest = row
+    node_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
     values = dict(zip(_OLT, rest, strict=True))
     values["credentials"] = Olt._meta.get_field("credentials").from_db_value(credentials)
-    values["learned"] = json.loads(learned)
-    values["cpu_read_at"] = None if cpu_read_at is None else sql.read(cpu_read_at)
+    values["learned"], values["lacks"] = json.loads(learned), json.loads(lacks)
+    for name, when in (("cpu_read_at", cpu_read_at), ("uptime_read_at", uptime_read_at)):
+        values[name] = None if when is None else sql.read(when)
     olt = _olt(values)
     olt.brand = Brand(id=olt.brand_id, name=brand)
     return About(olt, [] if node_id is None else composite(node_id, olt.id))

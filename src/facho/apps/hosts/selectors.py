@@ -10,12 +10,16 @@ from django.db.models import Q
 
 from facho.apps.hosts.models import Oid, Olt
 from facho.vendors import GENERIC, Entity, Profile, builtin
-from facho.vendors.schema import Asking, Table
+from facho.vendors.schema import Asking, Column, Table
 
 DISCOVERY: Final = "discovery"
+# What a discovery asks for when that found nobody: tables that name ONUs, and are dear to walk.
+NOBODY: Final = "discovery that found nobody"
 GET: Final = "get"
+TABLE: Final = "table"
 # What recognises an ONU. A discovery asks for these, whatever else it is made to ask for.
 DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
+_USUALLY_TOLD: Final = ("state", "description", "name")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("description", "name"),
     "state": ("state", "down_cause", "distance_m"),
@@ -64,14 +68,20 @@ def columns_for(
     """Every column that may have these facts, each once, and those that are needed to read them.
 
     Each fact is looked for among the rows of the OLT's model, then of its brand, then of the generic brand;
-    where it is found first, all columns that provide it are taken: an OLT may have GPON and EPON.
+    where it is found first, all columns that provide it are taken: an OLT may have GPON and EPON. A discovery
+    also asks one column of every other table that names ONUs: whoever any table names is there.
     """
     profiles = builtin() if profiles is None else profiles
     brand = olt.brand.name
     wanted = [_Wanted.of(fact) for fact in (_with_identity(facts) if kind == DISCOVERY else facts)]
-    rows = _candidates(olt, wanted, profiles)
+    telling = _telling(profiles.get(brand), kind)
+    rows = _candidates(olt, wanted, telling, profiles)
     offered = rows if kind == GET else _walkable(rows, kind, profiles)
     chosen = [row for each in wanted for row in _nearest([row for row in offered if each.is_of(row)], brand)]
+    for oid in telling:
+        chosen += _nearest(
+            [row for row in offered if row.profile_oid == oid and row.brand.name == brand], brand
+        )
     return _asked(chosen, rows, profiles)
 
 
@@ -89,10 +99,23 @@ def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     """The facts of the usual jobs that this family has; jobs for which it has none are left out."""
     has = {_written(table, column.fact) for table in profile.tables for column in table.columns}
     walked = {column.fact for table in _discoverable(profile) for column in table.columns}
-    offered = {DISCOVERY: tuple(fact for fact in DISCOVERY_FACTS if fact in walked)}
+    identity = tuple(fact for fact in DISCOVERY_FACTS if fact in walked)
+    # Where no column tells an identity, a place in any table is all that an ONU has.
+    offered = {
+        DISCOVERY: identity or tuple(_telling_column(each).fact for each in _discoverable(profile)[:1])
+    }
     for job, facts in USUAL_FACTS.items():
         offered[job] = tuple(fact for fact in facts if fact in has)
     return {job: facts for job, facts in offered.items() if facts}
+
+
+def usual_kind(profile: Profile, job: str) -> str:
+    """How a usual job asks: ONU by ONU what the OLT reads from them, and else by walking the table."""
+    if job == DISCOVERY:
+        return DISCOVERY
+    facts = USUAL_FACTS[job]
+    by_onu = {_written(table, each.fact) for table in _asked_by_onu(profile) for each in table.columns}
+    return GET if by_onu.intersection(facts) else TABLE
 
 
 def _written(table: Table, fact: str) -> str:
@@ -103,6 +126,28 @@ def _with_identity(facts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*DISCOVERY_FACTS, *facts)))
 
 
+def _telling(profile: Profile | None, kind: str) -> list[str]:
+    """A column of each table whose rows say who is there, where what recognises an ONU does not."""
+    if profile is None or kind not in (DISCOVERY, NOBODY):
+        return []
+    tables = [each for each in _discoverable(profile) if not _has(each, DISCOVERY_FACTS)]
+    return [
+        _telling_column(table).source.oid
+        for table in tables
+        if (_has(table, _USUALLY_TOLD) and not table.slow) == (kind == DISCOVERY)
+    ]
+
+
+def _has(table: Table, facts: Iterable[str]) -> bool:
+    return any(column.fact in facts for column in table.columns)
+
+
+def _telling_column(table: Table) -> Column:
+    """What is worth knowing anyway, if it has that."""
+    usual = (each for fact in _USUALLY_TOLD for each in table.columns if each.fact == fact)
+    return next(usual, table.columns[0])
+
+
 def _discoverable(profile: Profile) -> list[Table]:
     return [table for table in profile.tables if table.entity is Entity.ONU and table.asking is Asking.WALK]
 
@@ -111,27 +156,29 @@ def _walkable(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
     """What may be walked. A table that is asked for ONU by ONU would cost the OLT dearly, and cannot say who
     is there.
     """
+    discovers = kind in (DISCOVERY, NOBODY)
     oids = {
         (name, source.oid)
         for name, profile in profiles.items()
-        for table in (_discoverable(profile) if kind == DISCOVERY else _asked_by_onu(profile))
+        for table in (_discoverable(profile) if discovers else _asked_by_onu(profile))
         for column in table.columns
         for source in (column.source, *column.otherwise)
     }
-    return [row for row in rows if ((row.brand.name, row.profile_oid) in oids) == (kind == DISCOVERY)]
+    return [row for row in rows if ((row.brand.name, row.profile_oid) in oids) == discovers]
 
 
 def _asked_by_onu(profile: Profile) -> list[Table]:
     return [table for table in profile.tables if table.asking is Asking.GET_ONLINE]
 
 
-def _candidates(olt: Olt, wanted: Iterable[_Wanted], profiles: Profiles) -> list[Oid]:
+def _candidates(olt: Olt, wanted: Iterable[_Wanted], telling: Iterable[str], profiles: Profiles) -> list[Oid]:
     """In one query: what provides the facts at any level, and what may be needed to read it."""
     brands = {olt.brand.name, GENERIC}
     level = Q(brand=olt.brand_id, model=None) | Q(brand__name=GENERIC, model=None)
     if olt.model_id is not None:
         level |= Q(brand=olt.brand_id, model=olt.model_id)
-    used = Q(provides__in={each.fact for each in wanted}) | Q(profile_oid__in=_all_helpers(brands, profiles))
+    read = _all_helpers(brands, profiles).union(telling)
+    used = Q(provides__in={each.fact for each in wanted}) | Q(profile_oid__in=read)
     return list(Oid.objects.filter(level, used).select_related("brand").order_by("pk"))
 
 

@@ -1,0 +1,29 @@
+"""What an OLT turned out not to have: noted, and not asked for again until that may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+# A board for another technology may be plugged in without a restart.
+ASK_AGAIN_AFTER: Final = timedelta(days=1)
+
+# Column -> since when it is known that the OLT does not have it, in ISO 8601.
+Lacks = Mapping[str, str]
+
+
+def still_lacking(lacks: Lacks, now: datetime, *, again_after: timedelta = ASK_AGAIN_AFTER) -> frozenset[str]:
+    """The columns that are left out. A note from the future was made before the clock was set back."""
+    return frozenset(
+        column for column, noted in lacks.items() if abs(now - datetime.fromisoformat(noted)) < again_after
+    )
+
+
+def lacks_after(
+    lacks: Lacks, missing: Iterable[str], found: Collection[str], now: datetime, *, renewed: bool
+) -> dict[str, str]:
+    """What is noted after a collection. One that restarted or has another version may have everything."""
+    before = {} if renewed else lacks
+    kept = {column: noted for column, noted in before.items() if column not in found}
+    return kept | dict.fromkeys(sorted(missing), now.isoformat(timespec="seconds"))

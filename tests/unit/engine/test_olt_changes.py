@@ -1,0 +1,59 @@
+"""What a collection leaves behind about the OLT as a whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from facho.engine.olt_changes import told_of_olt
+from facho.engine.planning import Before
+from facho.engine.work import Collection, Part, PartOutcome, PartState
+from facho.vendors import Decoder, builtin
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+VERSION = "1.3.6.1.4.1.2011.6.3.1.999"
+NOTED = {"1.2.3": NOW.isoformat()}
+BEFORE = Before(NOTED, "V1", 7200, NOW - HOUR)
+PART = Part(1, "job", "table", "get_state", (), ())
+
+
+def collection(uptime_s: float | None = 7200 + 3600, version: str = "", **more: frozenset[str]) -> Collection:
+    rows = {VERSION: {b"\0": version.encode()}} if version else {}
+    decoded = Decoder(builtin()["huawei"]).decode(rows)
+    return Collection([PartOutcome(PART, PartState.SUCCESS, decoded=decoded, **more)], uptime_s=uptime_s)
+
+
+def test_uptime_is_kept_with_the_time_of_its_reading() -> None:
+    assert told_of_olt(BEFORE, collection(), NOW) == {"uptime_s": 10_800, "uptime_read_at": NOW}
+
+
+def test_an_olt_that_does_not_tell_its_uptime_changes_nothing() -> None:
+    assert told_of_olt(BEFORE, collection(None), NOW) == {}
+
+
+def test_what_is_missing_is_added_to_what_is_known() -> None:
+    found = told_of_olt(BEFORE, collection(lacking=frozenset({"1.2.4"})), NOW)
+    assert found["lacks"].keys() == {"1.2.3", "1.2.4"}
+
+
+def test_what_came_after_all_is_not_missing_any_more() -> None:
+    assert told_of_olt(BEFORE, collection(found=frozenset({"1.2.3"})), NOW)["lacks"] == {}
+
+
+def test_after_a_restart_it_may_have_everything() -> None:
+    assert told_of_olt(BEFORE, collection(uptime_s=60), NOW)["lacks"] == {}
+
+
+def test_a_clock_that_wraps_after_497_days_is_no_restart() -> None:
+    before = Before(NOTED, "V1", 2**32 // 100 - 1800, NOW - HOUR)
+    assert "lacks" not in told_of_olt(before, collection(uptime_s=1800), NOW)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [("V1", {"version": "V2", "lacks": {}}), ("", {"version": "V2"}), ("V2", {})],
+)
+def test_another_version_may_have_everything(before: str, expected: dict[str, object]) -> None:
+    assert told_of_olt(Before(NOTED, before, None, None), collection(None, version="V2"), NOW) == expected
