@@ -24,6 +24,7 @@ ENV_FILE: Final = "FACHO_ENV_FILE"
 # Read by single commands, not by the system as a whole.
 _OTHERS: Final = frozenset({ENV_FILE, "FACHO_AUTH_PASSWORD", "FACHO_PRIV_PASSWORD"})
 LANGUAGES: Final = ("es", "en")
+MOST_ROWS_AT_ONCE: Final = 10_000
 
 
 class BadSettings(Exception):
@@ -36,6 +37,10 @@ def _setting(default: Any, what: str) -> Any:
 
 def _seconds(number: float, what: str) -> Any:
     return _setting(timedelta(seconds=number), what)
+
+
+def _days(number: float, what: str) -> Any:
+    return _setting(timedelta(days=number), what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,14 @@ class Config:
     cpu_skip_above: float = _setting(90.0, "CPU percentage of an OLT above which gets are skipped")
     cpu_known_for: timedelta = _seconds(600, "how long a CPU reading of an OLT counts")
 
+    keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
+    keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")
+    keep_events: timedelta = _days(365, "how long events of ONUs are kept")
+    keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
+    keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
+    keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
+    retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")
+
     @property
     def logs(self) -> Path:
         return self.home / "logs"
@@ -171,6 +184,10 @@ def _contradictions(config: Config) -> list[str]:
         found.append("FACHO_DATABASE_URL must begin with sqlite:/// or postgresql://")
     if config.sub_batch > config.batch:
         found.append("FACHO_SUB_BATCH must not be larger than FACHO_BATCH")
+    if config.retention_chunk > MOST_ROWS_AT_ONCE:
+        found.append(
+            f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
+        )
     return found
 
 

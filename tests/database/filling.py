@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from facho.apps.discovery.models import Collected, Onu
-from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
@@ -90,3 +90,4 @@ def _engine(node: SnmpJobHost, number: int) -> None:
         total_tasks_delayed=0,
     )
     CoordinatorState.objects.create(name=f"loop-{number}", updated_at=NOW)
+    StorageSample.objects.create(at=NOW - timedelta(hours=number), database_bytes=1000)

@@ -34,6 +34,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "Poller",
     "PollerStats",
     "CoordinatorState",
+    "StorageSample",
 }
 
 

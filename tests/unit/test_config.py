@@ -104,6 +104,7 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
             "FACHO_DATABASE_URL must begin with sqlite:/// or postgresql://",
         ),
         ({"FACHO_BATCH": "10"}, "FACHO_SUB_BATCH must not be larger than FACHO_BATCH"),
+        ({"FACHO_RETENTION_CHUNK": "10001"}, "FACHO_RETENTION_CHUNK must not be larger than 10000"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(
@@ -174,6 +175,8 @@ def written(setting: dataclasses.Field[object]) -> str:
 
     def plain(value: object) -> str:
         match value:
+            case timedelta(seconds=0, microseconds=0):
+                return f"{value.days}d"
             case timedelta():
                 return f"{value.total_seconds():g}s"
             case bool():

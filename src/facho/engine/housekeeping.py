@@ -11,11 +11,13 @@ from typing import Final
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.loop import attempt, repeat
+from facho.engine.retention import remove_old
+from facho.engine.storage import take_sample
 
 Task = Callable[[datetime, Config], object]
 
 # Each does a part of its work and leaves the rest for its next turn. Two processes may do the same at once.
-TASKS: Final[tuple[Task, ...]] = ()
+TASKS: Final[tuple[Task, ...]] = (take_sample, remove_old)
 
 _under_way: Final = threading.Lock()
 

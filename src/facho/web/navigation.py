@@ -41,6 +41,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("Pollers"), "memory", "zabbix_pollers", "poller"),
                 _list(_("Poller statistics"), "bar_chart", "zabbix_pollers", "pollerstats"),
                 _list(_("States of loops"), "sync", "execution_coordinator", "coordinatorstate"),
+                _list(_("Sizes of the database"), "hard_drive", "execution_coordinator", "storagesample"),
             ],
         },
         {

@@ -21,3 +21,21 @@ class CoordinatorState(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class StorageSample(models.Model):
+    """How large the database was, and how much room its disk had. One an hour."""
+
+    at = models.DateTimeField(_("at"), unique=True)
+    database_bytes = models.PositiveBigIntegerField(_("database (bytes)"))
+    # Empty when whoever measured could not see the disk of the database.
+    free_bytes = models.PositiveBigIntegerField(_("free (bytes)"), null=True)
+
+    class Meta:
+        db_table = "storage_samples"
+        ordering: ClassVar = ["-at"]
+        verbose_name = _("size of the database")
+        verbose_name_plural = _("sizes of the database")
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S}"

@@ -92,6 +92,7 @@ class Execution(models.Model):
             models.Index(fields=["olt"], name="snmp_executions_leased", condition=~Q(lease_token="")),
             models.Index(fields=["olt", "-id"], name="snmp_executions_of_olt"),
             models.Index(fields=["olt", "ended_at"], name="snmp_executions_ended"),
+            models.Index(fields=["ended_at"], name="snmp_executions_ended_at"),
             models.Index(fields=["node", "-id"], name="snmp_executions_of_node"),
             models.Index(fields=["state", "-id"], name="snmp_executions_by_state"),
         ]
@@ -144,7 +145,10 @@ class SkippedSlots(models.Model):
         ordering: ClassVar = ["-id"]
         verbose_name = _("skipped slots")
         verbose_name_plural = _("skipped slots")
-        indexes: ClassVar = [models.Index(fields=["olt", "last_slot"], name="skipped_slots_of_olt")]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "last_slot"], name="skipped_slots_of_olt"),
+            models.Index(fields=["last_slot"], name="skipped_slots_last_slot"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.node_id}: {self.count} x {self.why}"

@@ -1,0 +1,152 @@
+"""Removes what is older than it is kept, a few rows at a time, so that collection never waits for it.
+
+A new table that grows is one more line in RULES. Its time column needs an index of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.db.models import Model, Q, QuerySet
+
+from facho.apps import sql
+from facho.apps.discovery.models import OnuEvent
+from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
+from facho.apps.executions.models import OPEN, Execution, SkippedSlots
+from facho.apps.zabbix_pollers.models import Poller, PollerStats
+from facho.config import Config
+from facho.core.retention import Turns, kept_from, next_turn
+
+log = logging.getLogger(__name__)
+
+RETENTION: Final = "retention"
+# In one turn, of all tables together. The rest waits for the next turn.
+_MOST_CHUNKS: Final = 40
+# Who waits for SQLite looks again after a tenth of a second at the latest.
+_GIVES_WAY_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows of `model` go when `column` is older than `keep` says, and what belongs to them goes with them."""
+
+    model: type[Model]
+    column: str
+    keep: Callable[[Config], timedelta]
+    # These stay, however old they are.
+    except_for: Q = field(default_factory=Q)
+
+    @property
+    def table(self) -> str:
+        return self.model._meta.db_table
+
+
+RULES: Final = (
+    # Attempts go with their execution. One that is open stays, also when it says when it ended.
+    Rule(Execution, "ended_at", lambda config: config.keep_executions, Q(state__in=OPEN)),
+    Rule(SkippedSlots, "last_slot", lambda config: config.keep_executions),
+    Rule(PollerStats, "timestamp", lambda config: config.keep_poller_stats),
+    Rule(OnuEvent, "at", lambda config: config.keep_events),
+    Rule(StorageSample, "at", lambda _: timedelta(days=30)),
+    # A session says itself until when it is good.
+    Rule(Session, "expire_date", lambda _: timedelta()),
+    # The scheduler forgets workers with their pollers. A dying process may write one more row after that.
+    Rule(Poller, "heartbeat", lambda _: timedelta(days=1)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Rows by table, and why a table could not be shortened."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def give_way() -> None:
+    """SQLite has one writer at a time, and the next one must not be us again."""
+    if connection.vendor == "sqlite":
+        time.sleep(_GIVES_WAY_S)
+
+
+def remove_old(
+    now: datetime,
+    config: Config,
+    *,
+    rules: Sequence[Rule] = RULES,
+    between: Callable[[], None] = give_way,
+) -> Removed:
+    """A turn: at most so many chunks, the tables by turns. `between` is called after each one."""
+    turns = next_turn(turns_before(), now, every=config.housekeeping_step)
+    removed = _remove(now, config, rules, between) if turns.settled else Removed()
+    _note(turns, removed)
+    if removed.rows:
+        log.info("removed what was too old", extra={"action": "retention", "rows": dict(removed.rows)})
+    return removed
+
+
+def _remove(now: datetime, config: Config, rules: Sequence[Rule], between: Callable[[], None]) -> Removed:
+    rows: Counter[str] = Counter()
+    failed: dict[str, str] = {}
+    left, chunks = deque(rules), 0
+    while left and chunks < _MOST_CHUNKS:
+        rule = left.popleft()
+        try:
+            count = remove_chunk(rule, now, config)
+        except Exception as error:
+            # One table that cannot be shortened keeps no other from its turn.
+            log.exception("not removed", extra={"action": "not_removed", "table": rule.table})
+            failed[rule.table] = str(error)
+            continue
+        if count:
+            rows[rule.table] += count
+            chunks += 1
+            between()
+        if count == config.retention_chunk:
+            left.append(rule)
+    return Removed(rows, failed)
+
+
+def remove_chunk(rule: Rule, now: datetime, config: Config) -> int:
+    """The oldest, in a transaction of its own. How many it were."""
+    with sql.writing():
+        # Somebody else may be removing the same: on PostgreSQL each takes others.
+        oldest = too_old(rule, now, config).select_for_update(skip_locked=True)
+        keys = list(oldest.values_list("pk", flat=True)[: config.retention_chunk])
+        if keys:
+            # A statement for each table that refers to it, children first; then one for itself.
+            rule.model._base_manager.filter(pk__in=keys).only("pk").delete()
+    return len(keys)
+
+
+def too_old(rule: Rule, now: datetime, config: Config) -> QuerySet[Model]:
+    """Oldest first."""
+    old = {f"{rule.column}__lt": kept_from(now, rule.keep(config))}
+    return rule.model._base_manager.filter(**old).exclude(rule.except_for).order_by(rule.column)
+
+
+def turns_before() -> Turns | None:
+    state = CoordinatorState.objects.filter(name=RETENTION).first()
+    if state is None:
+        return None
+    return Turns(datetime.fromisoformat(state.value["since"]), state.updated_at)
+
+
+def _note(turns: Turns, removed: Removed) -> None:
+    value = {
+        "since": turns.since.isoformat(),
+        "rows": dict(removed.rows),
+        "failed": dict(removed.failed),
+    }
+    with sql.writing():
+        CoordinatorState.objects.update_or_create(
+            name=RETENTION, defaults={"value": value, "updated_at": turns.last}
+        )
