@@ -30,7 +30,11 @@ def examined(facho: OwnFacho, **environment: str) -> tuple[int, dict[str, list[s
 
 def engine_was_here(facho: OwnFacho, ago: float = 0) -> None:
     seen = (datetime.now(UTC) - timedelta(seconds=ago)).replace(tzinfo=None).isoformat(" ")
-    facho.rows("INSERT INTO coordinator_state (name, value, updated_at) VALUES ('scheduler', '{}', ?)", seen)
+    turns = json.dumps({"since": datetime.now(UTC).isoformat(), "failed": {}})
+    for name, value in (("scheduler", "{}"), ("retention", turns)):
+        facho.rows(
+            "INSERT INTO coordinator_state (name, value, updated_at) VALUES (?, ?, ?)", name, value, seen
+        )
     columns = "name, pollers, queues, started_at, seen_at"
     facho.rows(f"INSERT INTO workers ({columns}) VALUES ('w', 10, '', ?, ?)", seen, seen)
 
@@ -46,7 +50,8 @@ def test_all_is_well(facho: OwnFacho) -> None:
         "schema: as",
         "can be opened",
         "1 alive, with 10 pollers",
-        "free in",
+        "retention: its last turn was",
+        "disk: how long it lasts is known after six hours (database ",
     ):
         assert words in told
 

@@ -9,16 +9,13 @@ import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from facho.config import BadSettings, Config, current
+from facho.core.disk import Room
 from facho.keys import CREDENTIALS, SECRET, KeyProblem, Vault
-
-_LITTLE_DISK: Final = 1 << 30
-_NO_DISK: Final = 100 << 20
 
 
 class Level(enum.StrEnum):
@@ -46,6 +43,11 @@ def warning(what: str, told: str, do: str) -> Finding:
 
 def error(what: str, told: str, do: str) -> Finding:
     return Finding(Level.ERROR, what, told, do)
+
+
+def start_it(config: Config) -> str:
+    """What to do when nobody is at work."""
+    return "start them: facho beat, and facho worker" if config.broker_url else "start the engine: facho up"
 
 
 def examine() -> Iterator[Finding]:
@@ -77,15 +79,15 @@ def _home(config: Config) -> Iterator[Finding]:
             yield error(what, f"{folder}: {problem.strerror}", "let facho's user write there")
             return
         yield ok(what, f"{folder} can be written to")
-    yield _disk(config.home)
+    yield from _full(config.home)
 
 
-def _disk(folder: Path) -> Finding:
-    free = shutil.disk_usage(folder).free
-    told = f"{free / (1 << 30):.1f} GiB are free in {folder}"
-    if free < _NO_DISK:
-        return error("disk", told, "make room, or collection stops when the database cannot grow")
-    return warning("disk", told, "make room soon") if free < _LITTLE_DISK else ok("disk", told)
+def _full(folder: Path) -> Iterator[Finding]:
+    """How long the disk lasts is told later, if the database can be asked; on a full disk it often cannot."""
+    usage = shutil.disk_usage(folder)
+    if Room(usage.free, usage.total).scarce:
+        told = f"only {usage.free / 10**9:.1f} GB of {usage.total / 10**9:.0f} GB are free in {folder}"
+        yield error("home", told, "make room, or collection stops when the database cannot grow")
 
 
 def _keys(config: Config) -> Finding:

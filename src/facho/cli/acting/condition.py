@@ -18,7 +18,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
-from facho.cli.acting.checkup import Finding, error, ok, warning
+from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
+from facho.cli.acting.room import disk, retention
 from facho.cli.system import database_sentence, reach_database
 from facho.config import Config
 from facho.engine.clock import database_now
@@ -90,11 +91,11 @@ def _opens(token: str) -> bool:
 def _scheduler(now: datetime, config: Config) -> Finding:
     last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
     if last is None:
-        return warning("scheduler", "it has never made a step", _start(config))
+        return warning("scheduler", "it has never made a step", start_it(config))
     age = now - last
     told = f"its last step was {age.total_seconds():.0f} s ago"
     if age > max(_LATE * config.scheduler_step, timedelta(seconds=_LATE)):
-        return error("scheduler", told, _start(config))
+        return error("scheduler", told, start_it(config))
     if age < -config.worker_seen_within:
         return error(
             "scheduler", "its last step lies ahead", "the clock was set back: look after the time service"
@@ -106,7 +107,7 @@ def _workers(now: datetime, config: Config) -> Finding:
     alive = Worker.objects.filter(seen_at__gte=now - config.worker_seen_within)
     pollers = sum(alive.values_list("pollers", flat=True))
     if not pollers:
-        return error("workers", "none is alive: nothing is collected", _start(config))
+        return error("workers", "none is alive: nothing is collected", start_it(config))
     return ok("workers", f"{len(alive)} alive, with {pollers} pollers")
 
 
@@ -130,7 +131,7 @@ def _nodes(now: datetime, config: Config) -> Finding:
     ).count()
     suspended = SnmpJobHost.objects.filter(enabled=True).exclude(suspended_reason="").count()
     if overdue:
-        return warning("nodes", f"{overdue} are due and were not queued", _start(config))
+        return warning("nodes", f"{overdue} are due and were not queued", start_it(config))
     if suspended:
         return warning("nodes", f"{suspended} are suspended", "facho olt show NAME says why")
     return ok("nodes", "none is overdue or suspended")
@@ -145,13 +146,9 @@ def _stuck(now: datetime, config: Config) -> Finding:
     )
     ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_NAMED])
     if ids:
-        return error("executions", f"stuck: {', '.join(map(str, ids))}", _start(config))
+        return error("executions", f"stuck: {', '.join(map(str, ids))}", start_it(config))
     waiting = Execution.objects.filter(state=State.WAITING, not_before__lte=F("queued_at")).count()
     return ok("executions", f"none is stuck; {waiting} wait")
-
-
-def _start(config: Config) -> str:
-    return "start them: facho beat, and facho worker" if config.broker_url else "start the engine: facho up"
 
 
 def _named(names: Iterable[str]) -> str:
@@ -166,4 +163,6 @@ _LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     _olts,
     _nodes,
     _stuck,
+    retention,
+    disk,
 )

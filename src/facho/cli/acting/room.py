@@ -1,0 +1,104 @@
+"""What the doctor says of room: how long the disk lasts, and whether what is too old makes room."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
+from facho.config import Config
+from facho.core.disk import ALARM_DAYS, WARN_DAYS, Forecast
+from facho.core.retention import kept_from, longest_pause
+from facho.engine import storage
+from facho.engine.retention import RETENTION, RULES, too_old, turns_before
+
+_MAKE_ROOM: Final = "make room, or keep less: FACHO_KEEP_HISTORY, FACHO_KEEP_EXECUTIONS"
+# Further ahead than anybody plans, and further than a forecast can see.
+_LONG_DAYS: Final = 3650
+# A table that is longer than it should be by that much is not just waiting for its next chunk.
+_BEHIND: Final = timedelta(days=1)
+_DAY: Final = timedelta(days=1)
+_UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+def disk(now: datetime, _config: Config) -> Finding:
+    found = storage.forecast_now(now)
+    told = f"{_how_long(found)} ({', '.join(_numbers(found))})"
+    room = storage.room()
+    days = None if found.rough else found.days_left
+    if (room is not None and room.scarce) or (days is not None and days < ALARM_DAYS):
+        return error("disk", told, _MAKE_ROOM)
+    if days is not None and days < WARN_DAYS:
+        return warning("disk", told, _MAKE_ROOM)
+    return ok("disk", told)
+
+
+def _how_long(found: Forecast) -> str:
+    if found.now.free_bytes is None:
+        return "the database's disk cannot be seen from here"
+    if found.per_day is None:
+        return "how long it lasts is known after six hours"
+    if found.days_left is None:
+        return "the database does not grow"
+    if found.rough:
+        return f"lasts about {_days(found.days_left)}, which is sure after six hours"
+    return f"lasts {_days(found.days_left)}"
+
+
+def _numbers(found: Forecast) -> list[str]:
+    numbers = [f"database {size(found.now.database_bytes)}"]
+    if found.per_day:
+        numbers.append(f"grows {size(found.per_day)} a day")
+    if found.now.free_bytes is not None:
+        numbers.append(f"{size(found.now.free_bytes)} free")
+    if found.taken_per_day and found.taken_per_day > 2 * (found.per_day or 0.0):
+        numbers.append(f"less by {size(found.taken_per_day)} a day, most of it for other programs")
+    return numbers
+
+
+def _days(days: float) -> str:
+    if days > _LONG_DAYS:
+        return "more than 10 years"
+    return f"{days:.0f} days" if days >= WARN_DAYS else f"{days:.1f} days"
+
+
+def size(number: float) -> str:
+    for unit, name in _UNITS:
+        if number >= unit:
+            value = number / unit
+            return f"{value:.1f} {name}" if value < 10 else f"{value:.0f} {name}"
+    return f"{number:.0f} bytes"
+
+
+def retention(now: datetime, config: Config) -> Finding:
+    turns = turns_before()
+    if turns is None:
+        return warning("retention", "it has never had a turn", start_it(config))
+    ago = now - turns.last
+    behind = _named(now, config)
+    if ago > longest_pause(config.housekeeping_step):
+        told = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
+        return warning(
+            "retention", told + (f"; too long by now: {behind}" if behind else ""), start_it(config)
+        )
+    if failed := _failed():
+        return warning("retention", f"could not shorten {failed}", "the log has the reason: not_removed")
+    if behind and turns.settled:
+        return warning("retention", f"still too long: {behind}", "wait, or raise FACHO_RETENTION_CHUNK")
+    return ok("retention", f"its last turn was {ago.total_seconds():.0f} s ago")
+
+
+def _failed() -> str:
+    failed = CoordinatorState.objects.get(name=RETENTION).value["failed"]
+    return ", ".join(f"{table} ({why})" for table, why in failed.items())
+
+
+def _named(now: datetime, config: Config) -> str:
+    """The tables whose oldest row should have gone a while ago."""
+    found = []
+    for rule in RULES:
+        oldest = too_old(rule, now, config).values_list(rule.column, flat=True).first()
+        if oldest is not None and (over := kept_from(now, rule.keep(config)) - oldest) > _BEHIND:
+            found.append(f"{rule.table} (by {over / _DAY:.0f} days)")
+    return ", ".join(found)
