@@ -88,10 +88,15 @@ class OltModel:
         self._noise = array("Q", random.randbytes(8 * shape.onus))
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
+        # What it says of its CPU, if not what it usually does.
+        self.cpu_pct = 0.0
 
     def noise(self, row: int) -> int:
         """64 bits that are this ONU's own."""
         return self._noise[row]
+
+    def cpu(self, usual: int) -> int:
+        return round(self.cpu_pct) or usual
 
     def uptime_ticks(self, now: float) -> int:
         return int(max(0.0, now - self.booted_at) * 100) & 0xFFFF_FFFF

@@ -65,6 +65,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._requests_before = self._tally.requests
         self._restart_due = scenario.restart_after
         self.model.motion = scenario.motion
+        self.model.cpu_pct = scenario.cpu_pct
         self._moving = not scenario.motion.still
         self._at_once = not (scenario.has_cpu or scenario.has_path)
         self._view.forget_state()

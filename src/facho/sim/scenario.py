@@ -60,6 +60,7 @@ class Scenario:
     churn_rows: int = 5
 
     # Its life.
+    cpu_pct: float = 0.0
     silent: bool = False
     restart_after: int = 0
     restart_silence_s: float = 2.0
@@ -86,6 +87,8 @@ class Scenario:
             raise BadKnob(f"max_message is between {_MIN_MESSAGE} and 65507, not {self.max_message}")
         if self.swap_rows and (len(self.swap_rows) != 2 or self.swap_rows[0] == self.swap_rows[1]):
             raise BadKnob("swap_rows takes two rows that differ")
+        if self.cpu_pct > 100:
+            raise BadKnob(f"cpu_pct is a percentage, not {self.cpu_pct}")
         if not (self.refresh_s and self.drift_period_s and self.flap_period_s):
             raise BadKnob("refresh_s, drift_period_s and flap_period_s are above 0")
 

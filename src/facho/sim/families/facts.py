@@ -144,7 +144,7 @@ _PORT: Final[Mapping[str, Tell]] = {
 _BOARD: Final[Mapping[str, Tell]] = {
     "name": _always("PON16"),
     "state": _always("ok"),
-    "cpu_pct": lambda olt, row, _: 8 + (olt.number + row) % 30,
+    "cpu_pct": lambda olt, row, _: olt.cpu(8 + (olt.number + row) % 30),
     "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
     "temperature_c": lambda olt, row, _: 38 + (olt.number + row) % 12,
     "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
@@ -159,7 +159,7 @@ _OLT: Final[Mapping[str, Tell]] = {
     "version": _always("V1.0"),
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
-    "cpu_pct": lambda olt, _row, _now: 10 + olt.number % 40,
+    "cpu_pct": lambda olt, _row, _now: olt.cpu(10 + olt.number % 40),
     "memory_pct": lambda olt, _row, _now: 30 + olt.number % 40,
     "temperature_c": lambda olt, _row, _now: 35 + olt.number % 15,
     "power_w": lambda olt, _row, _now: 200 + olt.number % 100,

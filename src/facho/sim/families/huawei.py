@@ -160,6 +160,10 @@ def _board_name(olt: OltModel, row: int, _now: float) -> Value:
     return b"H901MPLB" if _is_control(olt, row) else b"H901GPHF"
 
 
+def _board_cpu(olt: OltModel, row: int, _now: float) -> Value:
+    return olt.cpu(8 + (olt.number + row) % 30)
+
+
 def _onu(name: str, oid: str, value: Teller, changes: Changes = Changes.WITH_STATE) -> OltColumn:
     return ColumnSpec(name, f"{XPON}.{oid}", "onu", value, changes)
 
@@ -209,7 +213,7 @@ OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
     ColumnSpec("if_descr", "1.3.6.1.2.1.2.2.1.2", "interface", _interface_description),
     ColumnSpec("if_oper_status", "1.3.6.1.2.1.2.2.1.8", "interface", _interface_state, Changes.WITH_STATE),
     ColumnSpec("if_name", "1.3.6.1.2.1.31.1.1.1.1", "interface", _interface_name),
-    ColumnSpec("board_cpu", f"{BOARD}.5", "board", lambda olt, row, _: 8 + (olt.number + row) % 30),
+    ColumnSpec("board_cpu", f"{BOARD}.5", "board", _board_cpu, Changes.WITH_STATE),
     ColumnSpec("board_memory", f"{BOARD}.6", "board", lambda olt, row, _: 40 + (olt.number + row) % 20),
     ColumnSpec("board_name", f"{BOARD}.7", "board", _board_name),
     ColumnSpec("board_temperature", f"{BOARD}.10", "board", lambda olt, row, _: 38 + (olt.number + row) % 12),

@@ -156,6 +156,10 @@ def _card_type(olt: OltModel, row: int, _now: float) -> Value:
     return b"SCXN" if slot in CONTROL_SLOTS else b"HUVQ" if slot in UPLINK_SLOTS else b"GTGH"
 
 
+def _card_cpu(olt: OltModel, row: int, _now: float) -> Value:
+    return olt.cpu(5 + (olt.number + row) % 25)
+
+
 def _onu(name: str, oid: str, value: Teller, changes: Changes = Changes.WITH_STATE) -> OltColumn:
     return ColumnSpec(name, f"{GPON}.{oid}", "onu", value, changes)
 
@@ -197,7 +201,7 @@ OTHER_COLUMNS: Final[tuple[OltColumn, ...]] = (
     ColumnSpec("if_name", "1.3.6.1.2.1.31.1.1.1.1", "interface", _interface_name),
     ColumnSpec("card_type", f"{CARD}.4", "card", _card_type),
     ColumnSpec("card_state", f"{CARD}.5", "card", lambda _olt, _row, _: 1),
-    ColumnSpec("card_cpu", f"{CARD}.9", "card", lambda olt, row, _: 5 + (olt.number + row) % 25),
+    ColumnSpec("card_cpu", f"{CARD}.9", "card", _card_cpu, Changes.WITH_STATE),
     ColumnSpec("card_memory", f"{CARD}.11", "card", lambda olt, row, _: 35 + (olt.number + row) % 20),
     ColumnSpec("unconfigured_serial", f"{GPON}.13.3.1.2", "unconfigured", _unknown_serial),
 )

@@ -1,0 +1,89 @@
+"""An OLT whose CPU rises is asked more gently, and as before when it falls: from its own answer on."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from facho.apps.executions.models import Execution, SkippedSlots, State
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.store import sync_profiles
+from facho.engine import leases, recorder, runner
+from facho.engine.leases import Keeper
+from facho.engine.runner import Runtime
+from facho.engine.snmp_loop import SnmpLoop
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+from facho.sim.scenario import Scenario
+from facho.vendors import builtin
+from tests.database.making import at, make_job
+from tests.database.test_executions import CONFIG, Site
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# Long enough for requests to meet at the OLT, if more than one is sent.
+NEAR = Scenario(latency_s=0.002)
+
+
+@pytest.fixture
+def fleet() -> Iterator[FleetProcess]:
+    with FleetProcess(FleetConfig(olts=1, onus=200)) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def site(fleet: FleetProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    sync_profiles(builtin())
+    with SnmpLoop() as snmp:
+        site = Site(fleet, Runtime(CONFIG, "here", snmp, Keeper(CONFIG)))
+
+        def now() -> datetime:
+            return site.now
+
+        for module in (leases, recorder, runner):
+            monkeypatch.setattr(module, "database_now", now)
+        yield site
+
+
+def most_at_once(fleet: FleetProcess) -> int:
+    """Requests that were at the OLT at the same time, since the fleet began."""
+    return fleet.report().total.max_outstanding
+
+
+def ran(executions: list[Execution]) -> dict[str, str]:
+    return {each.node.job.name: each.state for each in executions if each.node is not None}
+
+
+def test_an_olt_is_spared_while_its_cpu_is_high_and_for_no_longer(site: Site, fleet: FleetProcess) -> None:
+    Olt.objects.update(learned={"varbinds": 20, "in_flight": 5})
+    site.node(make_job("discovery", interval=86_400), next_run_at=at("09:00"))
+    site.step()
+    site.node(make_job("health", "table", interval=300, facts=["board.cpu_pct"]), next_run_at=at("10:00"))
+    names = site.node(
+        make_job("names", "get", interval=300, facts=["description"]), next_run_at=at("10:00:30")
+    )
+
+    site.behave(NEAR.but(cpu_pct=85.0))
+    site.step()
+    assert Olt.objects.get().cpu_pct == 85.0
+    site.pass_to("10:00:30")
+    assert ran(site.step()) == {"names": State.SUCCESS}
+    assert most_at_once(fleet) == 1
+
+    site.behave(NEAR.but(cpu_pct=95.0))
+    site.pass_to("10:05")
+    assert ran(site.step()) == {"health": State.SUCCESS}
+    site.pass_to("10:05:30")
+    before = site.requests
+    assert site.step() == []
+    assert site.requests == before
+    skipped = SkippedSlots.objects.get()
+    assert (skipped.node, skipped.first_slot, skipped.why) == (names, at("10:05:30"), "cpu_high")
+
+    site.behave(NEAR)
+    site.pass_to("10:10")
+    assert ran(site.step()) == {"health": State.SUCCESS}
+    assert most_at_once(fleet) == 1
+    site.pass_to("10:10:30")
+    assert ran(site.step()) == {"names": State.SUCCESS}
+    assert most_at_once(fleet) > 1
