@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "facho.apps.snmp_jobs",
     "facho.apps.executions",
     "facho.apps.discovery",
+    "facho.apps.chassis",
     "facho.apps.zabbix_pollers",
     "facho.apps.execution_coordinator",
     "facho.web",

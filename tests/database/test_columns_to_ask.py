@@ -134,7 +134,10 @@ def test_it_takes_one_query(django_assert_num_queries: Callable[[int], Any]) -> 
 
 
 def test_a_family_offers_what_it_has() -> None:
-    assert facts_offered(builtin()["generic"]) == {"health": ("olt.uptime_s",)}
+    assert facts_offered(builtin()["generic"]) == {
+        "health": ("olt.uptime_s",),
+        "ports": ("port.name", "port.state", "port.admin_state"),
+    }
     assert facts_offered(builtin()["zte"]) == {
         "discovery": ("serial", "mac"),
         "description": ("description", "name"),
@@ -142,11 +145,14 @@ def test_a_family_offers_what_it_has() -> None:
         "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
         "model": ("model", "type"),
         "health": (
-            "olt.uptime_s", "board.state", "board.cpu_pct", "board.memory_pct", "board.temperature_c"
+            "olt.uptime_s", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
+            "board.temperature_c", "fan.speed_rpm",
         ),
+        "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
+        "autofind": ("autofind.serial",),
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
-    assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac")}
+    assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}
 
 
 @pytest.mark.parametrize("brand", list(builtin()))

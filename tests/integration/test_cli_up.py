@@ -160,7 +160,7 @@ def test_collect_reads_all_that_the_family_offers(facho: OwnFacho, fleet: FleetP
 
     assert told["state"] == "SUCCESS"
     names = [part["job"] for part in told["parts"]]
-    assert names == ["discovery", "description", "state", "optics", "model", "health"]
+    assert names == ["discovery", "description", "state", "optics", "model", "health", "ports", "autofind"]
     assert {part["state"] for part in told["parts"]} == {"success"}
     onus = facho.told("onu", "list", "--olt", "norte")
     assert len(onus) == ONUS

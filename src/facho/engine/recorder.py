@@ -17,6 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
 from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
+from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.olt_changes import told_of_olt
@@ -136,6 +137,7 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
         if part.decoded is not None and (len(part.decoded.onus) or _is_complete_discovery(part))
     ]
     stored = store_findings(work.olt_id, findings, now, absent_after=config.absent_after)
+    store_chassis(work.olt_id, work.profile, collection.parts, now)
     data = {
         fact
         for part in collection.parts

@@ -26,8 +26,19 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
     "model": ("model", "type"),
     "health": (
-        "olt.uptime_s", "olt.cpu_pct", "olt.memory_pct", "olt.temperature_c",
-        "board.state", "board.cpu_pct", "board.memory_pct", "board.temperature_c",
+        "olt.uptime_s", "olt.version", "olt.model", "olt.serial", "olt.cpu_pct", "olt.memory_pct",
+        "olt.temperature_c", "olt.power_w",
+        "board.name", "board.state", "board.cpu_pct", "board.memory_pct", "board.temperature_c",
+        "board.power_w", "board.sw_version", "board.serial",
+        "fan.state", "fan.speed_rpm",
+    ),
+    "ports": (
+        "port.name", "port.state", "port.admin_state", "port.down_cause", "port.tx_dbm", "port.rx_dbm",
+        "port.temperature_c", "port.voltage_v", "port.bias_ma", "port.onus_known", "port.onus_online",
+    ),
+    "autofind": (
+        "autofind.serial", "autofind.mac", "autofind.model", "autofind.vendor_id", "autofind.sw_version",
+        "autofind.seen_at",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,200 @@
+"""Reading what is known about OLTs themselves, for people and their scripts. What is not known is None."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Count, F, Q
+
+from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
+from facho.apps.discovery.models import Onu, Presence
+from facho.apps.hosts.models import Olt
+from facho.vendors import Key
+
+
+@dataclass(frozen=True, slots=True)
+class PortRow:
+    port: str
+    name: str | None
+    technology: str | None
+    state: str | None
+    admin_state: str | None
+    down_cause: str | None
+    onus: int
+    onus_online: int | None
+    tx_dbm: float | None
+    rx_dbm: float | None
+    temperature_c: float | None
+    voltage_v: float | None
+    bias_ma: float | None
+    # When something about it changed; None for a port that only ONUs name.
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """The OLT itself, a board or a fan."""
+
+    place: str
+    slot: int | None
+    name: str | None
+    state: str | None
+    cpu_pct: float | None
+    memory_pct: float | None
+    temperature_c: float | None
+    power_w: float | None
+    speed_rpm: float | None
+    sw_version: str | None
+    serial: str | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    olt: PartRow | None
+    boards: list[PartRow]
+    fans: list[PartRow]
+
+    def highest(self, column: str) -> float | None:
+        """What the OLT says of itself; one that has no such figure is as busy or hot as the worst of its
+        boards.
+        """
+        if self.olt is not None and (own := getattr(self.olt, column)) is not None:
+            return float(own)
+        return max(
+            (value for each in self.boards if (value := getattr(each, column)) is not None), default=None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """An ONU that nobody has provisioned."""
+
+    olt: str
+    port: str | None
+    serial: str | None
+    mac: str | None
+    model: str | None
+    vendor_id: str | None
+    sw_version: str | None
+    seen_since: datetime
+    last_seen: datetime
+    # By the OLT's own clock.
+    found_at: datetime | None
+
+
+class Counted(NamedTuple):
+    """A port that ONUs name, and how many of them."""
+
+    numbers: Key
+    known: int
+    online: int
+
+
+def ports_of(olt_id: int) -> list[PortRow]:
+    """By number: those that the OLT tells, and those that only its ONUs name."""
+    counted = onus_by_port([olt_id]).get(olt_id, {})
+    rows = PonPort.objects.filter(olt=olt_id).order_by()
+    ports = {row.place: (_order(Key(row.frame, row.slot, row.port)), _port(row, counted)) for row in rows}
+    for place, there in counted.items():
+        ports.setdefault(place, (_order(there.numbers), _port(PonPort(place=place), counted)))
+    return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
+
+
+def health_of(olt_id: int) -> Health:
+    parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
+    of_kind = {kind: [_part(row) for row in parts if row.kind == kind] for kind in PartKind}
+    itself = of_kind[PartKind.OLT]
+    return Health(itself[0] if itself else None, of_kind[PartKind.BOARD], of_kind[PartKind.FAN])
+
+
+def waiting_onus(olt: Olt | None = None) -> Iterator[WaitingRow]:
+    """ONUs that are not provisioned, by OLT and place."""
+    rows = Unprovisioned.objects.filter(**({} if olt is None else {"olt": olt}))
+    # Databases do not agree on where what has no number belongs.
+    numbers = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port"))
+    ordered = rows.order_by("olt__name", *numbers, "identity")
+    return map(_waiting, ordered.select_related("olt").defer("olt__credentials"))
+
+
+def onus_by_port(olt_ids: Collection[int]) -> dict[int, dict[str, Counted]]:
+    """By OLT and the place of the port: the ONUs that are there now. One query, however many."""
+    onus = Onu.objects.filter(
+        olt__in=olt_ids, presence=Presence.PRESENT, address__isnull=False, port__isnull=False
+    )
+    rows = (
+        onus.order_by()
+        .values_list("olt_id", "frame", "slot", "port")
+        .annotate(known=Count("id"), online=Count("id", filter=Q(state="online")))
+    )
+    found: dict[int, dict[str, Counted]] = {}
+    for olt_id, frame, slot, port, known, online in rows:
+        key = Key(frame, slot, port)
+        found.setdefault(olt_id, {})[str(key)] = Counted(key, known, online)
+    return found
+
+
+def _order(numbers: Iterable[int | str | None]) -> tuple[int, ...]:
+    return tuple(number if isinstance(number, int) else -1 for number in numbers)
+
+
+def _part_order(row: OltHealth) -> tuple[tuple[int, ...], str]:
+    return _order((row.frame, row.slot)), row.part
+
+
+def _port(row: PonPort, counted: dict[str, Counted]) -> PortRow:
+    there = counted.get(row.place)
+    # The OLT is believed about a port where no ONU was found, for it may not have been asked who is there.
+    onus = there.known if there else row.onus_told or 0
+    online = there.online if there else row.onus_online_told if onus else 0
+    return PortRow(
+        port=row.place,
+        name=row.name or None,
+        technology=row.technology or None,
+        state=row.state or None,
+        admin_state=row.admin_state or None,
+        down_cause=row.down_cause or None,
+        onus=onus,
+        onus_online=online,
+        tx_dbm=row.tx_dbm,
+        rx_dbm=row.rx_dbm,
+        temperature_c=row.temperature_c,
+        voltage_v=row.voltage_v,
+        bias_ma=row.bias_ma,
+        updated_at=row.updated_at,
+    )
+
+
+def _part(row: OltHealth) -> PartRow:
+    return PartRow(
+        place=row.part.removeprefix(row.kind).strip(),
+        slot=row.slot,
+        name=row.name or None,
+        state=row.state or None,
+        cpu_pct=row.cpu_pct,
+        memory_pct=row.memory_pct,
+        temperature_c=row.temperature_c,
+        power_w=row.power_w,
+        speed_rpm=row.speed_rpm,
+        sw_version=row.sw_version or None,
+        serial=row.serial or None,
+        updated_at=row.updated_at,
+    )
+
+
+def _waiting(row: Unprovisioned) -> WaitingRow:
+    return WaitingRow(
+        olt=row.olt.name,
+        port=row.place or None,
+        serial=row.serial or None,
+        mac=row.mac or None,
+        model=row.model or None,
+        vendor_id=row.vendor_id or None,
+        sw_version=row.sw_version or None,
+        seen_since=row.first_seen,
+        last_seen=row.last_seen,
+        found_at=row.seen_at,
+    )
