@@ -216,7 +216,7 @@ def test_each_new_one_that_waits_is_an_event_once() -> None:
 
 def test_who_has_no_serial_is_known_by_mac_and_else_by_row() -> None:
     olt = an_olt()
-    rows = {
+    rows: dict[Key, dict[str, Any]] = {
         Key(0, 1, 1, None, 1): {"serial": "000000000000", "mac": "02:00:00:00:00:01"},
         Key(0, 1, 1, None, 2): {"serial": None, "mac": None},
         Key(0, 1, 1, None, 3): {"serial": None, "mac": "00:00:00:00:00:00"},

@@ -20,7 +20,10 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             "title": _("Network"),
             "items": [
                 _list("OLTs", "router", "hosts", "olt"),
+                _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
+                _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
                 _list("ONUs", "lan", "discovery", "onu"),
+                _list(_("Unprovisioned ONUs"), "person_search", "chassis", "unprovisioned"),
                 _list(_("Last collected"), "event_available", "discovery", "collected"),
             ],
         },

@@ -57,6 +57,29 @@ DOWN_CAUSES: Final[Mapping[str, Text]] = {
     "optics_off": pgettext_lazy("ONU", "transmitter off"),
     "other": pgettext_lazy("ONU", "another cause"),
 }
+LINK_STATES: Final[Mapping[str, Text]] = {
+    "up": pgettext_lazy("port", "up"),
+    "down": pgettext_lazy("port", "down"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+PORT_CAUSES: Final[Mapping[str, Text]] = {
+    "los": pgettext_lazy("port", "no light"),
+    "no_module": pgettext_lazy("port", "no optical module"),
+    "module_fault": pgettext_lazy("port", "broken optical module"),
+    "disabled": pgettext_lazy("port", "disabled"),
+    "other": pgettext_lazy("port", "another cause"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+PART_STATES: Final[Mapping[str, Text]] = {
+    "ok": pgettext_lazy("board", "in service"),
+    "standby": pgettext_lazy("board", "standby"),
+    "starting": pgettext_lazy("board", "starting"),
+    "fault": pgettext_lazy("board", "faulty"),
+    "mismatch": pgettext_lazy("board", "another board than configured"),
+    "disabled": pgettext_lazy("board", "disabled"),
+    "offline": pgettext_lazy("board", "offline"),
+    "unknown": pgettext_lazy("board", "unknown"),
+}
 
 # What an SNMPv3 user is refused for, and the field at which to say it.
 USER_MISTAKES: Final[Mapping[str, str]] = {
