@@ -14,7 +14,7 @@ from facho.snmp import Oid
 from facho.vendors import Entity, Key, Profile
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import CompiledIndex, compile_index, encode_index, join_arcs
-from facho.vendors.schema import Asking, IndexLayout, Named, Packed, Skip, Source, Table
+from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table
 
 
 class CannotAsk(ValueError):
@@ -105,8 +105,7 @@ def _tables_of(profile: Profile) -> TablesOf:
 def _column_oids(table: Table) -> Iterator[str]:
     for source in _sources(table):
         yield source.oid
-        if source.when is not None:
-            yield source.when.oid
+        yield from (oid for _, oid in source.helpers)
 
 
 def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
@@ -141,6 +140,9 @@ def _columns_by_table(
         if not of_onus and column.read_as not in names:
             raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
         for table in of_onus:
+            if _is_fallback(column, table) and not _can_be_written(table.index):
+                # Who walks gets it too; a GET has the table that it stands in for.
+                continue
             _check_index(column, table)
             chosen.setdefault(table.name, (table, []))[1].append(column)
     yield from chosen.values()
@@ -153,6 +155,10 @@ def _names_for(tables: Iterable[Table]) -> set[str]:
         for table in tables
         if table.index.named is not None and table.entity is Entity.ONU
     }
+
+
+def _is_fallback(asked: AskedColumn, table: Table) -> bool:
+    return any(column.fallback and column.source.oid == asked.read_as for column in table.columns)
 
 
 def _check_index(column: AskedColumn, table: Table) -> None:
@@ -168,8 +174,13 @@ def _can_be_written(layout: IndexLayout) -> bool:
     if "mac" in layout.gives:
         return False
     return not any(
-        isinstance(part, Skip) or (isinstance(part, Named) and not part.packings) for part in layout.parts
+        isinstance(part, Skip) or (isinstance(part, Named) and not _writable(part)) for part in layout.parts
     )
+
+
+def _writable(part: Packed | Named) -> list[Bits]:
+    """What counts apart from the names cannot be told from a place, which is by name."""
+    return [bits for bits in part.packings if not bits.apart]
 
 
 def _concerns(table: Table, onu: KnownOnu) -> bool:
@@ -192,7 +203,7 @@ def _suffix(index: CompiledIndex, key: Key) -> bytes | None:
 def _ways_to_write(layout: IndexLayout) -> tuple[IndexLayout, ...]:
     """One for each packing of its numbers: boards of several kinds may count differently."""
     ways = (
-        [replace(part, packings=(bits,)) for bits in part.packings]
+        [replace(part, packings=(bits,)) for bits in _writable(part)]
         if isinstance(part, Packed | Named)
         else [part]
         for part in layout.parts

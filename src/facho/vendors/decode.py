@@ -151,6 +151,8 @@ class _CompiledTable:
                 column = rows[source.oid]
                 if source.when is not None:
                     column = _chosen(column, rows.get(source.when.oid, {}), source.when)
+                if source.percent_of:
+                    column = _percentages(column, rows.get(source.percent_of, {}))
                 into.put(fact, places.of(column, fact), self._read(fact, reader, column, problems))
 
     def _read(self, fact: str, reader: Reader, column: Rows, problems: Problems) -> list[object]:
@@ -217,6 +219,17 @@ def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) 
 def _chosen(column: Rows, deciding: Rows, when: When) -> Rows:
     wanted = when.value.encode() if isinstance(when.value, str) else when.value
     return {suffix: raw for suffix, raw in column.items() if deciding.get(suffix) == wanted}
+
+
+def _percentages(column: Rows, wholes: Rows) -> Rows:
+    return {suffix: _percentage(raw, wholes.get(suffix)) for suffix, raw in column.items()}
+
+
+def _percentage(raw: object, whole: object) -> object:
+    """None where there is nothing that it could be a share of."""
+    if isinstance(raw, int | float) and isinstance(whole, int | float) and whole > 0:
+        return 100 * raw / whole
+    return None
 
 
 class _Places:

@@ -24,6 +24,7 @@ from facho.vendors.schema import (
     Plain,
     Skip,
     TextPart,
+    told_by,
 )
 
 Arcs = tuple[int, ...]
@@ -172,13 +173,52 @@ def compile_with_names(layout: IndexLayout, names: Iterable[NamedNumber]) -> Com
     return CompiledIndex(layout, {name.number: name.parts for name in names})
 
 
+class _PortNames:
+    """The names of ports by what their numbers count, for numbers that are not their own: those of ONUs."""
+
+    def __init__(self, named: Named, names: Mapping[int, Parts | None]) -> None:
+        self._told = [_POSITIONS[part] for part in told_by(named.names)]
+        self._names = {
+            self._count(counted): parts
+            for number, parts in names.items()
+            if (counted := _port_counted(named, number)) is not None
+        }
+
+    def _count(self, counted: Parts) -> tuple[int | str | None, ...]:
+        return tuple(counted[position] for position in self._told)
+
+    def of(self, counted: Parts) -> Parts | None:
+        """As counted, but for what the name says otherwise; None on a port of another kind."""
+        name = self._names.get(self._count(counted), counted)
+        if name is None:
+            return None
+        right = counted.copy()
+        _merge(name, right)
+        return right
+
+
+def _port_counted(named: Named, number: int) -> Parts | None:
+    """What the number of a port counts; None for that of an ONU. Some agents give the bare count instead."""
+    told = told_by(named.names)
+    for bits in named.packings:
+        if number & bits.fixed == bits.value & bits.fixed:
+            rest = sum(field.mask for field in bits.fields if field.part not in told)
+            ports = Bits(tuple(field for field in bits.fields if field.part in told), bits.value)
+            return None if number & rest else _unpacked([ports], number & ~rest)
+    return [number] * 5
+
+
 def _named_number(named: Named, suffix: bytes, name: object) -> NamedNumber:
     number, parts = _single(suffix), _parts_of(named, name)
-    counted = _unpacked(named.packings, number)
-    if parts is None or counted is None or parts == counted:
+    counted = _unpacked([bits for bits in named.packings if not bits.apart], number)
+    if parts is None or counted is None or _agree(parts, counted):
         return NamedNumber(number, parts)
     why = f"its name says {Key(*parts)}, its number {Key(*counted)}"  # type: ignore[arg-type]
     return NamedNumber(number, parts, why)
+
+
+def _agree(parts: Parts, counted: Parts) -> bool:
+    return all(part is None or part == other for part, other in zip(parts, counted, strict=True))
 
 
 def _single(suffix: bytes) -> int:
@@ -285,18 +325,25 @@ def _packed(packings: tuple[Bits, ...], ignore_others: bool = False) -> _Step:
 
 
 def _named(named: Named, names: Mapping[int, Parts | None]) -> _Step:
+    more = {field.part for bits in named.packings for field in bits.fields} > set(told_by(named.names))
+    by_count = more or any(bits.apart for bits in named.packings)
+    ports = _PortNames(named, names) if by_count else None
+
+    def find(number: int) -> Parts | None:
+        if number in names and not more:
+            return names[number]
+        counted = _unpacked(named.packings, number)
+        if counted is None:
+            raise BadIndex(f"{number} has no name in {named.column}")
+        return counted if ports is None else ports.of(counted)
+
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):
             return _short(arcs)
-        if arcs[at] in names:
-            found = names[arcs[at]]
-            if found is None:
-                # An interface of another kind.
-                return -1
-        else:
-            found = _unpacked(named.packings, arcs[at])
-            if found is None:
-                raise BadIndex(f"{arcs[at]} has no name in {named.column}")
+        found = find(arcs[at])
+        if found is None:
+            # An interface of another kind.
+            return -1
         _merge(found, parts)
         return at + 1
 

@@ -249,13 +249,16 @@ def _check_doubles(node: Node, tables: tuple[Table, ...]) -> None:
     for table in tables:
         for column in table.columns:
             place = (table.entity, table.technology, column.fact)
-            if place in seen:
+            field = f"tables.{table.name}.columns.{column.fact}"
+            if place not in seen and column.fallback:
+                node.notes.add(column.line, field, "there is nothing before it that it could stand in for")
+            elif place in seen and not column.fallback:
                 other, before = seen[place]
                 node.notes.add(
                     column.line,
-                    f"tables.{table.name}.columns.{column.fact}",
+                    field,
                     f"two columns for one fact: '{other.name}' has it too (line {before.line}); "
-                    "put the second into 'otherwise' of the first",
+                    "put the second into 'otherwise' of the first, or make it a 'fallback'",
                 )
             seen.setdefault(place, (table, column))
 

@@ -9,14 +9,14 @@ from facho.vendors.nodes import Node, checked_oid
 from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
 from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact, Kind
 
-_PLACE_KEYS: Final = ("column", "oid", "when")
+_PLACE_KEYS: Final = ("column", "oid", "when", "percent_of")
 _NUMBER_KEYS: Final = (
     "signed", "scale", "unscaled_below", "offset", "milliwatts", "number_in_text", "text_scale", "range",
     "unit",
 )  # fmt: skip
 _TEXT_KEYS: Final = ("strip", "after", "fits")
 _READING_KEYS: Final = (*_NUMBER_KEYS, *_TEXT_KEYS, "no_value", "enum")
-_OTHER_KEYS: Final = ("otherwise", "keep_last", "note", "confidence", "source")
+_OTHER_KEYS: Final = ("otherwise", "fallback", "keep_last", "note", "confidence", "source")
 _KEYS: Final = (*_PLACE_KEYS, *_READING_KEYS, *_OTHER_KEYS)
 _NUMERIC: Final = (Kind.NUMBER, Kind.WHOLE)
 _NONE: Final = "none"
@@ -42,6 +42,7 @@ def parse_column(key: Node, node: Node, entity: Entity, table_oid: str, origin: 
         keys["keep_last"].flag() if "keep_last" in keys else False,
         keys["note"].text() if "note" in keys else "",
         key.line,
+        keys["fallback"].flag() if "fallback" in keys else False,
     )
 
 
@@ -57,7 +58,7 @@ def parse_origin(keys: dict[str, Node], inherited: Origin) -> Origin:
 
 def _check_kind(keys: dict[str, Node], name: str, fact: Fact) -> None:
     if fact.kind not in _NUMERIC:
-        for key in _NUMBER_KEYS:
+        for key in ("percent_of", *_NUMBER_KEYS):
             if key in keys:
                 keys[key].wrong(f"'{key}' is for numbers, and {name} is a {fact.kind}")
     if "enum" in keys and fact.kind not in (Kind.WORD, Kind.TEXT):
@@ -76,13 +77,19 @@ def _source(node: Node, keys: dict[str, Node], table_oid: str) -> Source | None:
     oid = _oid(node, keys, table_oid)
     if oid is None:
         return None
-    if "when" not in keys:
-        return Source(oid)
-    inner = keys["when"].map(("column", "oid", "is"), ("is",))
-    deciding = _oid(keys["when"], inner, table_oid)
-    if deciding is None or "is" not in inner:
-        return None
-    return Source(oid, When(deciding, _raw(inner["is"])))
+    when = _when(keys["when"], table_oid) if "when" in keys else None
+    whole = _whole(keys["percent_of"], table_oid) if "percent_of" in keys else None
+    return Source(oid, when, percent_of=whole or "")
+
+
+def _when(node: Node, table_oid: str) -> When | None:
+    keys = node.map(("column", "oid", "is"), ("is",))
+    deciding = _oid(node, keys, table_oid)
+    return None if deciding is None or "is" not in keys else When(deciding, _raw(keys["is"]))
+
+
+def _whole(node: Node, table_oid: str) -> str | None:
+    return _oid(node, node.map(("column", "oid")) if node.is_map else {"column": node}, table_oid)
 
 
 def _oid(node: Node, keys: dict[str, Node], table_oid: str) -> str | None:

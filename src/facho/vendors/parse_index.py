@@ -95,7 +95,7 @@ def _range(keys: dict[str, Node]) -> tuple[int | None, int | None]:
 def _packings(node: Node, keys: dict[str, Node]) -> tuple[Bits, ...]:
     if "packings" in keys:
         each = [
-            (item, item.map(("bits", "value", "confidence", "source"), ("bits",)))
+            (item, item.map(("bits", "value", "apart", "confidence", "source"), ("bits",)))
             for item in keys["packings"].items()
         ]
         if not each:
@@ -125,7 +125,7 @@ def _bits(node: Node, keys: dict[str, Node]) -> Bits:
     for field in fields:
         if value & field.mask:
             keys["value"].wrong(f"0x{value:08X} has bits of its own where {field.part} is")
-    return Bits(fields, value, _origin(keys))
+    return Bits(fields, value, _origin(keys), keys["apart"].flag() if "apart" in keys else False)
 
 
 def _field(part: str, node: Node) -> BitField:
@@ -158,7 +158,16 @@ def _named(node: Node, keys: dict[str, Node]) -> Named | None:
     if len({frozenset(_PLACEHOLDER.findall(name)) for name in names}) > 1:
         keys["names"].wrong("all names must have the same parts in braces")
     packings = _packings(node, keys) if "bits" in keys or "packings" in keys else ()
+    _check_told(node, names, packings)
     return Named(keys["column"].oid(), names, packings)
+
+
+def _check_told(node: Node, names: tuple[str, ...], packings: tuple[Bits, ...]) -> None:
+    told = set(_PLACEHOLDER.findall(names[0]))
+    for bits in packings:
+        missing = sorted(told - {field.part for field in bits.fields})
+        if missing:
+            node.wrong(f"the bits do not tell {', '.join(missing)}, which the names do")
 
 
 def _template(node: Node) -> str:

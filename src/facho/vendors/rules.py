@@ -170,15 +170,22 @@ def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) ->
 
 
 def _number_between(text: str, where: NumberInText) -> float | None:
-    """The number after the mark; where there is none, the one at the start."""
-    marked = text.partition(where.after)[2] if where.after else text
-    for piece in (marked.partition(where.before)[0] if where.before else marked, text):
-        piece = piece.strip()
-        try:
-            return float(piece[: len(piece) - len(piece.lstrip(_NUMBER_LETTERS))])
-        except ValueError:
-            continue
-    return None
+    """The number after the mark; where there is none, the one right before it, or at the start."""
+    before, mark, after = text.partition(where.after) if where.after else ("", "", text)
+    marked = after if mark or not where.after else text
+    found = _number_at_start(marked.partition(where.before)[0] if where.before else marked)
+    if found is None:
+        # In "0.00 mW (N/A)" the number is not the one that is meant; in "-19.32(dBm)" it is.
+        found = _number_at_start(before if mark else text, alone=bool(mark))
+    return found
+
+
+def _number_at_start(piece: str, *, alone: bool = False) -> float | None:
+    piece = piece.strip()
+    try:
+        return float(piece if alone else piece[: len(piece) - len(piece.lstrip(_NUMBER_LETTERS))])
+    except ValueError:
+        return None
 
 
 def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:

@@ -45,6 +45,8 @@ class Bits:
     fields: tuple[BitField, ...]
     value: int
     origin: Origin | None = None
+    # Its ports are numbered otherwise than in the names, such as after the uplinks.
+    apart: bool = False
 
     @property
     def fixed(self) -> int:
@@ -103,6 +105,7 @@ class Named:
     """One index number whose meaning is the name that another column has for it, such as ifName.
 
     Where the names were not read, or as a check of them, `packings` may say how the number itself is built.
+    They may tell more than the names do: those are of the ports then, and the numbers of their ONUs.
     """
 
     column: str
@@ -146,9 +149,15 @@ def parts_given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
             case Packed():
                 yield from (field.part for field in part.packings[0].fields)
             case Named():
-                yield from re.findall(r"\{(\w+)\}", part.names[0])
+                yield from told_by(part.names)
+                yield from (field.part for bits in part.packings[:1] for field in bits.fields)
             case Plain() | OctetsPart() | TextPart():
                 yield part.part
+
+
+def told_by(names: tuple[str, ...]) -> list[str]:
+    """The parts that names tell; all of them tell the same."""
+    return re.findall(r"\{(\w+)\}", names[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +215,16 @@ class Source:
     oid: str
     when: When | None = None
     rule: Rule | None = None
+    # The value is a share of what this column has in the same row, and is read as a percentage of it.
+    percent_of: str = ""
+
+    @property
+    def helpers(self) -> Iterator[tuple[str, str]]:
+        """The columns that have to be read with it: what each is for, and its OID."""
+        if self.when is not None:
+            yield "when", self.when.oid
+        if self.percent_of:
+            yield "whole", self.percent_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +239,8 @@ class Column:
     keep_last: bool = False
     note: str = ""
     line: int = 0
+    # Another table has the fact too, and this one counts where that has no value.
+    fallback: bool = False
 
 
 class Asking(enum.StrEnum):
@@ -325,5 +346,4 @@ def table_oids(table: Table) -> Iterator[str]:
     for column in table.columns:
         for source in (column.source, *column.otherwise):
             yield source.oid
-            if source.when is not None:
-                yield source.when.oid
+            yield from (oid for _, oid in source.helpers)

@@ -8,6 +8,7 @@ from facho.engine.questions import CannotAsk, check_allowed, plan_get, readable
 from facho.engine.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
 from facho.vendors.index import split_arcs
+from facho.vendors.parse import parse_profile
 
 HUAWEI, ZTE = builtin()["huawei"], builtin()["zte"]
 
@@ -66,6 +67,53 @@ def test_tables_that_bear_fewer_values_at_once_are_asked_apart() -> None:
     plan = plan_get(HUAWEI, columns(HUAWEI, "onu_rx_dbm", "description"), [onu])
     assert {most: len(group) for most, group in plan.groups.items()} == {0: 1, 24: 1}
     assert plan.onus == {onu.key}
+
+
+ODD = parse_profile(
+    """\
+profile: odd
+title: Places that cannot be written
+confidence: guess
+source: a test
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7}]}
+indexes:
+  parts: [port, onu]
+  named: [{column: 1.3.6.1.2.1.31.1.1.1.1, names: ['EPON{port}:{onu}']}]
+  counted:
+    - column: 1.3.6.1.2.1.31.1.1.1.1
+      names: ['pon{port}']
+      packings:
+        - {bits: {port: {at: 8, width: 8}, onu: {at: 0, width: 8}}, value: 0x01000000, apart: yes}
+  either:
+    - column: 1.3.6.1.2.1.31.1.1.1.1
+      names: ['pon{port}']
+      packings:
+        - {bits: {port: {at: 8, width: 8}, onu: {at: 0, width: 8}}, value: 0x01000000, apart: yes}
+        - {bits: {port: {at: 12, width: 6, plus: 1}, onu: {at: 0, width: 12}}, value: 0x480000}
+tables:
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: parts, columns: {state: {column: 1, enum: {1: online}}}}
+  interfaces:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.3
+    index: named
+    columns: {state: {column: 1, enum: {1: online}, fallback: yes}}
+  models: {of: onu, oid: 1.3.6.1.4.1.99999.4, index: counted, columns: {model: 1}}
+  names: {of: onu, oid: 1.3.6.1.4.1.99999.5, index: either, columns: {name: 1}}
+""",
+    "odd.yaml",
+)
+
+
+def test_a_fallback_that_cannot_be_asked_for_by_place_is_left_to_who_walks() -> None:
+    onu = KnownOnu(Key(port=3, onu=4))
+    assert asked(ODD, ("state",), onu) == {onu.key: ["3.4"]}
+
+
+def test_ports_that_are_counted_apart_from_their_names_cannot_be_written() -> None:
+    with pytest.raises(CannotAsk, match="use the kind table"):
+        plan_get(ODD, columns(ODD, "model"), [])
+    onu = KnownOnu(Key(port=3, onu=4))
+    assert asked(ODD, ("name",), onu) == {onu.key: [str(0x482004)]}
 
 
 def test_an_onu_at_no_place_of_the_table_is_named() -> None:

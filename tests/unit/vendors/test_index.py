@@ -127,6 +127,108 @@ def test_tables_with_and_without_the_slot_in_their_index_are_joined_by_a_slot_th
     assert None not in simulated.onus.columns["description"] + simulated.onus.columns["model"]
 
 
+COUNTED = """\
+profile: counted
+title: Ports that are counted after the uplinks
+confidence: guess
+source: a test
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7}]}
+indexes:
+  onu:
+    - column: 1.3.6.1.4.1.99999.9
+      names: ['pon0/0/{port}']
+      packings:
+        - {bits: {port: {at: 8, width: 8}, onu: {at: 0, width: 8}}, value: 0x01000000, apart: yes}
+        - {bits: {port: {at: 12, width: 6, plus: 1}, onu: {at: 0, width: 12}}, value: 0x480000}
+  port:
+    - {only: 1}
+    - column: 1.3.6.1.4.1.99999.9
+      names: ['pon0/0/{port}']
+      packings:
+        - {bits: {port: {at: 8, width: 8}}, value: 0x01000000, apart: yes}
+        - {bits: {port: {at: 0, width: 8}}, value: 0, apart: yes}
+tables:
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: onu, columns: {description: 1}}
+  ports: {of: port, oid: 1.3.6.1.4.1.99999.3, index: port, columns: {description: 1}}
+"""
+ONUS_AND_PORTS: dict[str, dict[bytes, Value]] = {
+    # The fifth ONU of the port that is counted as 13; an ONU of another firmware; something on an uplink.
+    "1.3.6.1.4.1.99999.2.1": column({0x01000D05: b"casa", 0x481007: b"tienda", 0x01000101: b"odd"}),
+    "1.3.6.1.4.1.99999.3.1": column({(1, 13): b"norte", (1, 14): b"sur", (1, 1): b"uplink"}),
+}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {0x01000100: b"ge0/0/1", 0x01000D00: b"pon0/0/1", 0x01000E00: b"pon0/0/2"},
+        {1: b"ge0/0/1", 13: b"pon0/0/1", 14: b"pon0/0/2"},
+        # An agent that names the ONUs as well.
+        {0x01000100: b"ge0/0/1", 0x01000D00: b"pon0/0/1", 0x01000D05: b"pon0/0/1:5", 0x01000E00: b"pon0/0/2"},
+    ],
+    ids=["by number", "by count", "with ONUs"],
+)
+def test_onus_and_tables_that_count_otherwise_are_on_the_port_that_has_the_name(
+    names: dict[tuple[int, ...] | int, Value],
+) -> None:
+    found = Decoder(parse_profile(COUNTED, "counted.yaml")).decode(
+        {"1.3.6.1.4.1.99999.9": column(names), **ONUS_AND_PORTS}
+    )
+    assert found.problems.first == []
+    assert by_key(found.onus) == {
+        Key(port=1, onu=5): {"description": "casa"},
+        Key(port=2, onu=7): {"description": "tienda"},
+    }
+    assert by_key(found[Entity.PORT]) == {
+        Key(port=1): {"description": "norte"},
+        Key(port=2): {"description": "sur"},
+    }
+
+
+def test_without_their_names_ports_are_as_they_are_counted() -> None:
+    found = Decoder(parse_profile(COUNTED, "counted.yaml")).decode(ONUS_AND_PORTS)
+    assert [str(key) for key in found.onus.keys] == ["13:5", "2:7", "1:1"]
+    assert [str(key) for key in found[Entity.PORT].keys] == ["13", "14", "1"]
+
+
+def test_a_fact_that_a_table_leaves_out_is_taken_from_its_fallback() -> None:
+    head, _, _ = KINDS.partition("  onus:")
+    tables = """\
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: serial, columns: {state: {column: 1, enum: {1: online}}}}
+  more:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.3
+    index: serial
+    columns: {state: {column: 1, fallback: yes, enum: {2: {word: down, is: offline}}}}
+"""
+    other = (4, *b"ABCD")
+    found = Decoder(parse_profile(head + tables, "kinds.yaml")).decode(
+        {"1.3.6.1.4.1.99999.2.1": column({SERIAL: 1}), "1.3.6.1.4.1.99999.3.1": column({SERIAL: 2, other: 2})}
+    )
+    assert found.onus.columns["state"] == [Said("online", "online"), Said("offline", "down")]
+
+
+@pytest.mark.parametrize(
+    ("free", "total", "used"), [(86, 242, 64.463), (0, 242, 100.0), (86, 0, None), (b"?", 242, None)]
+)
+def test_a_percentage_is_made_of_two_columns(free: Value, total: Value, used: float | None) -> None:
+    head, _, _ = KINDS.partition("  onus:")
+    tables = """\
+  health:
+    of: olt
+    oid: 1.3.6.1.4.1.99999.4
+    index: scalar
+    columns: {memory_pct: {column: 2, percent_of: 1, scale: -1, offset: 100, unit: "%"}}
+"""
+    head = head.replace("tables:\n", "  scalar: [{only: 0}]\ntables:\n")
+    profile = parse_profile(head + tables, "kinds.yaml")
+    assert profile.oids() == ("1.3.6.1.4.1.99999.4.2", "1.3.6.1.4.1.99999.4.1")
+    raw = {"1.3.6.1.4.1.99999.4.1": column({0: total}), "1.3.6.1.4.1.99999.4.2": column({0: free})}
+    assert Decoder(profile).decode(raw)[Entity.OLT].columns["memory_pct"] == [used]
+    simulated = Decoder(profile).decode(rows(from_profile(profile), model(Shape(1))))
+    assert simulated[Entity.OLT].columns["memory_pct"] == [33.0]
+
+
 def test_names_may_go_on_after_what_matters() -> None:
     profile = with_index("named", "{description: 1}")
     found = Decoder(profile).decode(

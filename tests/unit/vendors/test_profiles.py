@@ -118,6 +118,24 @@ def test_a_good_profile_is_taken() -> None:
         ("serial: 3", "serial: {column: 3, fits: '('}", "line 20", "no regular expression"),
         ("serial: 3", "serial: {}", "line 20, tables.onus.columns.serial", "needs 'column'"),
         (
+            "serial: 3",
+            "serial: {column: 3, fallback: yes}",
+            "line 20, tables.onus.columns.serial",
+            "there is nothing before it that it could stand in for",
+        ),
+        (
+            "serial: 3",
+            "serial: {column: 3, percent_of: 4}",
+            "line 20, tables.onus.columns.serial.percent_of",
+            "is for numbers, and serial is a serial",
+        ),
+        (
+            "  port: [",
+            "  box: [{column: 1.3.6, names: ['{slot}/{port}'], bits: {port: {at: 0, width: 8}}}]\n  port: [",
+            "line 13, indexes.box[0]",
+            "the bits do not tell slot, which the names do",
+        ),
+        (
             "is: offline",
             "is: gone",
             "line 21, tables.onus.columns.state.enum.2.is",
@@ -268,8 +286,10 @@ def test_two_columns_for_one_fact_are_refused_wherever_they_are() -> None:
     )
     assert mistakes(more) == [
         "acme.yaml, line 28, tables.more.columns.serial: two columns for one fact: 'onus' has it too "
-        "(line 20); put the second into 'otherwise' of the first"
+        "(line 20); put the second into 'otherwise' of the first, or make it a 'fallback'"
     ]
+    standing_in = more.replace("      serial: 1\n", "      serial: {column: 1, fallback: yes}\n")
+    assert parse_profile(standing_in, "acme.yaml").tables[1].columns[0].fallback
     other_technology = more.replace("  more:\n    of: onu\n", "  more:\n    of: onu\n    technology: epon\n")
     assert len(parse_profile(other_technology, "acme.yaml").tables) == 2
 

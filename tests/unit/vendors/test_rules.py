@@ -117,6 +117,7 @@ DBM = NumberInText("(", " dBm")
         (b"0.00 mW (-27.45 dBm)", -27.45),
         (b"0.03 mW (-14.61 dBm)", -14.61),
         (b"-19.32(dBm)", -19.32),
+        (b"-19.32 (dBm)", -19.32),
         (b"-21.5", -21.5),
         (b"-21.5 dbm", -21.5),
         (b" -9.1 dBm\0", -9.1),
@@ -129,6 +130,12 @@ DBM = NumberInText("(", " dBm")
 def test_the_number_inside_a_text_is_found(raw: bytes, expected: float | None) -> None:
     rule = Rule(("N/A", "-", -65535), number_in_text=DBM)
     assert read("onu_rx_dbm", rule, raw) == expected
+
+
+@pytest.mark.parametrize("raw", [b"0.00 mW (N/A)", b"0.00 mW (-inf dBm)", b"0.00 mW ()", b"0.00 mW (- dBm)"])
+def test_a_number_that_is_not_the_one_that_is_meant_is_none(raw: bytes) -> None:
+    with pytest.raises(BadValue, match="there is no number in"):
+        compile_rule(ONU["onu_rx_dbm"], Rule(number_in_text=DBM)).one(raw)
 
 
 def test_text_and_integers_of_one_column_have_scales_of_their_own() -> None:

@@ -236,8 +236,7 @@ def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
                 helpers = needed.setdefault(source.oid, {})
                 if table.index.named is not None:
                     helpers[table.index.named.column] = None
-                if source.when is not None:
-                    helpers[source.when.oid] = None
+                helpers.update((oid, None) for _, oid in source.helpers)
     return needed
 
 

@@ -81,8 +81,8 @@ def _helpers(profile: Profile) -> Iterator[ProfileRow]:
     for table in profile.tables:
         for column in table.columns:
             for name, source in _named_sources(table, column):
-                if source.when is not None:
-                    yield ProfileRow(f"{name}.when", source.when.oid)
+                for purpose, oid in source.helpers:
+                    yield ProfileRow(f"{name}.{purpose}", oid)
 
 
 def _locked_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:

@@ -54,8 +54,8 @@ def _columns(chassis: _Chassis) -> Iterator[OltColumn]:
             if column.source.oid not in served and not column.source.oid.startswith(_SYSTEM):
                 served.add(column.source.oid)
                 yield _column(chassis, table, column)
-        for source in {column.source: None for column in table.columns if column.source.when}:
-            yield from _deciding(table, source, served)
+        for source in dict.fromkeys(column.source for column in table.columns):
+            yield from _helping(table, source, served)
 
 
 def _name_columns(profile: Profile) -> dict[str, Table]:
@@ -117,15 +117,24 @@ def _place_of_onu(fact: str) -> Tell:
     return tell
 
 
-def _deciding(table: Table, source: Source, served: set[str]) -> Iterator[OltColumn]:
-    """The column that says whether another one counts: always, here."""
-    assert source.when is not None
+def _helping(table: Table, source: Source, served: set[str]) -> Iterator[OltColumn]:
+    """The column that says whether another one counts: always, here; and what one is a share of."""
+    for purpose, oid in source.helpers:
+        if oid not in served:
+            served.add(oid)
+            value = _helping_value(source, purpose)
+            yield ColumnSpec(f"{table.name}.{purpose}.{oid}", oid, space_name(table), _always(value))
+
+
+def _helping_value(source: Source, purpose: str) -> Value:
+    if purpose == "whole" or source.when is None:
+        return 100
     raw = source.when.value
-    value: Value = raw.encode() if isinstance(raw, str) else raw
-    if source.when.oid not in served:
-        served.add(source.when.oid)
-        name = f"{table.name}.when.{source.when.oid}"
-        yield ColumnSpec(name, source.when.oid, space_name(table), lambda _olt, _row, _now: value)
+    return raw.encode() if isinstance(raw, str) else raw
+
+
+def _always(value: Value) -> Teller:
+    return lambda _olt, _row, _now: value
 
 
 def _identity(profile: Profile) -> tuple[str, str]:

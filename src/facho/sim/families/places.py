@@ -8,7 +8,7 @@ from typing import Final
 from facho.sim.model import Shape
 from facho.sim.tables import Arcs, IndexSpace
 from facho.vendors.errors import BadIndex
-from facho.vendors.index import Key, compile_index, encode_index, write_name
+from facho.vendors.index import Key, compile_index, encode_index, pack, write_name
 from facho.vendors.schema import IndexLayout, Named, Packed, Plain, Profile, Table
 from facho.vendors.vocabulary import Entity
 
@@ -77,10 +77,10 @@ class Places:
         place = Key(**{part: value for part, value in key._asdict().items() if part in parts})
         numbers = self._numbers.setdefault(named.column, {})
         number = numbers.setdefault(place, len(numbers) + 1)
-        arcs = encode_index(layout, key, {key: number})
-        at = layout.parts.index(named)
-        self._names.setdefault(named.column, {})[arcs[at : at + 1]] = write_name(named, place).encode()
-        return arcs
+        # The number of an ONU may tell more than the name, which is that of its port.
+        of_name = pack(named.packings[0], place) if named.packings else number
+        self._names.setdefault(named.column, {})[(of_name,)] = write_name(named, place).encode()
+        return encode_index(layout, key, {key: number})
 
     def _keys(self, table: Table) -> Iterator[Key]:
         gives, shape = table.index.gives, self._shape
