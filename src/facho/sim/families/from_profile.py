@@ -8,7 +8,15 @@ from typing import Final
 
 from facho.sim.families.facts import LASTING, TELLERS, Tell
 from facho.sim.families.family import SCALAR, Family, OltColumn, Teller, system_columns
-from facho.sim.families.places import Places, onu_address, onu_name, simulated_tables, space_name
+from facho.sim.families.places import (
+    Places,
+    onu_address,
+    onu_name,
+    shared_columns,
+    shared_space,
+    simulated_tables,
+    space_name,
+)
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Counter64, Value
@@ -49,6 +57,9 @@ def _columns(chassis: _Chassis) -> Iterator[OltColumn]:
     for oid, table in _name_columns(profile).items():
         served.add(oid)
         yield ColumnSpec(f"names.{table.name}", oid, oid, _names(chassis, oid))
+    shared = shared_columns(profile).keys() - served
+    yield from (_shared_column(chassis, oid) for oid in sorted(shared) if not oid.startswith(_SYSTEM))
+    served |= shared
     for table in simulated_tables(profile):
         for column in table.columns:
             if column.source.oid not in served and not column.source.oid.startswith(_SYSTEM):
@@ -81,6 +92,21 @@ def _column(chassis: _Chassis, table: Table, column: Column) -> OltColumn:
         Changes.ALWAYS if column.fact == "uptime_s" and table.entity is Entity.OLT else changes,
         optics=slow,
     )
+
+
+def _shared_column(chassis: _Chassis, oid: str) -> OltColumn:
+    """Of several tables: every row says what its own table would."""
+    tellers: dict[str, Teller] = {}
+    for table in simulated_tables(chassis.profile):
+        for column in table.columns:
+            if column.source.oid == oid:
+                tellers.setdefault(space_name(table), _teller(chassis, table, column))
+
+    def teller(olt: OltModel, row: int, now: float) -> Value:
+        space, its_row = chassis.places(olt.shape).shared[oid][row]
+        return tellers[space](olt, its_row, now)
+
+    return ColumnSpec(f"shared.{oid}", oid, shared_space(oid), teller, Changes.WITH_STATE)
 
 
 def _teller(chassis: _Chassis, table: Table, column: Column) -> Teller:
@@ -139,7 +165,8 @@ def _always(value: Value) -> Teller:
 
 def _identity(profile: Profile) -> tuple[str, str]:
     """sysDescr and sysObjectID by which it is detected."""
-    rule = max(profile.rules, key=lambda rule: bool(rule.object_id), default=None)
+    # What a device must say in a column of its own is not simulated.
+    rule = max(profile.rules, key=lambda rule: (bool(rule.object_id), not rule.probe_text), default=None)
     if rule is None:
         return profile.title, "1.3.6.1.4.1.0"
     return _description(

@@ -34,6 +34,10 @@ class Places:
                 self._add(table)
         for oid, names in self._names.items():
             self.spaces[oid] = IndexSpace(sorted(names))
+        # Of a column of several tables: the space that each of its rows is of, and the row there.
+        self.shared: dict[str, list[tuple[str, int]]] = {}
+        for oid, spaces in shared_columns(profile).items():
+            self._share(oid, spaces)
 
     def name(self, oid: str, row: int) -> bytes:
         """Of an interface, where tables are indexed by interfaces."""
@@ -53,6 +57,15 @@ class Places:
         self.spaces[name] = IndexSpace(
             (rows[row] for row in self.order[name]), of_onus=table.entity is Entity.ONU
         )
+
+    def _share(self, oid: str, spaces: tuple[str, ...]) -> None:
+        rows = {
+            arcs: (space, row)
+            for space in reversed(spaces)
+            for row, arcs in enumerate(self.spaces[space].arcs)
+        }
+        self.spaces[shared_space(oid)] = IndexSpace(sorted(rows))
+        self.shared[oid] = [rows[arcs] for arcs in sorted(rows)]
 
     def _check(self, layout: IndexLayout, keys: list[Key], rows: list[Arcs]) -> None:
         """What does not fit into the bits of an index would be read as another place."""
@@ -162,3 +175,16 @@ def simulated_tables(profile: Profile) -> list[Table]:
 
 def space_name(table: Table) -> str:
     return f"{table.entity}/{table.index.name}"
+
+
+def shared_columns(profile: Profile) -> dict[str, tuple[str, ...]]:
+    """Columns that have the rows of several tables, such as those of IF-MIB, and the spaces of these."""
+    spaces: dict[str, dict[str, None]] = {}
+    for table in simulated_tables(profile):
+        for column in table.columns:
+            spaces.setdefault(column.source.oid, {})[space_name(table)] = None
+    return {oid: tuple(found) for oid, found in spaces.items() if len(found) > 1}
+
+
+def shared_space(oid: str) -> str:
+    return f"shared/{oid}"
