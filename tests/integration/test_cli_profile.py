@@ -25,6 +25,7 @@ from facho.snmp.errors import (
     TooBig,
     WrongDigest,
 )
+from facho.vendors import builtin
 
 ONUS = 100
 RECORDING = """\
@@ -205,13 +206,13 @@ def test_a_recording_is_read_and_what_cannot_be_read_is_shown(recording: str) ->
 
 
 def test_the_built_in_profiles_are_listed_with_their_confidence() -> None:
-    listed = json.loads(facho_profile("list", "--json").stdout)
-    assert [each["profile"] for each in listed] == ["generic", "huawei", "zte"]
-    huawei = listed[1]
+    listed = {each["profile"]: each for each in json.loads(facho_profile("list", "--json").stdout)}
+    assert list(listed) == list(builtin())
+    huawei = listed["huawei"]
     assert huawei["confidence"]["agreed"] > 50
     assert huawei["confidence"]["conflict"] == 2
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4" in huawei["never_read"]
-    assert listed[2]["notes"]["gpon_distance.distance_m"].startswith("column 1 is the equalisation delay")
+    assert listed["zte"]["notes"]["gpon_distance.distance_m"].startswith("column 1 is the equalisation delay")
     assert "two or more independent sources agree" in facho_profile("list").stdout
 
 

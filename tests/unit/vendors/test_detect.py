@@ -44,14 +44,46 @@ def _probed(rows: dict[str, str]) -> dict[str, str]:
 
 # The rows that cases name, such as `zte_cards="GTGH"`.
 PROBES = {
+    "bdcom_gpon": f"{P}.3320.10.2.1.1.4",
+    "bdcom_epon": f"{P}.3320.101.6.1.1.21",
+    "calix_onus": f"{P}.6321.1.2.4.2.6.1.1.2",
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
+    "ubiquiti_model": f"{P}.41112.1.5.1.1",
     "zte_cards": f"{P}.3902.1015.2.1.1.3.1.4",
 }
 
+BDCOM = "BDCOM(tm) GP3600-16B Software, Version 74104 hardware version: A"
+CALIX = "Calix, Inc E7-2 XG801 none"
 HUAWEI = "Huawei Integrated Access Software"
 ZTE = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
 
 CASES = [
+    is_a("bdcom", f"{P}.3320.1.390.0", BDCOM, "GP3600-16B", why="is that of GP3600-16B"),
+    is_a("bdcom", f"{P}.3320.1.294.0", "", "P3310C"),
+    is_a("bdcom", f"{P}.3320.1.441.0", "", "P3310D"),
+    is_a("bdcom", f"{P}.3320.1.2010.0", "", "P3612-2TE"),
+    is_a("bdcom", f"{P}.3320.1.2011.0", "", "P3616-2TE"),
+    is_a("bdcom", f"{P}.3320.1.777.0", BDCOM, why="its sysDescr is that of BDCOM GP3600, P33xx and P36xx"),
+    is_a("bdcom", f"{P}.3320.1.777.0", "BDCOM(tm) P3310B Software, Version 10.1.0B"),
+    is_a("bdcom", f"{P}.3320.1.777.0", "BDCOM(tm) P3608-2TE Software"),
+    is_a("bdcom", f"{P}.3320.1.777.0", "BDCOM(tm) GP1704-4F Software", bdcom_gpon="0",
+         why=f"it has rows in {P}.3320.10.2.1.1.4, a table of BDCOM"),
+    is_a("bdcom", f"{P}.3320.1.777.0", "BDCOM(tm) P1500 Software", bdcom_epon="3"),
+    is_no("bdcom", f"{P}.3320.1.138.0", "BDCOM(tm) S2528-C Software, Version 2.1.1A",
+          why=f"but it has no rows in {P}.3320.10.2.1.1.4 or {P}.3320.101.6.1.1.21, as those have"),
+    is_no("bdcom", f"{P}.3320.1.139.0", "BDCOM(tm) S2900-24P36 Software", why="but it has no rows in"),
+    is_no("bdcom", f"{P}.3320.1.140.0", "Switch", bdcom_gpon="1", why="and so do switches and routers"),
+
+    is_a("calix", f"{P}.6321.1.2.4.1.1", CALIX,
+         why=f"{P}.6321.1.2.4.1.1 is one of Calix, and its sysDescr is that of Calix AXOS E7"),
+    is_a("calix", f"{P}.6321.1.2.4", CALIX),
+    is_a("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E9-2", calix_onus="316"),
+    is_no("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E3-48C", why="but it has no rows in"),
+    # The E7 without AXOS, and a DSLAM.
+    is_no("calix", f"{P}.6321.1.2.2.5", "Calix, Inc E7-2", calix_onus="316", why="OLTs of Calix begin with"),
+    is_no("calix", f"{P}.6321.1.2.3", "Calix E5-48", why="no OLT that is known"),
+    is_no("calix", f"{P}.6321.1.2.40", CALIX, why="no OLT that is known"),
+
     is_a("huawei", f"{P}.2011.2.80.8", HUAWEI, "MA5600V8",
          why=f"its sysObjectID {P}.2011.2.80.8 is that of MA5600V8"),
     is_a("huawei", f"{P}.2011.2.115", HUAWEI, "MA5680T", why="and its sysDescr is that of MA5680T"),
@@ -74,6 +106,17 @@ CASES = [
     is_no("huawei", f"{P}.2011.2.23.95", "Huawei Versatile Routing Platform Software", huawei_ports="8",
           why="OLTs of Huawei begin with the same 1.3.6.1.4.1.2011, and so do switches and routers"),
     is_no("huawei", f"{P}.2011", "", why="no OLT that is known"),
+
+    is_a("ufiber", f"{P}.41112.1.5", "EdgeOS v4.4.2.4598.220304.1412", ubiquiti_model="UFiber OLT",
+         why=f"it says 'UFiber OLT' in {P}.41112.1.5.1.1"),
+    is_a("ufiber", f"{P}.4413", "UISP Fiber OLT XGS 4.6.1", "UISP Fiber OLT XGS"),
+    is_no("ufiber", f"{P}.41112.1.5", "EdgeOS v2.0.9", ubiquiti_model="EdgeRouter X",
+          why="UISP Fiber, but it says 'EdgeRouter X' in 1.3.6.1.4.1.41112.1.5.1.1, which those do not"),
+    is_no("ufiber", f"{P}.41112.1.5", "EdgeOS v2.0.9", why="but it has no rows in"),
+    is_no("ufiber", f"{P}.41112.1.6", "UAP-AC-Pro", ubiquiti_model="UFiber", why="OLTs of Ubiquiti begin"),
+    # Switches with a chip of the same maker.
+    is_no("ufiber", f"{P}.4413", "EdgeSwitch 24-Port 250W", why="no OLT that is known"),
+    is_no("ufiber", f"{P}.4413.1.1", "UISP Fiber OLT XGS", why="no OLT that is known"),
 
     is_a("zte", f"{P}.3902.1082.1001.320.2.1", ZTE, "C320", why="is that of C320"),
     is_a("zte", f".{P}.3902.1082.1001.300.2.1", ZTE.replace("C320", "C300"), "C300"),
