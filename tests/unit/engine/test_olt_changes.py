@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ BEFORE = Before(NOTED, "V1", 7200, NOW - HOUR)
 PART = Part(1, "job", "table", "get_state", (), ())
 
 
-def collection(uptime_s: float | None = 7200 + 3600, version: str = "", **more: frozenset[str]) -> Collection:
+def collection(uptime_s: float | None = 7200 + 3600, version: str = "", **more: Any) -> Collection:
     rows = {VERSION: {b"\0": version.encode()}} if version else {}
     decoded = Decoder(builtin()["huawei"]).decode(rows)
     return Collection([PartOutcome(PART, PartState.SUCCESS, decoded=decoded, **more)], uptime_s=uptime_s)
