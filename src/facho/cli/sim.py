@@ -74,7 +74,10 @@ def sim(
     olts: Annotated[int, typer.Option(help="How many OLTs.", min=1)] = 1,
     onus: Annotated[int, typer.Option(help="How many ONUs each of them has.", min=0)] = 500,
     family: Annotated[
-        str, typer.Option(help=f"Whose tables: {', '.join(FAMILIES)}, {MIXED} or a built-in profile.")
+        str,
+        typer.Option(
+            help=f"Whose tables: {', '.join(FAMILIES)}, {MIXED}, or profiles with commas between them."
+        ),
     ] = "huawei",
     base_port: Annotated[
         int, typer.Option(help="UDP port of the first OLT, the next ones follow; 0 takes free ones.", min=0)

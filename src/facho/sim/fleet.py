@@ -43,6 +43,7 @@ class FleetError(Exception):
 class FleetConfig:
     olts: int = 1
     onus: int = 64
+    # One, or several with commas between them, that come in turns.
     family: str = "huawei"
     scenario: Scenario = field(default_factory=Scenario)
     community: str = "public"
@@ -98,9 +99,8 @@ class Fleet:
         return olt
 
     def _family_of(self, number: int) -> str:
-        names = tuple(self._families)
-        turns = self.config.family == MIXED or self.config.profile is not None
-        return names[number % len(names)] if turns else self.config.family
+        names = list(self._families) if self.config.profile else _named(self.config)
+        return names[number % len(names)]
 
     async def __aenter__(self) -> Self:
         try:
@@ -152,17 +152,22 @@ def replay(path: Path) -> Layout[OltModel]:
 
 
 def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mapping[str, Family]:
-    """The operator's profile alone; or, with the families, the built-in profile that is named."""
+    """The operator's profile alone; or, with the families, the built-in profiles that are named."""
     if config.profile is not None:
         try:
             family = from_profile(vendors.load(config.profile))
         except vendors.BadProfile as error:
             raise FleetError(str(error)) from error
         return {family.name: family}
-    if config.recording is None and config.family not in (MIXED, *families):
-        profile = vendors.builtin().get(config.family)
-        return families if profile is None else {**families, profile.name: from_profile(profile)}
-    return families
+    if config.recording is not None:
+        return families
+    profiles = (vendors.builtin().get(name) for name in _named(config) if name not in families)
+    return {**families, **{profile.name: from_profile(profile) for profile in profiles if profile}}
+
+
+def _named(config: FleetConfig) -> list[str]:
+    """The families that the OLTs are of, in turns."""
+    return list(FAMILIES) if config.family == MIXED else [name.strip() for name in config.family.split(",")]
 
 
 def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
@@ -174,8 +179,10 @@ def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if not 0 <= config.base_port <= last_port <= _MAX_PORT:
         raise FleetError(f"ports {config.base_port} to {last_port} are not all between 1 and {_MAX_PORT}")
     if config.recording is None:
-        if config.profile is None and config.family not in (MIXED, *families):
-            raise FleetError(f"there is no family '{config.family}': take {', '.join(families)} or {MIXED}")
+        unknown = [] if config.profile else [name for name in _named(config) if name not in families]
+        for name in unknown:
+            known_names = ", ".join(dict.fromkeys((*families, *vendors.builtin())))
+            raise FleetError(f"there is no family '{name}': take {known_names} or {MIXED}")
         known = {each.name for family in families.values() for each in family.columns}
         for name in set(config.scenario.columns) - known:
             raise FleetError(f"no family has a column '{name}': there are {', '.join(sorted(known))}")
