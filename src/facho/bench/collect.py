@@ -28,10 +28,10 @@ PEER: Final = "snmpbulkwalk"
 PEER_COMMAND: Final = (
     PEER, "-v2c", "-c", COMMUNITY, "-m", "", "-M", "", "-Cr50", "-OQn", "-t", "10"
 )  # fmt: skip
-# Serial and description; state, cause and distance.
+# As facho asks for them: serial, description and state to discover; then state, cause and distance.
 COLUMNS: Final = tuple(
     f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}"
-    for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.24", "46.1.20")
+    for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.15", "46.1.24", "46.1.20")
 )
 _JOBS: Final = (
     ("discovery", "discovery", ["serial", "description"]),
@@ -54,8 +54,12 @@ class Work:
     repetitions: int = 50
 
     @property
+    def columns(self) -> int:
+        return len(COLUMNS)
+
+    @property
     def values(self) -> int:
-        return self.olts * self.onus * len(COLUMNS)
+        return self.olts * self.onus * self.columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,10 +236,8 @@ def _measuring() -> Iterator[Callable[[str], None]]:
 
 def _print_collected(result: Collected) -> None:
     work = result.work
-    table = Table(
-        "what",
-        title=f"{work.olts} OLTs, 5 columns of {work.onus:,} ONUs, {work.rounds} rounds, {result.database}",
-    )
+    asked = f"{work.olts} OLTs, {work.columns} columns of {work.onus:,} ONUs"
+    table = Table("what", title=f"{asked}, {work.rounds} rounds, {result.database}")
     for heading in ("values per CPU-second", "CPU-seconds", "of the database", "seconds", "to snmpbulkwalk"):
         table.add_column(heading, justify="right")
     for what, rounds in (("first collection", (result.first,)), ("further collections", result.repeated)):

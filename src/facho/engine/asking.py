@@ -58,6 +58,15 @@ class Answers:
     def silent(self) -> bool:
         return self.gone and not self.heard
 
+    def take(self, more: Answers) -> None:
+        """What was walked besides, for the same part."""
+        self.rows |= more.rows
+        self.errors += more.errors
+        self.gone |= more.gone
+        self.heard |= more.heard
+        self.uptime_s = self.uptime_s if more.uptime_s is None else more.uptime_s
+        add_load(self.load, more.load)
+
 
 def add_load(total: Load, more: Load) -> None:
     for each in fields(Load):

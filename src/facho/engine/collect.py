@@ -14,7 +14,14 @@ from facho.engine.conversation import Conversation, Guard, NoAddress
 from facho.engine.known import Known, discovered, updated
 from facho.engine.lacking import DISCOVERY
 from facho.engine.outcome import all_left_out, failed, largest_cpu, outcome_of, skipped
-from facho.engine.questions import CannotAsk, check_allowed, check_walkable, plan_get, readable
+from facho.engine.questions import (
+    CannotAsk,
+    by_place_or_walked,
+    check_allowed,
+    check_walkable,
+    plan_get,
+    readable,
+)
 from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState, Work
 from facho.snmp import Client
 from facho.snmp.errors import BadOid
@@ -134,18 +141,29 @@ class _Collector:
 
     async def _ask(self, part: Part) -> Answers:
         columns = readable(self._work.profile, part.columns)
-        left = max(0.0, self._end - time.monotonic())
         if part.kind == GET:
-            return await self._ask_get(columns, left)
+            return await self._ask_get(columns)
         check_walkable(self._work.profile, columns)
-        agent = await self._talk.for_walks()
-        return await ask_walked(agent, columns, left, self._progress, olt_id=self._work.olt_id)
+        return await self._walk(columns)
 
-    async def _ask_get(self, columns: Sequence[AskedColumn], left: float) -> Answers:
+    async def _walk(self, columns: Sequence[AskedColumn]) -> Answers:
+        agent = await self._talk.for_walks()
+        return await ask_walked(agent, columns, self._left, self._progress, olt_id=self._work.olt_id)
+
+    async def _ask_get(self, columns: Sequence[AskedColumn]) -> Answers:
         own = [column for column in columns if not column.read_as]
         read = [column for column in columns if column.read_as]
-        plan = plan_get(self._work.profile, read, list(self._known.values()))
-        return await ask_get(self._talk, plan, own, self._work.batching, left, self._progress)
+        by_place, walked = by_place_or_walked(self._work.profile, read)
+        plan = plan_get(self._work.profile, by_place, list(self._known.values()))
+        batching = self._work.batching
+        answers = await ask_get(self._talk, plan, own, batching, self._left, self._progress)
+        if walked and not answers.errors:
+            answers.take(await self._walk(walked))
+        return answers
+
+    @property
+    def _left(self) -> float:
+        return max(0.0, self._end - time.monotonic())
 
     def _decode(self, answers: Answers) -> Decoded:
         with self._decode_lock:

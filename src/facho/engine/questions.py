@@ -108,6 +108,26 @@ def _column_oids(table: Table) -> Iterator[str]:
         yield from (oid for _, oid in source.helpers)
 
 
+def by_place_or_walked(
+    profile: Profile, columns: Sequence[AskedColumn]
+) -> tuple[list[AskedColumn], list[AskedColumn]]:
+    """Columns whose rows can be asked for by an ONU's place, and those that must be walked to be found: where
+    the index of an ONU is whatever number the OLT gave it.
+    """
+    of = tables_of(profile)
+    walked = [column for column in columns if _is_to_be_walked(of[column.read_as])]
+    names = _names_for([table for column in walked for table in of[column.read_as]])
+    by_place = [column for column in columns if column not in walked]
+    return by_place, walked + [column for column in by_place if column.read_as in names]
+
+
+def _is_to_be_walked(tables: Iterable[Table]) -> bool:
+    of_onus = [table for table in tables if table.entity is Entity.ONU]
+    return bool(of_onus) and all(
+        table.asking is Asking.WALK and not _can_be_written(table.index) for table in of_onus
+    )
+
+
 def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
     """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
     plan = Plan()

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from facho.engine.questions import CannotAsk, check_allowed, plan_get, readable
+from facho.engine.questions import (
+    CannotAsk,
+    by_place_or_walked,
+    check_allowed,
+    check_walkable,
+    plan_get,
+    readable,
+)
 from facho.engine.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
 from facho.vendors.index import split_arcs
@@ -163,3 +170,15 @@ def test_what_lies_beside_it_is_allowed() -> None:
 def test_a_column_that_the_profile_has_no_rules_for_is_the_operators_own() -> None:
     strange, (serial,) = AskedColumn("x", "1.3.6.1.9", "1.3.6.1.9"), columns(HUAWEI, "serial")
     assert readable(HUAWEI, [strange, serial]) == [AskedColumn("x", "1.3.6.1.9"), serial]
+
+
+def test_what_has_no_index_of_the_onus_place_is_walked_instead() -> None:
+    by_place, walked = by_place_or_walked(HUAWEI, columns(HUAWEI, "ip", "description"))
+    assert [column.name for column in by_place] == ["gpon_config.description", "epon_config.description"]
+    assert [column.name for column in walked] == ["gpon_ip.ip"]
+
+
+def test_what_is_fetched_from_the_onus_is_not_walked() -> None:
+    check_walkable(HUAWEI, columns(HUAWEI, "serial", "state"))
+    with pytest.raises(CannotAsk, match="ask for it with the kind get"):
+        check_walkable(HUAWEI, columns(HUAWEI, "serial", "onu_rx_dbm"))
