@@ -62,7 +62,7 @@ _EXAMPLES_LIST: Final = """
 _EXAMPLES_SHOW: Final = """
 **Examples**
 
-`facho olt show olt-7`  what is known about it, and its nodes
+`facho olt show olt-7`  what is known about it: health, PON ports, nodes
 
 `facho olt show olt-7 --json`
 
@@ -185,7 +185,7 @@ def list_olts(
 
 @app.command(epilog=_EXAMPLES_SHOW)
 def show(name: Name, as_json: AsJson = False) -> None:
-    """Show an OLT and its nodes."""
+    """Show an OLT: its health, its PON ports and its nodes."""
     with system():
         from facho.cli.acting import olts
 

@@ -20,6 +20,13 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --json`  all of them, for a script
 """
+_EXAMPLES_UNPROVISIONED: Final = """
+**Examples**
+
+`facho onu unprovisioned`  those that an OLT has found, and nobody has provisioned
+
+`facho onu unprovisioned --olt olt-7 --json`
+"""
 
 
 @app.callback()
@@ -46,3 +53,15 @@ def list_onus(
         from facho.cli.acting import onus
 
         onus.list_onus(olt, search, state, absent=absent, limit=limit, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_UNPROVISIONED)
+def unprovisioned(
+    olt: Annotated[str | None, typer.Option(metavar="NAME", help="Only those of this OLT.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List ONUs that wait to be provisioned."""
+    with system():
+        from facho.cli.acting import chassis
+
+        chassis.list_waiting(olt, as_json=as_json)

@@ -13,6 +13,7 @@ from rich.console import Console
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
+from facho.cli.acting import chassis
 from facho.cli.acting.connection import Silence, ask
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit
@@ -143,11 +144,13 @@ def show(name: str, *, as_json: bool) -> None:
         "next_probe_at": olt.next_probe_at,
         "onus": Onu.objects.filter(olt=olt).count(),
     }
+    told = chassis.told(olt, database_now())
     nodes = [_node(node) for node in olt.nodes.select_related("job", "job__master")]
     if as_json:
-        print_json({**facts, "nodes": nodes})
+        print_json({**facts, **told, "nodes": nodes})
         return
-    print_facts(facts)
+    print_facts({**facts, **chassis.summary(told)})
+    chassis.print_tables(told)
     typer.echo()
     columns = ("node", "job", "kind", "every", "enabled", "after", "next_run_at", "last_run_at", "suspended")
     print_rows(nodes, columns, f"It has no jobs yet: facho job attach JOB {name}")
@@ -181,7 +184,7 @@ def _described(olt: Olt) -> dict[str, Any]:
         "brand": olt.brand.name,
         "model": olt.model.name if olt.model else None,
         "address": f"[{olt.address}]:{olt.port}" if ":" in olt.address else f"{olt.address}:{olt.port}",
-        "version": olt.snmp_version,
+        "snmp_version": olt.snmp_version,
         "site": olt.site,
         "enabled": olt.enabled,
         "state": _state(olt),
