@@ -1,0 +1,54 @@
+"""Which changes of a state are news."""
+
+from __future__ import annotations
+
+import pytest
+
+from facho.core.events import cause, says_something, turn
+
+GONE = ["los", "power_off", "auth_failed", "disabled", "offline"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        *[("online", gone, "offline") for gone in GONE],
+        *[("starting", gone, "offline") for gone in GONE],
+        *[(gone, "online", "online") for gone in GONE],
+        *[(gone, "starting", None) for gone in GONE],
+        *[(gone, other, None) for gone in GONE for other in GONE],
+        ("starting", "online", "online"),
+        ("online", "starting", None),
+        ("online", "online", None),
+        ("starting", "starting", None),
+        # The first state ever known.
+        *[("", now, None) for now in ("online", "starting", *GONE)],
+        # What says nothing.
+        *[(before, nothing, None) for before in ("online", "starting", "los") for nothing in ("", "unknown")],
+        *[("unknown", now, None) for now in ("online", "starting", "los", "", "unknown")],
+    ],
+)
+def test_a_change_of_state_is_news_or_not(before: str, now: str, expected: str | None) -> None:
+    assert turn(before, now) == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "expected"),
+    [
+        ("power_off", "los", "power_off"),
+        ("other", "los", "other"),
+        ("", "los", "los"),
+        ("unknown", "power_off", "power_off"),
+        ("", "disabled", "disabled"),
+        ("", "offline", ""),
+        ("unknown", "offline", ""),
+        ("signal", "offline", "signal"),
+    ],
+)
+def test_the_cause_is_what_was_told_else_what_the_state_says(told: str, state: str, expected: str) -> None:
+    assert cause(told, state) == expected
+
+
+@pytest.mark.parametrize(("state", "expected"), [("", False), ("unknown", False), ("starting", True)])
+def test_unknown_and_empty_say_nothing(state: str, expected: bool) -> None:
+    assert says_something(state) is expected
