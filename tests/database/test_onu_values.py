@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.discovery.models import Collected, Onu
 from facho.apps.discovery.store import Finding, Stored, note_collected
 from facho.apps.hosts.models import Olt
-from facho.vendors import Said
+from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts, places, store
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def got(**values: Any) -> Finding:
 
 def kept(fact: str, value: object) -> Finding:
     """What a GET brings of a fact of which an empty answer says nothing."""
-    return Finding(facts([(1, {fact: value})]), keep_last=frozenset({fact}))
+    return Finding(facts([(1, {fact: value})]), keep_last=frozenset({(fact, "")}))
 
 
 def test_a_new_onu_has_all_that_was_found(olt: Olt) -> None:
@@ -103,6 +103,18 @@ def test_a_value_is_stored_as_the_database_can_hold_it(
 def test_an_empty_answer_keeps_the_value_where_the_profile_says_so(olt: Olt, fact: str) -> None:
     assert store(olt, kept(fact, None)).changed == 0
     assert now_known() == STORED
+
+
+def test_an_empty_answer_keeps_the_value_of_the_technology_that_the_profile_says_it_of() -> None:
+    olt = an_olt()
+    rows: list[tuple[int | Key, dict[str, Any]]] = [
+        (onu, {"serial": serial, "description": serial}) for onu, serial in enumerate("ABC")
+    ]
+    store(olt, Finding(facts(rows), True))
+    empty = facts((onu, {"description": None}) for onu in range(3))
+    empty.technologies = ["gpon", "epon", "gpon"]
+    store(olt, Finding(empty, keep_last=frozenset({("description", "gpon"), ("model", "epon")})))
+    assert dict(Onu.objects.values_list("serial", "description")) == {"A": "A", "B": "", "C": "C"}
 
 
 @pytest.mark.parametrize("column", ["onu_rx_dbm", "distance_m", "temperature_c"])

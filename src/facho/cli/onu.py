@@ -18,6 +18,8 @@ _EXAMPLES_LIST: Final = """
 
 `facho onu list --search HWTC1234`  by serial, MAC or description
 
+`facho onu list --duplicates`  those whose serial is at two places of an OLT
+
 `facho onu list --json`  all of them, for a script
 """
 _EXAMPLES_UNPROVISIONED: Final = """
@@ -42,6 +44,9 @@ def list_onus(
         str, typer.Option(metavar="WORDS", help="In the serial, the MAC or the description.")
     ] = "",
     state: Annotated[str, typer.Option(help="Only those in this state, as online or los.")] = "",
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Only those whose serial is at two places of an OLT.")
+    ] = False,
     absent: Annotated[bool, typer.Option("--absent", help="Also those that are gone.")] = False,
     limit: Annotated[
         int | None, typer.Option(min=0, help="So many at most; 0 is all. 100 if not said, all with --json.")
@@ -52,7 +57,7 @@ def list_onus(
     with system():
         from facho.cli.acting import onus
 
-        onus.list_onus(olt, search, state, absent=absent, limit=limit, as_json=as_json)
+        onus.list_onus(olt, search, state, duplicates=duplicates, absent=absent, limit=limit, as_json=as_json)
 
 
 @app.command(epilog=_EXAMPLES_UNPROVISIONED)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import connection, transaction
 
 from facho.apps import sql
-from facho.apps.discovery.store import Finding, Stored, note_collected, store_findings
+from facho.apps.discovery.store import Stored, note_collected, store_findings
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
+from facho.engine.findings import findings_of
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.olt_changes import told_of_olt
 from facho.engine.planning import Before, Planned
@@ -27,7 +28,6 @@ from facho.engine.suspension import come_back, suspend_node, suspend_olt
 from facho.engine.targets import written
 from facho.engine.work import Collection, PartOutcome, PartState
 from facho.snmp.peer import Load
-from facho.vendors import Entity, Profile
 
 log = logging.getLogger(__name__)
 
@@ -130,12 +130,7 @@ def _end(started: Started, now: datetime, *, state: State, error: str, **columns
 
 def _store(planned: Planned, collection: Collection, now: datetime, config: Config) -> Stored:
     work = planned.work
-    keep_last = _keep_last(work.profile)
-    findings = [
-        Finding(part.decoded.onus, _is_complete_discovery(part), keep_last)
-        for part in collection.parts
-        if part.decoded is not None and (len(part.decoded.onus) or _is_complete_discovery(part))
-    ]
+    findings = list(findings_of(collection.parts, work.profile))
     stored = store_findings(work.olt_id, findings, now, absent_after=config.absent_after)
     store_chassis(work.olt_id, work.profile, collection.parts, now)
     data = {
@@ -146,20 +141,6 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
     }
     note_collected(work.olt_id, sorted(data), now)
     return stored
-
-
-def _is_complete_discovery(part: PartOutcome) -> bool:
-    return part.part.kind == JobKind.DISCOVERY and part.state is PartState.SUCCESS
-
-
-def _keep_last(profile: Profile) -> frozenset[str]:
-    return frozenset(
-        column.fact
-        for table in profile.tables
-        if table.entity is Entity.ONU
-        for column in table.columns
-        if column.keep_last
-    )
 
 
 def _outcome(started: Started, collection: Collection, now: datetime) -> dict[str, Any]:
@@ -272,7 +253,7 @@ def _counts(parts: Sequence[PartOutcome], stored: Stored) -> dict[str, int]:
     return {
         "rows": sum(part.rows for part in parts),
         "unanswered": sum(len(part.unanswered) for part in parts),
-        **asdict(stored),
+        **stored.counts(),
     }
 
 

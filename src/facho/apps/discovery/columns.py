@@ -91,7 +91,11 @@ VALUES: Final = (
     _measure("olt_rx_dbm"),
     _measure("temperature_c"),
 )
-PLACE: Final = ("address", "raw_index", "frame", "slot", "port", "onu_id", "extra", "technology")
+# The numbers of a place that a column may tell, where the index does not.
+PARTS: Final = tuple(
+    StoredFact(name, (name,), None, _as_they_are, whole) for name in ("frame", "slot", "port", "onu_id")
+)
+PLACE: Final = ("address", "raw_index", *(part.name for part in PARTS), "extra", "technology")
 
 
 def place(key: Key, suffix: bytes, technology: str) -> tuple[Any, ...]:
@@ -101,6 +105,13 @@ def place(key: Key, suffix: bytes, technology: str) -> tuple[Any, ...]:
 
 
 _EXTRA: Final = _text_of("extra")
+
+
+def interface(
+    frame: int | None, slot: int | None, port: int | None, onu: int | None, extra: str, raw_index: str
+) -> str:
+    """A place as people name it. Empty only if nothing at all is known of it."""
+    return str(Key(frame, slot, port, onu)) or extra or raw_index
 
 
 class _Remembered(dict[Any, str]):

@@ -28,6 +28,8 @@ class Onu(models.Model):
     onu_id = models.IntegerField(_("ONU"), null=True)
     # What else is in an index that does not only count: a MAC or a name.
     extra = models.CharField(_("rest of the index"), max_length=200, default="", blank=True)
+    # Which of these numbers columns tell and not the index, as "port": they are no part of the address.
+    told_parts = models.CharField(_("numbers told by columns"), max_length=30, default="", blank=True)
     technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
     mac = models.CharField("MAC", max_length=17, default="", blank=True)
@@ -36,6 +38,8 @@ class Onu(models.Model):
     plan = models.CharField(_("plan"), max_length=120, default="", blank=True)
     distance_m = models.IntegerField(_("distance (m)"), null=True)
     state = models.CharField(_("state"), max_length=20, default="", blank=True)
+    # Its last state that said something, from before one that says nothing.
+    state_before = models.CharField(_("state before"), max_length=20, default="", blank=True)
     down_cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
     onu_rx_dbm = models.FloatField(_("power at the ONU (dBm)"), null=True)
     onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
@@ -44,6 +48,8 @@ class Onu(models.Model):
     presence = models.CharField(
         _("presence"), max_length=10, choices=Presence.choices, default=Presence.PRESENT
     )
+    # The task whose table named it, if no discovery ever did: only that one can tell that it is gone.
+    named_by = models.CharField(_("named by"), max_length=60, default="", blank=True)
     # Complete discoveries in a row that did not have it.
     missed = models.PositiveSmallIntegerField(_("missed"), default=0)
     first_seen = models.DateTimeField(_("first seen"))

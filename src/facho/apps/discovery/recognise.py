@@ -42,6 +42,13 @@ def is_another(serial: str, mac: str, known_serial: str, known_mac: str) -> bool
     return serial != known_serial
 
 
+def shared(identities: Sequence[str]) -> set[str]:
+    """Those that several have. Zeros are nobody's."""
+    if len(set(identities)) == len(identities):
+        return set()
+    return {each for each, times in Counter(identities).items() if times > 1 and not is_blank(each)}
+
+
 def first_of_each(addresses: Sequence[str | None]) -> list[int]:
     """NEW for the first row of each address, NOBODY for others: two indices may be one place."""
     if len(set(addresses)) == len(addresses):

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.columns import interface
+from facho.apps.discovery.models import Onu, OnuEvent, Presence
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
 from facho.vendors.index import intern_key
@@ -54,22 +55,48 @@ def known_onus(olt_id: int) -> list[KnownRow]:
     """Those that are present, at their places."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT frame, slot, port, onu_id, extra, technology, state FROM onu_data"
-            " WHERE olt_id = %s AND presence = %s AND address IS NOT NULL ORDER BY id",
+            "SELECT technology, state, frame, slot, port, onu_id, extra,"
+            " CASE WHEN extra = '' THEN '' ELSE raw_index END, told_parts"
+            " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL ORDER BY id",
             [olt_id, Presence.PRESENT.value],
         )
         return [
-            KnownRow(intern_key(Key(frame, slot, port, onu, extra or None)), technology, state == "online")
-            for frame, slot, port, onu, extra, technology, state in cursor.fetchall()
+            KnownRow(intern_key(_key(*place)), technology, state == "online")
+            for technology, state, *place in cursor.fetchall()
         ]
 
 
+def _key(
+    frame: int | None,
+    slot: int | None,
+    port: int | None,
+    onu: int | None,
+    extra: str,
+    raw_index: str,
+    told_parts: str,
+) -> Key:
+    """The place as its index tells it, which is the one that can be asked for."""
+    # A text in an index is its length and its characters: it never ends with the number that it says.
+    rest = int(extra) if extra and raw_index.split(".")[-1] == extra else extra or None
+    key = Key(frame, slot, port, onu, rest)
+    if not told_parts:
+        return key
+    return key._replace(**{"onu" if part == "onu_id" else part: None for part in told_parts.split()})
+
+
 def onus_like(
-    olt: Olt | None = None, *, search: str = "", state: str = "", presence: str = ""
+    olt: Olt | None = None,
+    *,
+    search: str = "",
+    state: str = "",
+    presence: str = "",
+    duplicates: bool = False,
 ) -> QuerySet[Onu]:
     """By OLT and place. Every word of `search` must be in the serial, the MAC or the description."""
     asked = {"olt": olt, "state": state, "presence": presence}
     onus = Onu.objects.filter(**{field: value for field, value in asked.items() if value})
+    if duplicates:
+        onus = with_duplicate_serial(onus)
     for word in search.split():
         onus = onus.filter(
             Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
@@ -79,10 +106,36 @@ def onus_like(
     return onus.order_by("olt__name", *numbers, "extra", "id")
 
 
+def with_duplicate_serial(onus: QuerySet[Onu]) -> QuerySet[Onu]:
+    """Those whose serial the last complete discovery of their OLT found at another place too."""
+    found = {"presence": Presence.PRESENT, "missed": 0}
+    same = Onu.objects.filter(olt=OuterRef("olt"), serial=OuterRef("serial"), **found)
+    # Of zeros there are many, and they are nobody's: those are not stored.
+    return onus.filter(Exists(same.exclude(id=OuterRef("id"))), **found).exclude(serial="")
+
+
+def events_of(onu: Onu) -> QuerySet[OnuEvent]:
+    """What happened to it, the last first."""
+    return OnuEvent.objects.filter(onu=onu)
+
+
+def events_like(
+    olt: Olt | None = None, *, kind: str = "", since: datetime | None = None
+) -> QuerySet[OnuEvent]:
+    """What happened to ONUs, the last first."""
+    asked = {"olt": olt, "kind": kind, "at__gte": since}
+    events = OnuEvent.objects.filter(**{field: value for field, value in asked.items() if value})
+    return events.select_related("olt").defer("olt__credentials")
+
+
 def onu_rows(onus: QuerySet[Onu]) -> Iterator[OnuRow]:
     """One by one. The credentials of their OLTs are nobody's business, and dear to open."""
     with_names = onus.select_related("olt").defer("olt__credentials")
     return map(_row, with_names.iterator(_CHUNK))
+
+
+def interface_of(onu: Onu) -> str:
+    return interface(onu.frame, onu.slot, onu.port, onu.onu_id, onu.extra, onu.raw_index)
 
 
 def _row(onu: Onu) -> OnuRow:
@@ -91,7 +144,7 @@ def _row(onu: Onu) -> OnuRow:
         slot=onu.slot,
         port=onu.port,
         onu=onu.onu_id,
-        interface=str(Key(onu.frame, onu.slot, onu.port, onu.onu_id)) or onu.extra or None,
+        interface=interface_of(onu) or None,
         serial=onu.serial or None,
         mac=onu.mac or None,
         description=onu.description or None,

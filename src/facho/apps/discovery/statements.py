@@ -1,4 +1,4 @@
-"""Reading and writing many ONU rows, one statement each. Values are ready for the database."""
+"""Reading and writing many ONUs, or what happened to them, one statement each. Values are ready for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.db import connection, models
 from facho.apps.discovery.models import Onu
 
 Row = tuple[Any, ...]
+Model = type[models.Model]
 
 
 def read(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
@@ -58,6 +59,32 @@ def _in_order(found: list[list[Any]]) -> list[list[Any]]:
     return [[column[row] for row in order] for column in found]
 
 
+def read_some(ids: Sequence[int], columns: Sequence[str]) -> dict[int, Row]:
+    """Of these ONUs only, by their ids."""
+    if not ids:
+        return {}
+    # One value for all of them: a statement may not have so many.
+    at_once = connection.vendor == "sqlite"
+    some = "IN (SELECT value FROM json_each(%s))" if at_once else "= ANY(%s)"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, {_names(columns)} FROM {_table()} WHERE id {some}",  # noqa: S608
+            [json.dumps(ids) if at_once else list(ids)],
+        )
+        return {row[0]: row[1:] for row in cursor.fetchall()}
+
+
+def read_after(olt_id: int, last_id: int) -> list[tuple[int, str | None]]:
+    """The ids and addresses of the ONUs that came after one, as they were inserted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, address FROM {_table()} WHERE olt_id = %s AND id > %s ORDER BY id",  # noqa: S608
+            [olt_id, last_id],
+        )
+        found: list[tuple[int, str | None]] = cursor.fetchall()
+        return found
+
+
 def update(columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Each row is the id, then a value for each of `columns`."""
     if not rows:
@@ -76,19 +103,19 @@ def update(columns: Sequence[str], rows: Sequence[Row]) -> None:
             cursor.executemany(statement, [(*row[1:], row[0]) for row in rows])
 
 
-def insert(columns: Sequence[str], rows: Sequence[Row]) -> None:
+def insert(columns: Sequence[str], rows: Sequence[Row], model: Model = Onu) -> None:
     if not rows:
         return
     with connection.cursor() as cursor:
-        into = f"INSERT INTO {_table()} ({_names(columns)})"
+        into = f"INSERT INTO {_table(model)} ({_names(columns)})"
         if connection.vendor == "postgresql":
-            cursor.execute(f"{into} SELECT * FROM {_given(columns)}", _arrays(rows))  # noqa: S608
+            cursor.execute(f"{into} SELECT * FROM {_given(columns, model)}", _arrays(rows))  # noqa: S608
         else:
             cursor.executemany(f"{into} VALUES ({', '.join(['%s'] * len(columns))})", rows)
 
 
-def _given(columns: Sequence[str]) -> str:
-    arrays = ", ".join(f"%s::{_type(column)}[]" for column in columns)
+def _given(columns: Sequence[str], model: Model = Onu) -> str:
+    arrays = ", ".join(f"%s::{_type(column, model)}[]" for column in columns)
     return f"unnest({arrays}) AS given({_names(columns)})"
 
 
@@ -96,8 +123,8 @@ def _arrays(rows: Iterable[Row]) -> list[list[Any]]:
     return [list(values) for values in zip(*rows, strict=True)]
 
 
-def _type(column: str) -> str:
-    field = _field(column)
+def _type(column: str, model: Model) -> str:
+    field = _field(column, model)
     # A key that counts by itself is a plain number.
     name = field.rel_db_type(connection) if field.primary_key else field.db_type(connection)
     assert name is not None
@@ -109,12 +136,12 @@ def _is_float(column: str) -> bool:
     return isinstance(_field(column), models.FloatField)
 
 
-def _field(column: str) -> models.Field[Any, Any]:
-    return next(field for field in Onu._meta.concrete_fields if field.column == column)
+def _field(column: str, model: Model = Onu) -> models.Field[Any, Any]:
+    return next(field for field in model._meta.concrete_fields if field.column == column)
 
 
-def _table() -> str:
-    return _name(Onu._meta.db_table)
+def _table(model: Model = Onu) -> str:
+    return _name(model._meta.db_table)
 
 
 def _name(name: str) -> str:

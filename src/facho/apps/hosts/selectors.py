@@ -20,6 +20,8 @@ TABLE: Final = "table"
 # What recognises an ONU. A discovery asks for these, whatever else it is made to ask for.
 DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
 _USUALLY_TOLD: Final = ("state", "description", "name")
+# Where an ONU is, in the few families whose index does not say it.
+_PLACE_FACTS: Final = ("frame", "slot", "port", "onu_id")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("description", "name"),
     "state": ("state", "down_cause", "distance_m"),
@@ -134,7 +136,7 @@ def _written(table: Table, fact: str) -> str:
 
 
 def _with_identity(facts: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys((*DISCOVERY_FACTS, *facts)))
+    return list(dict.fromkeys((*DISCOVERY_FACTS, *_PLACE_FACTS, *facts)))
 
 
 def _telling(profile: Profile | None, kind: str) -> list[str]:

@@ -21,12 +21,20 @@ _SHOWN: Final = 100
 
 
 def list_onus(
-    olt: str | None, search: str, state: str, *, absent: bool, limit: int | None, as_json: bool
+    olt: str | None,
+    search: str,
+    state: str,
+    *,
+    duplicates: bool,
+    absent: bool,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     onus = onus_like(
         None if olt is None else olt_named(olt),
         search=search,
         state=state,
+        duplicates=duplicates,
         presence="" if absent else Presence.PRESENT,
     )
     most = (0 if as_json else _SHOWN) if limit is None else limit

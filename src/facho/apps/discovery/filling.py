@@ -1,0 +1,52 @@
+"""What was told of ONUs, brought into the columns of the roster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from facho.apps.discovery.columns import PARTS, StoredFact
+from facho.apps.discovery.finding import Rows
+from facho.apps.discovery.roster import Roster
+
+
+def fill_values(roster: Roster, collection: Sequence[Rows], stored: StoredFact) -> None:
+    """From the first fact; the others count where it is empty, or where it was not asked for."""
+    first, *others = stored.facts
+    told = [rows for rows in collection if rows.tells(first)]
+    for rows in told:
+        _fill(roster, rows, stored, first)
+    for fact in others:
+        for rows in (rows for rows in collection if rows.tells(fact)):
+            if told:
+                roster.fill_empty(stored, rows.at, rows.plain(stored, fact))
+            else:
+                _fill(roster, rows, stored, fact)
+
+
+def _fill(roster: Roster, rows: Rows, stored: StoredFact, fact: str) -> None:
+    values = rows.plain(stored, fact)
+    for keep, at in rows.by_keeping(fact, rows.at):
+        roster.fill(stored, at, values, keep=keep)
+
+
+def fill_parts(roster: Roster, collection: Sequence[Rows]) -> None:
+    """The numbers of a place that columns tell and the index does not.
+
+    Another number is a move, which only a table that was read to its end can say. Anything else may tell a
+    number that was not known.
+    """
+    for number, part in enumerate(PARTS):
+        for rows in (rows for rows in collection if rows.tells(part.name)):
+            _fill_part(roster, rows, part, number)
+
+
+def _fill_part(roster: Roster, rows: Rows, part: StoredFact, number: int) -> None:
+    at, values = rows.without_part(number), rows.plain(part)
+    if isinstance(at, range) and roster[part.name] == values:
+        return
+    if rows.finding.is_whole:
+        for keep, some in rows.by_keeping(part.name, at):
+            roster.fill(part, some, values, keep=keep)
+    else:
+        roster.fill_empty(part, at, values)
+    roster.note_told(part.name, at)
