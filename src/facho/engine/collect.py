@@ -112,12 +112,18 @@ class _Collector:
         started = time.monotonic()
         outcome = self._ask_and_decode(part)
         if part.otherwise and outcome.state is PartState.SUCCESS and not _found_anybody(outcome):
-            load = outcome.load
-            outcome = self._ask_and_decode(replace(part, columns=part.otherwise, otherwise=()))
-            outcome.part = part
-            add_load(outcome.load, load)
+            outcome = self._look_further(outcome)
         outcome.seconds = time.monotonic() - started
         return outcome
+
+    def _look_further(self, nobody: PartOutcome) -> PartOutcome:
+        """In tables that are dear to walk; what was said before stands if there is nobody either."""
+        part = nobody.part
+        further = self._ask_and_decode(replace(part, columns=part.otherwise, otherwise=()))
+        found = further if further.state is not PartState.SUCCESS or _found_anybody(further) else nobody
+        add_load(found.load, nobody.load if found is further else further.load)
+        found.part = part
+        return found
 
     def _ask_and_decode(self, part: Part) -> PartOutcome:
         try:

@@ -21,6 +21,8 @@ Read = Callable[[object], object]
 ReadAll = Callable[[Collection[object]], list[object]]
 _REMEMBERED: Final = 1 << 14
 _LONGEST_REMEMBERED: Final = 64
+# No instrument in these devices is better than a hundredth of a dB.
+_DIGITS_OF: Final = {"dBm": 2}
 _DIGITS: Final = 3
 _NUMBER_LETTERS: Final = "+-.0123456789"
 
@@ -108,6 +110,7 @@ def _number(fact: Fact, rule: Rule) -> Read:
     markers = frozenset(rule.no_value)
     low = fact.low if rule.low is None else rule.low
     high = fact.high if rule.high is None else rule.high
+    digits = _DIGITS_OF.get(fact.unit, _DIGITS)
     compute = _dbm(rule.milliwatts) if rule.milliwatts else _linear(rule)
     whole = fact.kind is Kind.WHOLE
     # A scale of one keeps whole numbers whole: 64-bit counters do not fit into a float.
@@ -138,7 +141,7 @@ def _number(fact: Fact, rule: Rule) -> Read:
             raise BadValue(
                 f"{shown(raw)} is {value:g} {fact.unit}".rstrip() + f", not within {low} to {high}"
             )
-        return round(value) if whole else round(value, _DIGITS)
+        return round(value) if whole else round(value, digits)
 
     return read
 

@@ -30,8 +30,8 @@ EXPECTED: dict[int, dict[str, object]] = {
         "onu_id": 316,
         "admin_state": Said("enabled", "enabled"),
         "state": Said("online", "enabled"),
-        "onu_rx_dbm": -15.214,
-        "onu_tx_dbm": 6.338,
+        "onu_rx_dbm": -15.21,
+        "onu_tx_dbm": 6.34,
         "olt_rx_dbm": -12.7,
         "sw_version": "23.2.0.0.68",
         "model": "BVMGZ10ARB",
@@ -40,9 +40,9 @@ EXPECTED: dict[int, dict[str, object]] = {
         "onu_id": 318,
         "admin_state": Said("enabled", "enabled"),
         "state": Said("online", "enabled"),
-        "onu_rx_dbm": -24.089,
-        "onu_tx_dbm": 6.384,
-        "olt_rx_dbm": -17.305,
+        "onu_rx_dbm": -24.09,
+        "onu_tx_dbm": 6.38,
+        "olt_rx_dbm": -17.3,
         "sw_version": "23.2.0.0.55",
         "model": "BVMGZ10ARB",
     },
@@ -50,9 +50,9 @@ EXPECTED: dict[int, dict[str, object]] = {
         "onu_id": 964,
         "admin_state": Said("disabled", "disabled"),
         "state": Said("unknown", "degraded"),
-        "onu_rx_dbm": -19.626,
+        "onu_rx_dbm": -19.63,
         "onu_tx_dbm": 6.45,
-        "olt_rx_dbm": -16.308,
+        "olt_rx_dbm": -16.31,
         "sw_version": "23.2.0.0.68",
         "model": "BVMGZ10ARB",
     },
@@ -123,8 +123,8 @@ def test_ports_cards_and_the_olt_are_read() -> None:
             "state": Said("up", "linkUp"),
             "temperature_c": 37.695,
             "bias_ma": 12.478,
-            "tx_dbm": 3.609,
-            "rx_dbm": -12.321,
+            "tx_dbm": 3.61,
+            "rx_dbm": -12.32,
             "voltage_v": 3.332,
         },
         # Its laser is off.
@@ -165,12 +165,12 @@ def test_a_real_olt_has_206_onus_and_8_ports() -> None:
     assert len({row["onu_id"] for row in onus.values()}) == 206
     assert None not in {value for row in onus.values() for value in row.values()}
     assert (min(found.onus.columns["onu_rx_dbm"]), max(found.onus.columns["onu_rx_dbm"])) == (
-        -27.696,
-        -14.389,
+        -27.7,
+        -14.39,
     )  # type: ignore[type-var]
     ports = found[Entity.PORT]
     assert [str(key) for key in ports.keys] == [f"1/1/{port}" for port in range(1, 9)]
     assert [str(state) for state in ports.columns["state"]] == ["up"] * 2 + ["down"] * 6
-    assert ports.columns["tx_dbm"] == [3.609, 3.77, None, None, None, None, None, None]
+    assert ports.columns["tx_dbm"] == [3.61, 3.77, None, None, None, None, None, None]
     assert found[Entity.BOARD].columns["name"] == ["XG801", None]
     assert found[Entity.OLT].columns["serial"] == ["071710980000"]

@@ -66,7 +66,7 @@ EXPECTED: dict[Key, dict[str, object]] = {
         "onu_tx_dbm": 2.3,
         "voltage_v": 3.2,
         "temperature_c": 43.125,
-        "olt_rx_dbm": -21.876,
+        "olt_rx_dbm": -21.88,
         "vendor_id": "ZTEG",
         "sw_version": "V6.0",
         "model": "F660",
@@ -268,7 +268,7 @@ def test_ports_are_known_by_name_and_cards_by_either_tree() -> None:
         Key(1, 2, 1): {
             "name": "gpon_1/2/1",
             "state": Said("up", "up"),
-            "tx_dbm": 4.213,
+            "tx_dbm": 4.21,
             "voltage_v": 3.291,
             "temperature_c": 41.002,
         },
