@@ -1,0 +1,68 @@
+"""From the frames of an OLT to a sheet for each of its ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from facho.core.frames import FACTS, Columns, Sheet, write_sheet
+
+_Column = Sequence[int]
+
+
+def by_place(sheets: Sequence[Sheet], places: Mapping[int, str]) -> Iterator[tuple[str, bytes]]:
+    """One sheet for each place, of all that was said about its subjects.
+
+    Where several say something about the same subject, fact and time, the last one that has a value counts.
+    """
+    ids = sorted({number for sheet in sheets for number in sheet.ids}, key=lambda each: (places[each], each))
+    arrange = _Arrange(ids)
+    facts = {name: columns for name in FACTS if (columns := _joined(name, sheets, arrange))}
+    start = 0
+    for place, group in groupby(ids, key=places.__getitem__):
+        own = list(group)
+        end = start + len(own)
+        cut = {name: _cut(name, columns, start, end) for name, columns in facts.items()}
+        yield place, write_sheet(own, {name: columns for name, columns in cut.items() if columns})
+        start = end
+
+
+class _Arrange:
+    """Puts the columns of any sheet into one order of subjects."""
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        self._ids = ids
+        # The collections of an hour mostly have the same subjects in the same order.
+        self._known: dict[bytes, list[int]] = {}
+
+    def __call__(self, sheet: Sheet, column: _Column, nothing: int) -> _Column:
+        positions = self._known.get(key := sheet.ids.tobytes())
+        if positions is None:
+            # One after the last, for those that the sheet does not have.
+            at = {number: position for position, number in enumerate(sheet.ids)}
+            positions = self._known[key] = [at.get(number, len(sheet.ids)) for number in self._ids]
+        return list(map([*column, nothing].__getitem__, positions))
+
+
+def _joined(fact: str, sheets: Sequence[Sheet], arrange: _Arrange) -> Columns:
+    nothing = FACTS[fact].nothing
+    found: dict[int, _Column] = {}
+    for sheet in sheets:
+        if fact not in sheet.blocks:
+            continue
+        for at, column in sheet.columns(fact).items():
+            arranged = arrange(sheet, column, nothing)
+            before = found.get(at)
+            found[at] = arranged if before is None else _over(before, arranged, nothing)
+    return found
+
+
+def _over(before: _Column, after: _Column, nothing: int) -> _Column:
+    return [old if new == nothing else new for old, new in zip(before, after, strict=True)]
+
+
+def _cut(fact: str, columns: Columns, start: int, end: int) -> Columns:
+    """A time at which nobody of them has a value is none of theirs."""
+    nothing = FACTS[fact].nothing
+    cut = {at: column[start:end] for at, column in columns.items()}
+    return {at: column for at, column in cut.items() if column.count(nothing) < end - start}

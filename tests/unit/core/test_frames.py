@@ -1,0 +1,103 @@
+"""Numeric facts over time: what a value keeps, and how few bytes a port's hour takes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from facho.core.frames import FACTS, read_sheet, write_frame
+from facho.core.hours import by_place
+from facho.core.packing import Damaged
+
+AT = 1_772_000_000_000
+
+
+def kept(fact: str, *values: float | None) -> list[float | None]:
+    sheet = read_sheet(write_frame(AT, range(1, len(values) + 1), {fact: values}))
+    return [value for (value,) in sheet.series(fact, range(len(values)))]
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "is_kept"),
+    [
+        ("onu_rx_dbm", -23.4149, -23.41),
+        ("onu_tx_dbm", 2.006, 2.01),
+        ("temperature_c", 41.26, 41.3),
+        ("voltage_v", 3.287, 3.29),
+        ("bias_ma", 12.34, 12.3),
+        ("distance_m", 61_234, 61_234),
+        ("onus_online", 63, 63),
+    ],
+)
+def test_a_value_is_kept_to_what_its_fact_resolves(fact: str, value: float, is_kept: float) -> None:
+    assert kept(fact, value) == [is_kept]
+
+
+@pytest.mark.parametrize("value", [None, 327.68, -327.68, -400.0, 1e300, float("nan"), float("-inf")])
+def test_what_is_no_value_or_too_large_is_none_and_harms_no_other(value: float | None) -> None:
+    assert kept("onu_rx_dbm", -20.5, value, -327.67, 327.67) == [-20.5, None, -327.67, 327.67]
+
+
+def test_a_fact_without_any_value_is_left_out() -> None:
+    sheet = read_sheet(write_frame(AT, [1, 2], {"onu_rx_dbm": [None, -20.0], "bias_ma": [None, None]}))
+    assert list(sheet.blocks) == ["onu_rx_dbm"]
+    assert list(sheet.times("bias_ma")) == []
+
+
+def test_a_newer_version_is_not_guessed_at() -> None:
+    written = write_frame(AT, [1], {"onu_rx_dbm": [-20.0]})
+    with pytest.raises(Damaged, match="version 9"):
+        read_sheet(b"\x09" + written[1:])
+    with pytest.raises(Damaged):
+        read_sheet(b"")
+
+
+def test_codes_of_facts_are_never_changed() -> None:
+    """They are in every database."""
+    assert {name: (fact.code, fact.steps, fact.width) for name, fact in FACTS.items()} == {
+        "onu_rx_dbm": (1, 100, 2),
+        "onu_tx_dbm": (2, 100, 2),
+        "olt_rx_dbm": (3, 100, 2),
+        "temperature_c": (4, 10, 2),
+        "voltage_v": (5, 100, 2),
+        "bias_ma": (6, 10, 2),
+        "distance_m": (7, 1, 4),
+        "tx_dbm": (8, 100, 2),
+        "rx_dbm": (9, 100, 2),
+        "onus_online": (10, 1, 2),
+    }
+
+
+def test_a_port_s_hour_of_noisy_optics_takes_little_more_than_a_byte_a_sample() -> None:
+    noise = random.Random(1)
+    centres = {"onu_rx_dbm": -21.0, "onu_tx_dbm": 2.5, "olt_rx_dbm": -22.0, "temperature_c": 48.0}
+    ids = range(1, 65)
+    at_home = {fact: [noise.gauss(centre, 3) for _ in ids] for fact, centre in centres.items()}
+    frames = [
+        write_frame(
+            AT + 300_000 * turn,
+            ids,
+            {fact: [value + noise.gauss(0, 0.2) for value in values] for fact, values in at_home.items()},
+        )
+        for turn in range(12)
+    ]
+    ((_, hour),) = by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, "0/1/7"))
+    assert len(hour) / (64 * 12 * 4) < 1.3
+
+
+def test_a_time_at_which_a_port_was_not_asked_costs_it_nothing() -> None:
+    """A person reads one ONU between two collections: the others' samples stay neighbours."""
+    ids = [1, 2, 3, 4]
+    all_of_them = [write_frame(AT + 300_000 * turn, ids, {"onu_rx_dbm": [-20.0] * 4}) for turn in range(2)]
+    one = write_frame(AT + 1000, [4], {"onu_rx_dbm": [-20.1]})
+    places = {1: "0/1/0", 2: "0/1/0", 3: "0/1/1", 4: "0/1/1"}
+    hours = {
+        place: read_sheet(data)
+        for place, data in by_place([read_sheet(each) for each in (*all_of_them, one)], places)
+    }
+    assert list(hours["0/1/0"].times("onu_rx_dbm")) == [AT, AT + 300_000]
+    assert list(hours["0/1/1"].series("onu_rx_dbm", range(2))) == [
+        [-20.0, None, -20.0],
+        [-20.0, -20.1, -20.0],
+    ]
