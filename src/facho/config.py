@@ -118,6 +118,9 @@ class Config:
     cpu_gentle_above: float = _setting(80.0, "CPU percentage of an OLT above which it is asked one by one")
     cpu_skip_above: float = _setting(90.0, "CPU percentage of an OLT above which gets are skipped")
     cpu_known_for: timedelta = _seconds(600, "how long a CPU reading of an OLT counts")
+    history_close_after: timedelta = _seconds(
+        600, "how long after its end an hour of history is closed, and put in order"
+    )
 
     keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
     keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")

@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "facho.apps.executions",
     "facho.apps.discovery",
     "facho.apps.chassis",
+    "facho.apps.history",
     "facho.apps.zabbix_pollers",
     "facho.apps.execution_coordinator",
     "facho.web",

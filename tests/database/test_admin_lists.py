@@ -15,14 +15,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.snmp_jobs.models import SnmpJobOid
 from tests.database.filling import fill
 
 pytestmark = pytest.mark.django_db
 
 OURS = [model for model in apps.get_models() if model.__module__.startswith("facho.")]
-# It is a part of its job's page.
-INLINE = {SnmpJobOid}
+# A part of its job's page; and bytes, which charts show.
+INLINE = {SnmpJobOid, HistoryFrame, HistoryHour}
 LISTED = [pytest.param(model, id=model.__name__) for model in OURS if model not in INLINE]
 WRITTEN_BY_THE_SYSTEM = {
     "Execution",

@@ -21,6 +21,7 @@ from facho.apps import sql
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
+from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
@@ -70,6 +71,10 @@ def skipped(node: SnmpJobHost, when: datetime, **columns: Any) -> SkippedSlots:
     )
 
 
+def history() -> dict[str, Any]:
+    return {"olt": make_olt(), "subject": "onu", "data": b"some"}
+
+
 def rule_of(model: type[Model]) -> Rule:
     (rule,) = [rule for rule in RULES if rule.model is model]
     return rule
@@ -81,6 +86,8 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     SkippedSlots: (30 * DAY, lambda when: skipped(make_node(), when)),
     PollerStats: (30 * DAY, lambda when: PollerStats.objects.create(timestamp=when, **_STATS)),
     OnuEvent: (365 * DAY, lambda when: OnuEvent.objects.create(olt=make_olt(), kind="new", at=when)),
+    HistoryHour: (90 * DAY, lambda when: HistoryHour.objects.create(hour=when, **history())),
+    HistoryFrame: (90 * DAY, lambda when: HistoryFrame.objects.create(at=when, **history())),
     StorageSample: (30 * DAY, lambda when: StorageSample.objects.create(at=when, database_bytes=1)),
     Session: (0 * DAY, lambda when: Session.objects.create(session_key=f"{when:%s}", expire_date=when)),
     Poller: (DAY, lambda when: Poller.objects.create(poller_id=when.second, worker="w", heartbeat=when)),

@@ -113,6 +113,11 @@ class Sheet:
         meaning, rows = FACTS[fact], self._rows(fact)
         return (meaning.values(rows.row(position)) for position in positions)
 
+    def check(self) -> None:
+        """Raises Damaged, now and not when something is read."""
+        for fact in self.blocks:
+            self._rows(fact)
+
     def columns(self, fact: str) -> dict[int, Sequence[int]]:
         times, rows = self.blocks[fact].times, self._rows(fact)
         if len(times) == 1:

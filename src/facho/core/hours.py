@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from facho.core.frames import FACTS, Columns, Sheet, write_sheet
+from facho.core.frames import FACTS, Columns, Fact, Sheet, write_sheet
+from facho.core.packing import integers
 
 _Column = Sequence[int]
 
@@ -35,25 +36,24 @@ class _Arrange:
         # The collections of an hour mostly have the same subjects in the same order.
         self._known: dict[bytes, list[int]] = {}
 
-    def __call__(self, sheet: Sheet, column: _Column, nothing: int) -> _Column:
+    def __call__(self, sheet: Sheet, column: _Column, fact: Fact) -> _Column:
         positions = self._known.get(key := sheet.ids.tobytes())
         if positions is None:
             # One after the last, for those that the sheet does not have.
             at = {number: position for position, number in enumerate(sheet.ids)}
             positions = self._known[key] = [at.get(number, len(sheet.ids)) for number in self._ids]
-        return list(map([*column, nothing].__getitem__, positions))
+        return integers(fact.width, map([*column, fact.nothing].__getitem__, positions))
 
 
 def _joined(fact: str, sheets: Sequence[Sheet], arrange: _Arrange) -> Columns:
-    nothing = FACTS[fact].nothing
     found: dict[int, _Column] = {}
     for sheet in sheets:
         if fact not in sheet.blocks:
             continue
         for at, column in sheet.columns(fact).items():
-            arranged = arrange(sheet, column, nothing)
+            arranged = arrange(sheet, column, FACTS[fact])
             before = found.get(at)
-            found[at] = arranged if before is None else _over(before, arranged, nothing)
+            found[at] = arranged if before is None else _over(before, arranged, FACTS[fact].nothing)
     return found
 
 

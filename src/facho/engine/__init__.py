@@ -4,6 +4,6 @@ What is where: `scheduler` turns due slots into waiting executions, `assign` cla
 `leases` guards that one process at a time works on an OLT, `runner` runs one execution (`work` is what it has
 to do, `planning` finds that out, `collect` asks and decodes, `recorder` stores), `recovery` takes back what a
 dead process left, `probes` brings back what was suspended, `pollers` counts how busy we are, `housekeeping`
-keeps the database in order (`retention` removes what is too old, `storage` measures its growth), `loop` does
-all of it in one process, and `commands` is what people can do.
+keeps the database in order (`history` closes hours, `retention` removes what is too old, `storage` measures
+its growth), `loop` does all of it in one process, and `commands` is what people can do.
 """

@@ -21,6 +21,7 @@ from facho.apps import sql
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.executions.models import OPEN, Execution, SkippedSlots
+from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
 from facho.core.retention import Turns, kept_from, next_turn
@@ -55,6 +56,9 @@ RULES: Final = (
     Rule(SkippedSlots, "last_slot", lambda config: config.keep_executions),
     Rule(PollerStats, "timestamp", lambda config: config.keep_poller_stats),
     Rule(OnuEvent, "at", lambda config: config.keep_events),
+    Rule(HistoryHour, "hour", lambda config: config.keep_history),
+    # Long closed, unless closing it fails again and again.
+    Rule(HistoryFrame, "at", lambda config: config.keep_history),
     Rule(StorageSample, "at", lambda _: timedelta(days=30)),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),

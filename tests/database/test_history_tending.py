@@ -1,0 +1,26 @@
+"""The housekeeping closes hours, by the operator's settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from facho.apps.history.models import HistoryHour
+from facho.config import Config
+from facho.engine.history import tend_history
+from facho.engine.housekeeping import TASKS
+from tests.database.found import an_olt
+from tests.database.making import at
+from tests.database.numbers import says
+
+pytestmark = pytest.mark.django_db
+
+
+def test_hours_are_closed_ten_minutes_after_their_end_or_when_the_operator_says() -> None:
+    assert tend_history in TASKS
+    says(an_olt(), "10:00", {1: -20.0})
+    assert tend_history(at("11:09"), Config()) == 0
+    assert tend_history(at("11:01"), replace(Config(), history_close_after=timedelta(seconds=30))) == 1
+    assert HistoryHour.objects.get().hour == at("10:00")
