@@ -5,6 +5,7 @@ from datetime import datetime
 
 import pytest
 
+from facho.apps.chassis.models import OltHealth
 from facho.apps.executions.models import Execution, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
@@ -66,6 +67,7 @@ def test_an_olt_is_spared_while_its_cpu_is_high_and_for_no_longer(site: Site, fl
     site.behave(NEAR.but(cpu_pct=85.0))
     site.step()
     assert Olt.objects.get().cpu_pct == 85.0
+    assert set(OltHealth.objects.values_list("kind", "cpu_pct")) == {("board", 85.0)}
     site.pass_to("10:00:30")
     assert ran(site.step()) == {"names": State.SUCCESS}
     assert most_at_once(fleet) == 1

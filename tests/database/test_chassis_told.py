@@ -14,6 +14,7 @@ from facho.apps.hosts.models import Olt
 from facho.cli.acting import chassis, olts
 from facho.engine.chassis import store_chassis
 from facho.engine.work import AskedColumn, Part, PartOutcome, PartState
+from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
 from facho.sim.model import Shape
@@ -73,6 +74,21 @@ def test_an_olt_of_each_brand_is_stored_and_shown(
     assert len(told["health"]["boards"]) == boards
     assert told["health"]["cpu"] == max(board["cpu"] for board in told["health"]["boards"])
     assert Unprovisioned.objects.count() == SHAPE.autofind
+
+
+@pytest.mark.parametrize("brand", [brand for brand in builtin() if brand != "generic"])
+def test_every_family_tells_of_its_chassis_what_its_profile_has(brand: str) -> None:
+    profile = builtin()[brand]
+    rows = simulated.rows(from_profile(profile), simulated.model(SHAPE))
+    olt = make_olt("north", brand)
+    store(olt, part(brand, set(Entity), rows=rows))
+    entities = {table.entity for table in profile.tables}
+    assert PonPort.objects.count() == (SHAPE.ports if Entity.PORT in entities else 0)
+    assert Unprovisioned.objects.count() == (SHAPE.autofind if Entity.AUTOFIND in entities else 0)
+    kinds = set(OltHealth.objects.values_list("kind", flat=True))
+    assert kinds - {"olt"} == {kind.value for kind in (Entity.BOARD, Entity.FAN) if kind in entities}
+    numbers = [port["port"] for port in chassis.told(olt, NOW)["pon_ports"]]
+    assert numbers == sorted(numbers, key=lambda place: [int(number) for number in place.split("/")])
 
 
 def test_what_is_not_known_of_an_olt_is_null(capsys: pytest.CaptureFixture[str]) -> None:

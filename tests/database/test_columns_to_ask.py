@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
-from facho.apps.hosts.selectors import columns_for, explicit_columns, facts_offered
+from facho.apps.hosts.selectors import columns_for, explicit_columns, facts_offered, spelled_out
 from facho.apps.hosts.store import sync_profiles
 from facho.vendors import builtin
 from tests.database.test_oid_table import acme
@@ -153,6 +153,15 @@ def test_a_family_offers_what_it_has() -> None:
     }  # fmt: skip
     assert facts_offered(builtin()["huawei"])["description"] == ("description",)
     assert facts_offered(acme()["acme"]) == {"discovery": ("serial", "mac"), "ports": ("port.state",)}
+
+
+def test_a_usual_set_stands_for_what_the_family_has_of_it() -> None:
+    huawei, zte = builtin()["huawei"], builtin()["zte"]
+    assert spelled_out(["serial", "autofind"], zte) == ("serial", "autofind.serial")
+    assert spelled_out(["port.state", "ports"], huawei)[:2] == ("port.state", "port.name")
+    assert "port.admin_state" not in spelled_out(["ports"], huawei)
+    # These are facts, too.
+    assert spelled_out(["state", "model", "description"], zte) == ("state", "model", "description")
 
 
 @pytest.mark.parametrize("brand", list(builtin()))

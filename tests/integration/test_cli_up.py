@@ -162,6 +162,8 @@ def test_collect_reads_all_that_the_family_offers(facho: OwnFacho, fleet: FleetP
     names = [part["job"] for part in told["parts"]]
     assert names == ["discovery", "description", "state", "optics", "model", "health", "ports", "autofind"]
     assert {part["state"] for part in told["parts"]} == {"success"}
+    ports, boards = "SELECT count(*) > 0 FROM pon_ports", "SELECT count(*) > 0 FROM olt_health"
+    assert facho.rows(ports) == facho.rows(boards) == [(1,)]
     onus = facho.told("onu", "list", "--olt", "norte")
     assert len(onus) == ONUS
     assert all(onu["rx_dbm"] is not None for onu in onus if onu["state"] == "online")

@@ -137,17 +137,8 @@ def _jobs(olts: Sequence[str]) -> Iterator[NewJob]:
     # Only ONUs that are online are asked for these: the states that were just walked serve both.
     optics = ["onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"]
     yield NewJob("optics", "generic", "get", "1m", optics, master="state", olts=olts)
-    for name in ("health", "ports", "autofind"):
-        yield NewJob(name, "generic", "table", "5m", _usual(name), olts=olts)
-
-
-def _usual(job: str) -> list[str]:
-    """What some family of the demo has: the rest would be looked for among the interfaces of any device."""
-    from facho.apps.hosts.selectors import facts_offered
-    from facho.vendors import builtin
-
-    families = (builtin()[brand] for brand in {olt.brand: None for olt in OLTS})
-    return list(dict.fromkeys(fact for family in families for fact in facts_offered(family).get(job, ())))
+    for usual in ("health", "ports", "autofind"):
+        yield NewJob(usual, "generic", "table", "5m", [usual], olts=olts)
 
 
 @contextmanager

@@ -21,6 +21,8 @@ _EXAMPLES_ADD: Final = """
 
 `facho job add states --kind table --brand generic --fact state --fact port.state --interval 5m --all`
 
+`facho job add ports --kind table --fact ports --interval 10m --all`  all that each OLT's family has of ports
+
 `facho job add names --kind get --brand zte --fact description --interval 1d --after discovery --all`
 
 `facho job add fans --kind walk --brand zte --oid 1.3.6.1.4.1.3902.1015.2.1.3.10.10.10.1 --interval 10m`

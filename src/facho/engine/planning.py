@@ -17,6 +17,7 @@ from facho.apps.hosts.selectors import (
     columns_for,
     explicit_columns,
     facts_offered,
+    spelled_out,
     usual_kind,
 )
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
@@ -105,7 +106,7 @@ def profile_of(olt: Olt) -> Profile:
 
 
 def _part(job: NodeJob, olt: Olt) -> Part:
-    facts = _facts(job)
+    facts = _facts(job, profile_of(olt))
     named = explicit_columns(_named_by(job)) if job.has_oids else []
     columns = dict.fromkeys(_columns(olt, [*columns_now(olt, facts, job.kind), *named]))
     return Part(
@@ -130,10 +131,9 @@ def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     )
 
 
-def _facts(job: NodeJob) -> tuple[str, ...]:
-    if job.kind != JobKind.DISCOVERY:
-        return job.facts
-    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *job.facts)))
+def _facts(job: NodeJob, profile: Profile) -> tuple[str, ...]:
+    facts = spelled_out(job.facts, profile)
+    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *facts))) if job.kind == JobKind.DISCOVERY else facts
 
 
 def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:

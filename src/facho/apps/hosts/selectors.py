@@ -11,6 +11,7 @@ from django.db.models import Q
 from facho.apps.hosts.models import Oid, Olt
 from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors.schema import Asking, Column, Table
+from facho.vendors.vocabulary import FACTS
 
 DISCOVERY: Final = "discovery"
 # What a discovery asks for when that found nobody: tables that name ONUs, and are dear to walk.
@@ -43,6 +44,8 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
         "autofind.seen_at",
     ),
 }  # fmt: skip
+# Those that a job may name as a whole; the others bear the name of a fact, which is that fact alone.
+USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 
 Profiles = Mapping[str, Profile]
 
@@ -120,6 +123,16 @@ def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
     for job, facts in USUAL_FACTS.items():
         offered[job] = tuple(fact for fact in facts if fact in has)
     return {job: facts for job, facts in offered.items() if facts}
+
+
+def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:
+    """With what the family has of each usual set in the place of the set's name."""
+    facts = tuple(facts)
+    if USUAL_SETS.isdisjoint(facts):
+        return facts
+    offered = facts_offered(profile)
+    every = (offered.get(fact, ()) if fact in USUAL_SETS else (fact,) for fact in facts)
+    return tuple(dict.fromkeys(fact for some in every for fact in some))
 
 
 def usual_kind(profile: Profile, job: str) -> str:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from django.utils.translation import gettext as _
 
 from facho.apps.hosts.models import Brand, Oid
+from facho.apps.hosts.selectors import USUAL_SETS
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.commands.errors import CommandError
 from facho.snmp import Oid as Number
@@ -32,7 +33,7 @@ def _written(entity: str, fact: str) -> str:
 
 
 def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
-    known = facts_known(brand)
+    known = facts_known(brand) | USUAL_SETS
     wanted = list(dict.fromkeys(fact.strip() for fact in facts))
     for fact in wanted:
         if fact not in known:

@@ -64,7 +64,10 @@ class FactsField(forms.CharField):
 class JobForm(_JobForm):
     interval = IntervalField(label=capfirst(_("interval")), help_text=_("30s, 5m, 1h or 1d"))
     facts = FactsField(
-        label=capfirst(_("facts")), help_text=_("by name, with commas: serial, onu_rx_dbm, port.state")
+        label=capfirst(_("facts")),
+        help_text=_(
+            "by name, with commas: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind"
+        ),
     )
     priority = NumberField(
         1,
