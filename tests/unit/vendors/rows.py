@@ -8,13 +8,14 @@ from facho.vendors import Facts, Key, Profile
 from tests.unit.vendors.recordings import RECORDINGS
 
 Table = dict[str, dict[bytes, Value]]
+Cells = dict[tuple[int, ...] | int, Value]
 
 
-def column(rows: dict[tuple[int, ...] | int, Value]) -> dict[bytes, Value]:
+def column(rows: Cells) -> dict[bytes, Value]:
     return {encode_arcs((index,) if isinstance(index, int) else index): raw for index, raw in rows.items()}
 
 
-def under(base: str, columns: dict[str, dict[tuple[int, ...] | int, Value]]) -> Table:
+def under(base: str, columns: dict[str, Cells]) -> Table:
     """Columns by the end of their OID."""
     return {f"{base}.{end}": column(rows) for end, rows in columns.items()}
 

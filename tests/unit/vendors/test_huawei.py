@@ -7,6 +7,7 @@ import pytest
 
 from facho.snmp.values import Counter64, TimeTicks
 from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
+from facho.vendors.index import split_arcs
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import Table, by_key, column, recorded, under
 
@@ -246,6 +247,10 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
             "62.1.22": {(*A, 1): 1, (*A, 2): 2, (*B, 1): -1},
         })
         | under(f"{XPON}.4.21.1", {"15": {PORT_1: Counter64(5)}, "30": {PORT_1: Counter64(6)}})
+        | under("1.3.6.1.2.1.31.1.1.1", {
+            "6": {PORT_1: Counter64(1), PORT_2: Counter64(7)},
+            "10": {PORT_1: Counter64(1), PORT_2: Counter64(8)},
+        })
         | under("1.3.6.1.4.1.2011.2.6.7.1.1.2.1", {
             "5": {board: 17, (0, 8): -1},
             "6": {board: 75, (0, 8): -1},
@@ -286,8 +291,9 @@ def test_ports_boards_health_and_unknown_onus_are_read() -> None:
             "bias_ma": None,
             "tx_dbm": None,
             "rx_dbm": None,
-            "in_octets": None,
-            "out_octets": None,
+            # Of IF-MIB, where the vendor's own counters are not there.
+            "in_octets": 7,
+            "out_octets": 8,
         },
     }
     assert by_key(found[Entity.BOARD]) == {
@@ -349,6 +355,18 @@ def test_a_port_of_another_kind_is_known_by_its_name() -> None:
     assert by_key(ports) == {Key(0, 3, 2): {"name": "XGS-PON 0/3/2", "temperature_c": 51.0}}
 
 
+@pytest.mark.parametrize(
+    ("number", "place"),
+    [(4194304000, "0/0/0"), (4194312448, "0/1/1"), (4194313984, "0/1/7"), (4194338304, "0/4/6")],
+)
+def test_ports_above_2_31_are_read_from_their_number_alone(number: int, place: str) -> None:
+    found = DECODER.decode(
+        {f"{XPON}.2.46.1.15": column({(number, 3): 1}), f"{XPON}.2.21.1.10": column({number: 1})}
+    )
+    assert [str(key) for key in found.onus.keys] == [f"{place}:3"]
+    assert [str(key) for key in found[Entity.PORT].keys] == [place]
+
+
 @pytest.mark.skipif(not (RECORDINGS / "smartax.snmprec").exists(), reason="the recordings are not here")
 def test_a_real_olt_has_32_ports_with_optics_and_4_boards() -> None:
     found = DECODER.decode(recorded(HUAWEI, "smartax.snmprec"))
@@ -359,6 +377,7 @@ def test_a_real_olt_has_32_ports_with_optics_and_4_boards() -> None:
         assert ports.columns["name"][number] == f"GPON {key}"
     assert None not in ports.columns["tx_dbm"] + ports.columns["temperature_c"] + ports.columns["voltage_v"]
     assert set(ports.columns["rx_dbm"]) == {None}
+    assert {split_arcs(index)[0] > 2**31 for index in ports.indexes} == {True}
     assert by_key(ports)[Key(0, 1, 0)]["tx_dbm"] == 7.16
     assert by_key(ports)[Key(0, 0, 15)]["onus_known"] == 11
     assert boards.columns["name"] == ["H805GPFD", "H805GPFD", "H802SCUN", "H802X2CS"]

@@ -228,6 +228,15 @@ def test_epon_onus_have_their_optics_as_text() -> None:
     }
 
 
+def test_traffic_of_a_gpon_onu_is_found_by_its_place() -> None:
+    """The table of counters has one number for the whole place, as those of EPON have."""
+    here = 0x30000000 | 1 << 19 | 0 << 16 | 128 << 8
+    found = DECODER.decode(ONUS | {f"{OTHER}.1010.5.56.1.1.2": column({here: Counter64(9)})})
+    assert len(found.onus) == 3
+    assert by_key(found.onus)[Key(1, 1, 1, 128)] == {**EXPECTED[Key(1, 1, 1, 128)], "up_octets": 9}
+    assert found.onus.technologies == ["gpon"] * 3
+
+
 def test_ports_are_known_by_name_and_cards_by_either_tree() -> None:
     # A C300 whose interfaces are numbered in another way: the names say which port it is.
     card = (1, 1, 4)
