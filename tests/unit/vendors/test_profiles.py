@@ -1,5 +1,6 @@
 """Profiles as files: mistakes are named with file, line and field; the built-in ones keep their promises."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 
@@ -7,6 +8,7 @@ import pytest
 
 from facho.vendors import BadProfile, Decoder, Entity, builtin
 from facho.vendors.parse import parse_profile
+from facho.vendors.rules import compile_rule
 from facho.vendors.vocabulary import Confidence
 from tests.unit.vendors.rows import under
 
@@ -371,6 +373,23 @@ def test_a_built_in_profile_says_where_everything_comes_from(name: str) -> None:
     assert all(origin.confidence in Confidence for origin in profile.origins())
 
 
+def _read_as_nothing(name: str) -> Iterator[tuple[str, object, object]]:
+    """Every marker of every column, as a number and as a text travel, and what is read of it."""
+    for table in builtin()[name].tables:
+        for column in table.columns:
+            for rule in (column.rule, *(source.rule for source in column.otherwise)):
+                for marker in rule.no_value if rule is not None else ():
+                    raw = marker.encode() if isinstance(marker, str) else marker
+                    assert rule is not None
+                    read = compile_rule(table.fact(column), rule).one(raw)
+                    yield f"{table.name}.{column.fact}", raw, read
+
+
+@pytest.mark.parametrize("name", builtin())
+def test_what_means_no_value_is_never_a_value(name: str) -> None:
+    assert [each for each in _read_as_nothing(name) if each[2] is not None] == []
+
+
 def test_guesses_and_conflicts_are_marked_as_such() -> None:
     def marked(name: str, confidence: Confidence) -> set[str]:
         return {
@@ -384,6 +403,14 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
     assert marked("huawei", Confidence.GUESS) == {"epon_state.down_cause", "epon_optics.voltage_v"}
     zte = {"gpon_ip.ip", "gpon_uni.state", "cards.temperature_c", "fans.speed_rpm"}
     assert marked("zte", Confidence.GUESS) == zte
+    assert marked("bdcom", Confidence.CONFLICT) == {"gpon_onus.down_cause", "epon_onus.sw_version"}
+    assert marked("bdcom", Confidence.SINGLE) >= {
+        "epon_onus.uptime_s",
+        "epon_names.name",
+        "epon_names.down_cause",
+    }
+    assert marked("ufiber", Confidence.GUESS) == {"onus.up_octets", "onus.down_octets"}
+    assert marked("calix", Confidence.CONFLICT) == {"onus.state"}
 
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
