@@ -12,12 +12,13 @@ from facho.apps.hosts.models import Olt
 from facho.engine.commands.olts import NewOlt, OltChanges, OltLimits, add_olt, update_olt
 from facho.engine.identify import Identified
 from facho.snmp.usm import User
-from facho.vendors import Detection
+from facho.vendors import Detection, builtin
 from tests.database.setting_up import add_job, add_olts, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
 NEW = NewOlt("olt-1", "10.0.0.1", brand="huawei")
+BRANDS = ", ".join(builtin())
 
 
 def seen_as(profile: str, model: str = "") -> Identified:
@@ -93,8 +94,8 @@ def test_a_brand_that_a_person_chose_counts_and_has_no_model_of_another() -> Non
         ({"version": "2"}, "version", "'2' is none of 1, 2c, 3"),
         ({"version": "3"}, "user", "SNMPv3 needs a user"),
         ({"credentials": Credentials(user=User("me"))}, "community", "need a community"),
-        ({"brand": "hauwei"}, "brand", "'hauwei' is no known brand; these are: generic, huawei"),
-        ({"brand": "auto"}, "brand", "detected on an OLT that answers: choose one of generic, huawei"),
+        ({"brand": "hauwei"}, "brand", f"'hauwei' is no known brand; these are: {BRANDS}"),
+        ({"brand": "auto"}, "brand", f"detected on an OLT that answers: choose one of {BRANDS}"),
         ({"limits": OltLimits(max_in_flight=0)}, "max_in_flight", "0 is not between"),
         ({"limits": OltLimits(max_varbinds=0)}, "max_varbinds", "0 is not between"),
         ({"limits": OltLimits(max_requests_per_second=0.0)}, "max_requests_per_second", "at least 0.1"),
