@@ -1,16 +1,18 @@
 """The simulated agent against a much simpler one: a sorted list of OIDs."""
 
 import string
+import tempfile
 from bisect import bisect_right
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.sim.model import OltModel
-from facho.sim.snmprec import Record, parse_line, sort
+from facho.sim.snmprec import Record, parse_line, read, sort, write
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp import ber
-from facho.snmp.values import Oid
+from facho.snmp.values import Oid, Value, decode_value, encode_value
 from tests.unit.sim.asking import Asker, make_olt, message
 
 # Few numbers, so that neighbours, prefixes and repeats are common; and some that take several octets.
@@ -104,3 +106,27 @@ def test_octets_survive_both_ways_to_write_them(octets: bytes) -> None:
     escaped = "".join(f"\\x{octet:02x}" for octet in octets)
     assert parse_line(f"1.3.6.1|4e|{escaped}").value == octets
     assert parse_line(f"1.3.6.1|4x|{octets.hex()}").value == octets
+
+
+@given(
+    st.lists(
+        st.tuples(
+            ASKED,
+            st.text(max_size=12).map(str.encode)
+            | st.binary(max_size=12)
+            | st.builds(decode_value, st.integers(0, 255), st.binary(max_size=14)),
+        ),
+        max_size=6,
+    )
+)
+def test_whatever_an_agent_sends_is_written_and_read_back_as_it_was(
+    rows: list[tuple[tuple[str, tuple[int, ...]], Value]],
+) -> None:
+    records = sort(Record(oid_of(*oid), value) for oid, value in rows)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "made.snmprec"
+        write(file, records)
+        again = read(file)
+    assert [each.oid for each in again] == [each.oid for each in records]
+    assert [type(each.value) for each in again] == [type(each.value) for each in records]
+    assert [encode_value(each.value) for each in again] == [encode_value(each.value) for each in records]

@@ -1,7 +1,11 @@
-"""Recordings of real agents, a value a line: `OID|type|value`. Replayed as they are, but in order."""
+"""Recordings of real agents, a value a line: `OID|type|value`. Replayed as they are, but in order.
+
+A type is the tag of the value in the protocol. With an `x` after it the value is written as its octets.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,10 +18,21 @@ from facho.sim.model import OltModel
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp import ber
 from facho.snmp.errors import BadOid
-from facho.snmp.values import Counter32, Counter64, Gauge32, Oid, TimeTicks, Value
+from facho.snmp.values import (
+    Counter32,
+    Counter64,
+    Gauge32,
+    Oid,
+    TimeTicks,
+    Value,
+    content_of,
+    decode_value,
+)
 
 _UPTIME_OID: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 _ESCAPE: Final = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_IN_OCTETS: Final = re.compile(r"(\d{1,3})x", re.ASCII)
+_LARGEST_TAG: Final = 255
 _ESCAPED: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0"}
 
 
@@ -62,11 +77,17 @@ def _octets(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def _null(text: str) -> Value:
+    if text:
+        raise ValueError("a NULL has no value")
+    return None
+
+
 _PARSERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "2": _integer,
     "4": _octets,
-    "4x": bytes.fromhex,
     "4e": _unescape,
+    "5": _null,
     "6": Oid.parse,
     "64": IPv4Address,
     "65": _unsigned(Counter32, 32),
@@ -82,10 +103,48 @@ def parse_line(line: str) -> Record:
     if len(parts) != 3:
         raise ValueError("expected OID|type|value")
     oid, kind, value = parts
-    parse = _PARSERS.get(kind)
+    parse = _PARSERS.get(kind) or _parser_of_octets(kind)
     if parse is None:
-        raise ValueError(f"type '{kind}' is not one of {', '.join(_PARSERS)}")
+        raise ValueError(f"type '{kind}' is not one of {', '.join(_PARSERS)}, or such a number with an x")
     return Record(Oid.parse(oid), parse(value))
+
+
+def _parser_of_octets(kind: str) -> Callable[[str], Value] | None:
+    match = _IN_OCTETS.fullmatch(kind)
+    if match is None or int(match[1]) > _LARGEST_TAG:
+        return None
+    tag = int(match[1])
+    return lambda text: decode_value(tag, bytes.fromhex(text))
+
+
+def line_of(record: Record) -> str:
+    """The line that is read back as this very record. Raises BadOid for an OID that no line can have."""
+    oid = str(record.oid)
+    Oid.parse(oid)
+    kind, text = _written(record.value)
+    return f"{oid}|{kind}|{text}"
+
+
+def _written(value: Value) -> tuple[str, str]:
+    """As people read it, where that says all of it; else in octets."""
+    if isinstance(value, bytes):
+        return ("4", value.decode()) if _is_readable(value) else ("4x", value.hex())
+    tag, content = content_of(value)
+    plain = "" if value is None else str(value)
+    parse = _PARSERS.get(str(tag))
+    if parse is not None:
+        with contextlib.suppress(ValueError, BadOid):
+            again = parse(plain)
+            if (again, type(again)) == (value, type(value)):
+                return str(tag), plain
+    return f"{tag}x", content.hex()
+
+
+def _is_readable(octets: bytes) -> bool:
+    try:
+        return octets.decode().isprintable()
+    except UnicodeDecodeError:
+        return False
 
 
 def read(path: Path) -> list[Record]:
@@ -106,6 +165,12 @@ def _records(path: Path, lines: Iterable[str]) -> Iterable[Record]:
             yield parse_line(line)
         except (ValueError, BadOid) as error:
             raise BadRecording(f"{path}, line {number}: {error}") from error
+
+
+def write(path: Path, records: Iterable[Record]) -> None:
+    """All of them, sorted, into this file. What is read from it is what was written."""
+    lines = "".join(f"{line_of(record)}\n" for record in sort(records))
+    path.write_bytes(lines.encode())
 
 
 def sort(records: Iterable[Record]) -> list[Record]:

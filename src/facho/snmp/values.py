@@ -211,6 +211,13 @@ def encode_value(value: Value) -> bytes:
             return ber.encode_integer(value, _INTEGER_TAGS.get(type(value), ber.INTEGER))
 
 
+def content_of(value: Value) -> tuple[int, bytes]:
+    """The tag of a value and its octets: what decode_value took."""
+    encoded = encode_value(value)
+    tag, start, end = ber.read_tlv(encoded, 0, len(encoded))
+    return tag, encoded[start:end]
+
+
 def _encode_float(value: float) -> bytes:
     if isinstance(value, OpaqueDouble):
         return _OPAQUE_DOUBLE + struct.pack(">d", value)

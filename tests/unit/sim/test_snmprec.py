@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from facho.sim.fleet import Fleet, FleetConfig, FleetError
-from facho.sim.snmprec import BadRecording, parse_line, read
-from facho.snmp.values import Counter32, Counter64, Gauge32, Missing, Oid, TimeTicks, Value
+from facho.sim.snmprec import BadRecording, Record, line_of, parse_line, read
+from facho.snmp.values import Counter32, Counter64, Gauge32, Missing, Oid, OpaqueFloat, TimeTicks, Value
 from tests.unit.sim.asking import UPTIME, Asker
 from tests.unit.vendors.recordings import RECORDINGS
 
@@ -30,6 +30,9 @@ RECORDING = """\
         ("4", "plain | text", b"plain | text"),
         ("4", "", b""),
         ("4x", "00ff", b"\x00\xff"),
+        ("5", "", None),
+        ("68x", "9f780441c80000", OpaqueFloat(25.0)),
+        ("2x", "0100000000", 4294967296),
         ("4e", r"a\x0d\nb\\c", b"a\r\nb\\c"),
         ("6", "1.3.6.1", Oid.parse("1.3.6.1")),
         ("64", "10.0.0.1", IPv4Address("10.0.0.1")),
@@ -45,11 +48,34 @@ def test_every_type_is_read(kind: str, text: str, value: Value) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (b"plain | text ", "4|plain | text "),
+        ("Núñez".encode(), "4|Núñez"),
+        (b"", "4|"),
+        (b"two\r\nlines", "4x|74776f0d0a6c696e6573"),
+        (b"Nu\xf1ez", "4x|4e75f1657a"),
+        (-1, "2|-1"),
+        (1 << 40, "2x|010000000000"),
+        (Gauge32(7), "66|7"),
+        (None, "5|"),
+        (Oid.parse("1.3.6.1"), "6|1.3.6.1"),
+        (IPv4Address("10.0.0.1"), "64|10.0.0.1"),
+        (OpaqueFloat(25.0), "68x|9f780441c80000"),
+    ],
+)
+def test_a_value_is_written_as_people_read_it_where_that_says_all(value: Value, line: str) -> None:
+    assert line_of(Record(Oid.parse("1.3.6.1.9.0"), value)) == f"1.3.6.1.9.0|{line}"
+
+
+@pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("1.3.6.1|4", "expected OID"),
         ("1.3.x|4|a", "not an OID"),
         ("1.3.6.1|99|a", "type '99'"),
+        ("1.3.6.1|999x|00", "type '999x'"),
+        ("1.3.6.1|5|a", "no value"),
         ("1.3.6.1|2|many", "many"),
         ("1.3.6.1|65|4294967296", "32 bits"),
         ("1.3.6.1|4x|0g", "hexadecimal"),
