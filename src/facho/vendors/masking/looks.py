@@ -1,0 +1,125 @@
+"""What octets look like that no profile knows: an identity, something harmless, or what a person wrote."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+from facho.vendors import octets
+from facho.vendors.errors import BadValue
+from facho.vendors.masking.columns import Holds
+
+# Words of interfaces, states and units: a text of nothing but these and small numbers tells of nobody.
+_HARMLESS: Final = frozenset({
+    "x", "g", "xp",
+    "gpon", "epon", "xgpon", "xgspon", "xg", "xgs", "gepon", "pon", "olt", "onu", "ont", "llid", "uni", "eth",
+    "ethernet", "ge", "xge", "fe", "te", "gi", "gigaethernet", "gigabitethernet", "tgigaethernet",
+    "tengigabitethernet", "fastethernet", "vlan", "vlanif", "vlaninterface", "loopback", "lo", "null", "mgmt",
+    "meth", "aux", "console", "uplink", "port", "slot", "frame", "shelf", "rack", "card", "board", "trunk",
+    "lag", "smartgroup", "eponport", "gponport", "up", "down", "on", "off", "online", "offline", "enable",
+    "enabled", "disable", "disabled", "active", "inactive", "activated", "deactivated", "true", "false",
+    "yes", "no", "none", "na", "n", "a", "unknown", "normal", "abnormal", "ok", "fail", "failed", "fault",
+    "auto", "full", "half", "duplex", "working", "logging", "los", "losi", "lofi", "sfi", "dying", "gasp",
+    "dyinggasp", "power", "poweroff", "reboot", "registered", "deregistered", "auth", "authfailed", "success",
+    "idle", "ready", "init", "initial", "standby", "master", "slave", "present", "absent", "dbm", "mw", "w",
+    "v", "mv", "ma", "ua", "c", "db", "nm", "km", "m", "mm", "bps", "kbps", "mbps", "gbps", "hz", "mhz", "s",
+    "ms", "h", "d", "day", "days", "rpm",
+})  # fmt: skip
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_NUMBER: Final = re.compile(r"\d+")
+# Longer ones may be a telephone or a document.
+_MOST_DIGITS: Final = 4
+_MOST_NUMBERS: Final = 8
+_DOTTED: Final = re.compile(r"\d+\.\d+\.\d+")
+_SERIAL: Final = re.compile(rb"[A-Z]{4}-?[0-9A-Fa-f]{8}")
+_MAC: Final = re.compile(rb"(?:[0-9A-Fa-f]{2}([:-]))(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}")
+_MAC_OF_CISCO: Final = re.compile(rb"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}")
+# The same few states and names come again and again.
+_REMEMBERED: Final = 1 << 16
+_MAC_LENGTH: Final = 6
+_SERIAL_LENGTH: Final = 8
+_IPV6_LENGTH: Final = 16
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def look_at(value: bytes) -> Holds:
+    """Never UNKNOWN; what is no text and no identity is FIXED."""
+    bare = value.strip(b"\0 ")
+    if not bare:
+        return Holds.FIXED
+    if is_written(bare):
+        return _look_at_text(bare)
+    if len(value) == _MAC_LENGTH:
+        return Holds.MAC
+    if len(value) == _SERIAL_LENGTH and value[:4].isalnum() and not _is_date(value):
+        return Holds.SERIAL
+    return Holds.IP if len(value) == _IPV6_LENGTH and address_of(value) is not None else Holds.FIXED
+
+
+def _look_at_text(bare: bytes) -> Holds:
+    if _SERIAL.fullmatch(bare):
+        return Holds.SERIAL
+    if _MAC.fullmatch(bare) or _MAC_OF_CISCO.fullmatch(bare):
+        return Holds.MAC
+    if address_of(bare) is not None:
+        return Holds.IP
+    return Holds.FIXED if is_harmless(bare) else Holds.TEXT
+
+
+def is_written(value: bytes) -> bool:
+    """Whether a person could have written it, in whatever encoding."""
+    try:
+        return value.decode().isprintable()
+    except UnicodeDecodeError:
+        # Latin-1 of old terminals has letters from 0xC0 on, and no more of them than of the others.
+        rare = sum(octet >= 0x80 for octet in value)
+        return all(0x20 <= octet < 0x7F or octet >= 0xC0 for octet in value) and 2 * rare < len(value)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def is_harmless(value: bytes, words: frozenset[str] = frozenset()) -> bool:
+    """Nothing but small numbers and words that everybody uses, or these."""
+    if _is_date(value):
+        return True
+    text = value.decode("utf-8", "replace").strip("\0 ")
+    numbers = _NUMBER.findall(text)
+    return (
+        all(word in _HARMLESS or word in words for word in words_of(text))
+        and all(len(number) <= _MOST_DIGITS for number in numbers)
+        and len(numbers) <= _MOST_NUMBERS
+        and not _DOTTED.search(text)
+    )
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _is_date(value: bytes) -> bool:
+    try:
+        return octets.date(value) is not None
+    except BadValue:
+        return False
+
+
+def address_of(value: bytes) -> IPv4Address | IPv6Address | None:
+    """The address of somebody that these octets, or this text, are. Netmasks and the like are nobody's."""
+    bare: str | bytes = value
+    if len(value) not in (4, _IPV6_LENGTH) or is_written(value):
+        bare = value.strip(b"\0 ").decode("ascii", "replace")
+    for kind in (IPv4Address, IPv6Address):
+        try:
+            address = kind(bare)
+        except ValueError:
+            continue
+        return address if is_somebodys(address) else None
+    return None
+
+
+def is_somebodys(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv6Address):
+        # Octets of another meaning would seldom begin like addresses that are in use.
+        return address.packed[0] & 0xE0 == 0x20 or address.is_link_local or address.packed[0] in (0xFC, 0xFD)
+    return bool(int(address)) and not address.is_loopback and address.packed[0] != 0xFF
