@@ -98,6 +98,35 @@ def test_a_bad_row_of_one_column_is_no_matter_to_the_others() -> None:
 
 
 @every_way
+def test_a_walk_of_a_tree_goes_around_what_is_not_wanted(how: dict[str, Any]) -> None:
+    tree = Oid.parse(f"{XPON}.2.43.1")
+
+    async def conversation(there: Line) -> None:
+        agent = await there.agent(**how)
+        whole = (await agent.walk(tree)).rows
+        before = there.requests
+        result = await agent.walk_table([tree], around=[SERIAL, DESCRIPTION, RUN_STATUS])
+        unwanted = tuple(oid.content[len(tree.content) :] for oid in (SERIAL, DESCRIPTION))
+        assert result.complete
+        assert result.rows == {
+            index: value for index, value in whole.items() if not index.startswith(unwanted)
+        }
+        assert 0 < len(result.rows) == len(whole) - 200
+        assert not how or there.requests - before < len(whole) - 100
+
+    on_line(Scenario(), conversation)
+
+
+def test_an_agent_that_does_not_let_us_go_around_is_left() -> None:
+    async def conversation(there: Line) -> None:
+        # From the last row of the column it goes back to its first.
+        result = await (await there.agent()).walk_table([Oid.parse(f"{XPON}.2.43.1")], around=[SERIAL])
+        assert RepeatingOids in kinds(result.errors)
+
+    on_line(Scenario(repeat_row=99, repeat_back_to=0, columns=("serial",)), conversation)
+
+
+@every_way
 def test_of_chosen_values_only_the_bad_ones_fail(how: dict[str, Any]) -> None:
     async def conversation(there: Line) -> None:
         oids = [Oid(SERIAL.content + index) for index in there.rows]

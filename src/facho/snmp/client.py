@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -180,12 +180,15 @@ class Agent:
         deadline: float | None = None,
         progress: Callable[[int], None] | None = None,
         expected: Mapping[Oid, int] = MappingProxyType({}),
+        around: Sequence[Oid] = (),
     ) -> WalkResult:
         """Several columns at once. `progress` is told the number of rows of each answer as it comes.
 
         `expected` is how many rows columns had the last time, so that no page goes far past their end.
+        Subtrees of `around` are left out.
         """
-        return await walk_table(self._talk, list(dict.fromkeys(columns)), deadline, progress, expected)
+        oids = list(dict.fromkeys(columns))
+        return await walk_table(self._talk, oids, deadline, progress, expected, around)
 
 
 def _security(target: Target, peer: Peer) -> Security:

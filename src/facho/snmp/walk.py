@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -31,6 +31,7 @@ from facho.snmp.talk import Talk
 from facho.snmp.values import Oid, TimeTicks, Value
 
 _TICKS: Final = 1 << 32
+_LARGEST_ARC: Final = 0xFFFF_FFFF
 # An agent's clock may be coarse and our walk slow; a restart puts it back by far more than this share of the
 # walk and these seconds.
 _CLOCK_SHARE: Final = 0.1
@@ -89,11 +90,15 @@ async def walk_table(
     deadline: float | None,
     progress: Callable[[int], None] | None,
     expected: Mapping[Oid, int] = MappingProxyType({}),
+    around: Sequence[Oid] = (),
 ) -> WalkResult:
     """Walks the columns at once, under the agent's limits.
 
     `expected` is how many rows a column had the last time. Where that is right, the agent is not made to read
     a page of whatever comes after the column, which may be what costs it most.
+
+    Subtrees to go `around` are not asked for, and not in the result: of the first of them a few rows may come
+    in one answer with those before it.
 
     What the agent does wrong is in the result. Only what the guard raises, and a closed client, are raised.
     """
@@ -102,7 +107,7 @@ async def walk_table(
     started = loop.time()
     try:
         async with asyncio.timeout(deadline):
-            await _walk_between_clock_readings(talk, result, progress, expected)
+            await _walk_between_clock_readings(talk, result, progress, expected, around)
     except Stopped as stopped:
         raise stopped.error from None
     except (NoAnswer, SecurityError) as error:
@@ -136,11 +141,12 @@ async def _walk_between_clock_readings(
     result: WalkResult,
     progress: Callable[[int], None] | None,
     expected: Mapping[Oid, int],
+    around: Sequence[Oid],
 ) -> None:
     loop = asyncio.get_running_loop()
     before, read_at = await talk.up_time(result.load), loop.time()
     result.up_time = before
-    await _walk_columns(talk, result, progress, expected)
+    await _walk_columns(talk, result, progress, expected, around)
     if before is None:
         return
     after = await talk.up_time(result.load)
@@ -165,11 +171,12 @@ async def _walk_columns(
     result: WalkResult,
     progress: Callable[[int], None] | None,
     expected: Mapping[Oid, int],
+    around: Sequence[Oid],
 ) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             for oid, column in result.columns.items():
-                walk = _ColumnWalk(talk, column, result.load, progress, expected.get(oid, 0))
+                walk = _ColumnWalk(talk, column, result.load, progress, expected.get(oid, 0), around)
                 group.create_task(walk.run())
     except BaseExceptionGroup as errors:
         raise first_of(errors) from None
@@ -183,6 +190,7 @@ class _ColumnWalk:
         load: Load,
         progress: Callable[[int], None] | None,
         expected: int,
+        around: Sequence[Oid],
     ) -> None:
         self._talk = talk
         self._column = column
@@ -193,6 +201,8 @@ class _ColumnWalk:
         self._who = f"{column.oid}: {talk.peer.name}"
         self._cursor = b""
         self._cursor_arcs: Index = ()
+        prefix = column.oid.content
+        self._around = [oid.content[len(prefix) :] for oid in around if oid.content.startswith(prefix)]
 
     async def run(self) -> None:
         """Raises NoAnswer when the agent has gone silent altogether: then there is no use in asking for other
@@ -200,7 +210,7 @@ class _ColumnWalk:
         """
         try:
             while not self._take(await self._next_page()):
-                pass
+                self._go_around()
         except NoAnswer as error:
             await self._talk.up_time(self._load)
             place = f"after row {self._name(self._cursor)}" if self._cursor else "at its first row"
@@ -209,6 +219,8 @@ class _ColumnWalk:
             raise
         except SnmpError as error:
             self._column.errors.append(error)
+        finally:
+            self._leave_out()
 
     def _take(self, page: Page) -> bool:
         """Keeps the page's rows; True at the end of the column."""
@@ -230,6 +242,22 @@ class _ColumnWalk:
         if page.end is End.WENT_BACK:
             raise OidsWentBack(f"{self._who} went back to before the column; its end was not seen")
         return page.end is not None
+
+    def _go_around(self) -> None:
+        """Whoever is in a subtree that is not wanted goes on after its end."""
+        for unwanted in self._around:
+            if self._cursor.startswith(unwanted):
+                self._cursor = unwanted + ber.encode_arcs((_LARGEST_ARC,))
+                self._cursor_arcs = ber.decode_arcs(self._cursor)
+
+    def _leave_out(self) -> None:
+        """Only at the end: until then, rows that come again must be noticed."""
+        if self._around:
+            unwanted = tuple(self._around)
+            kept = {
+                index: value for index, value in self._column.rows.items() if not index.startswith(unwanted)
+            }
+            self._column.rows = kept
 
     async def _next_page(self) -> Page:
         """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
