@@ -30,6 +30,7 @@ source: a test
 detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.7, descr: ^Acme}]}
 indexes:
   onu: [slot, port, onu]
+  seen: [slot, port, row]
   mac: [{octets: 6, part: mac}]
   called: [slot, {text: name}]
   scalar: [{only: 0}]
@@ -47,6 +48,13 @@ tables:
       ip: 6
       distance_m: {column: 7, unit: m}
       serial_actual: {column: 8, after: "SN="}
+  seen:
+    of: autofind
+    oid: 1.3.6.1.4.1.99999.6.1
+    index: seen
+    columns:
+      mac: {column: 1, fits: "[0-9A-F]{12}"}
+      serial: {column: 1, fits: "[A-Z]{4}[0-9a-f]{8}"}
   by_mac:
     of: onu
     oid: 1.3.6.1.4.1.99999.3.1
@@ -103,6 +111,8 @@ RECORDING: dict[str, Value] = {
     f"{ACME}.3.1.1.{dotted(MAC)}": -2150,
     f"{ACME}.4.1.1.1.4.{dotted(b'Luis')}": b"GPUA",
     f"{ACME}.4.1.2.1.4.{dotted(b'Luis')}": b"210235A0B1",
+    f"{ACME}.6.1.1.1.2.1": b"A0B1C2EEEEEE",
+    f"{ACME}.6.1.1.1.2.2": b"ACMEdddddddd",
     f"{ACME}.5.1.0": b"V2.0 for norte-7",
     f"{ACME}.8.1.1": b"a0b1.c2d3.e4f5",
     f"{ACME}.8.1.2": b"0 A0-B1-C2-D3-E4-F5\x00\x01",
@@ -119,6 +129,7 @@ RECORDING: dict[str, Value] = {
     f"{ACME}.8.4.2": bytes.fromhex("20010db9000000000000000000000099"),
 }  # fmt: skip
 GONE = [
+    b"EEEEEE", b"dddddddd",
     SERIAL, b"ACME0000002B", MAC, b"a0:b1:c2:00:00:01", NAME, b"Mariana", b"Nu\xf1ez", b"10.20.30.40",
     b"10.20.30.41", bytes((10, 20, 30, 40)), bytes((10, 20, 30, 41)), b"norte-7", b"Calle 9", b"noc@",
     b"Hotel Sol", b"210235A0B1", b"Luis", b"0991234567", b"1234AB00", b"1234ab00", b"d3.e4f5",

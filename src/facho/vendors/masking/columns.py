@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,31 +81,42 @@ class Holdings:
     """By the number of the column. Of several profiles that have the same one, the first counts."""
 
     def __init__(self, profiles: Iterable[Profile]) -> None:
-        self._columns: dict[Arcs, Holding] = {arcs: Holding(what) for arcs, what in _EVERYWHERE.items()}
+        self._columns: dict[Arcs, list[Holding]] = {
+            arcs: [Holding(what)] for arcs, what in _EVERYWHERE.items()
+        }
         # Those that interfaces are called by, where an index goes by their names.
         self.words: frozenset[str] = frozenset()
         for profile in profiles:
             for table in profile.tables:
                 self.words |= _words_of(table)
                 for oid, holding in _of_table(table):
-                    self._columns.setdefault(oid, holding)
+                    self._columns.setdefault(oid, []).append(holding)
         self._lengths = sorted({len(arcs) for arcs in self._columns}, reverse=True)
 
-    def of(self, arcs: Arcs) -> tuple[Holding, int]:
-        """What the row holds, and with how many numbers its column's OID ends and its index begins."""
+    def of(self, arcs: Arcs, value: object) -> tuple[Holding, int]:
+        """What the row holds, and how many of its numbers are its column's; the rest is its index."""
         for length in self._lengths:
             if length < len(arcs) and (found := self._columns.get(arcs[:length])) is not None:
-                return found, length
+                return _fitting(found, value), length
         return UNKNOWN, _UNKNOWN_BEGINS
+
+
+def _fitting(holdings: Sequence[Holding], value: object) -> Holding:
+    """Several facts may share a column, each with the values that are its own."""
+    written = value.decode("latin-1") if isinstance(value, bytes) else ""
+    for holding in holdings:
+        if holding.rule.fits is None or holding.rule.fits.fullmatch(written):
+            return holding
+    return Holding(Holds.UNKNOWN, layout=holdings[0].layout)
 
 
 def _of_table(table: Table) -> Iterator[tuple[Arcs, Holding]]:
     if table.index.named is not None:
         yield arcs_of(table.index.named.column), Holding(Holds.NAMES)
     for column in table.columns:
-        holding = Holding(_held_by(table, column), column.rule, table.index)
+        what = _held_by(table, column)
         for source in (column.source, *column.otherwise):
-            yield arcs_of(source.oid), holding
+            yield arcs_of(source.oid), Holding(what, source.rule or column.rule, table.index)
     # After the columns: one that decides may be a fact of its own.
     for source in _sources(table):
         if source.when is not None:

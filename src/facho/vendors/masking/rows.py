@@ -34,7 +34,7 @@ class Row:
 def mask(rows: Sequence[Row], profiles: Sequence[Profile], random: Random = secrets.token_bytes) -> list[Row]:
     """The rows with stand-ins. The profile that reads the device goes first; others may follow."""
     holdings = Holdings(profiles)
-    held = [(row, *holdings.of(row.oid)) for row in rows]
+    held = [(row, *holdings.of(row.oid, row.value)) for row in rows]
     learner = _Learner(_public(held, holdings.words), holdings.words)
     for row, holding, length in held:
         learner.learn(row, holding, length)
