@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "migrate": "upkeep",
     "doctor": "upkeep",
     "snmp": "snmp",
+    "record": "record",
     "profile": "profile",
     "sim": "sim",
     "bench": "bench",
@@ -64,6 +65,8 @@ EXAMPLES = """
 `facho doctor`  looks whether all is well
 
 `facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  reads a column of a device
+
+`facho record olt-7 -o olt-7.snmprec --mask`  what an OLT says, in a file that can be given away
 
 `facho profile try --address 10.0.0.1`  shows what facho makes of a device: ONUs, ports, boards
 

@@ -9,10 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from facho.engine.asking import Clock, add_load
 from facho.engine.conversation import with_manners
 from facho.engine.identify import identify, identity_of, text_of
 from facho.sim import snmprec
-from facho.snmp import Client, Missing, Oid, SnmpError, Target, Value
+from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
 from facho.vendors import Decoder, Detection, Facts, Key, Profile, Said, detect, probes
@@ -42,6 +43,7 @@ class Asked:
     errors: list[SnmpError] = field(default_factory=list)
     # None where there is nothing that ONUs have to be asked for.
     optics: Share | None = None
+    load: Load = field(default_factory=Load)
 
 
 def _choose(
@@ -66,7 +68,7 @@ async def ask_device(
     `deadline` is in seconds, for all of it. When it is over, what was read until then is kept.
     """
     late = DeadlineExceeded(f"{target.host}: not everything was read in {deadline:g} s")
-    clock = _Clock(deadline)
+    clock = Clock(deadline)
     async with Client() as client:
         try:
             async with asyncio.timeout(deadline):
@@ -77,32 +79,23 @@ async def ask_device(
             raise late from None
         asked = Asked(profile, detection, {})
         await _walk(gentle, asked, clock, progress)
-        await _get_online(gentle, asked, optics, clock, progress)
+        await get_online(gentle, asked, optics, clock, progress)
         # Each step knows only the time that was left for it.
         asked.errors = [late if isinstance(error, DeadlineExceeded) else error for error in asked.errors]
         return asked
 
 
-class _Clock:
-    def __init__(self, seconds: float) -> None:
-        self._now = asyncio.get_running_loop().time
-        self._end = self._now() + seconds
-
-    @property
-    def left(self) -> float:
-        return max(0.0, self._end - self._now())
-
-
-async def _walk(agent: Agent, asked: Asked, clock: _Clock, progress: Callable[[int], None]) -> None:
+async def _walk(agent: Agent, asked: Asked, clock: Clock, progress: Callable[[int], None]) -> None:
     walked = [table for table in asked.profile.tables if table.asking is Asking.WALK]
     oids = dict.fromkeys(oid for table in walked for oid in table_oids(table))
     result = await agent.walk_table(map(Oid.parse, oids), deadline=clock.left, progress=progress)
     asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
     asked.errors.extend(result.errors)
+    add_load(asked.load, result.load)
 
 
-async def _get_online(
-    agent: Agent, asked: Asked, most: int, clock: _Clock, progress: Callable[[int], None]
+async def get_online(
+    agent: Agent, asked: Asked, most: int, clock: Clock, progress: Callable[[int], None]
 ) -> None:
     """What the OLT has to ask each ONU for: only of those that are online, some of them, a few at a time."""
     tables = [table for table in asked.profile.tables if table.asking is Asking.GET_ONLINE]
@@ -127,7 +120,7 @@ async def _get_table(
     asked: Asked,
     table: Table,
     keys: list[Key],
-    clock: _Clock,
+    clock: Clock,
     progress: Callable[[int], None],
 ) -> bool:
     """Whether it makes sense to go on: an agent that fails on some values is asked for the others."""
@@ -138,6 +131,7 @@ async def _get_table(
     }
     for batch in _batches(column_of, table.batch or _BATCH):
         result = await agent.get_many(batch, deadline=clock.left)
+        add_load(asked.load, result.load)
         for oid, value in result.values.items():
             if not isinstance(value, Missing):
                 column, suffix = column_of[oid]

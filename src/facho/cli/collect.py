@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -19,15 +17,14 @@ from facho.cli.output import print_whole
 from facho.cli.progress import counting
 from facho.cli.system import system
 from facho.cli.target import AsJson, refuse
+from facho.cli.turns import LOOK_EVERY_S, execution_of, runtime_by_hand, stop_with, wait_for_turn
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
-    from facho.config import Config
     from facho.engine.runner import Runtime
 
 app = typer.Typer()
 
-_LOOK_EVERY_S: Final = 0.3
 _EXAMPLES: Final = """
 **Examples**
 
@@ -47,39 +44,20 @@ def collect(
 ) -> None:
     """Collect from one OLT now, in the foreground, and store it."""
     stopping = stop_on_signals()
-    with system() as config, _runtime(config) as runtime:
+    with system() as config, runtime_by_hand(config) as runtime:
         execution_id = _ask_for(olt, job)
         with counting("values") as progress:
-            _wait_for_turn(execution_id, config, stopping, progress)
-            threading.Thread(target=_stop, args=(stopping, runtime), daemon=True).start()
+            progress(0)
+            wait_for_turn(execution_id, config, stopping)
+            stop_with(stopping, runtime)
             _run(execution_id, runtime, progress)
-        execution = _execution(execution_id)
+        execution = execution_of(execution_id)
         if as_json:
             print_whole(json.dumps(_told(execution), indent=2, default=str))
         else:
             _show(execution)
         if execution.state != "SUCCESS":
             raise typer.Exit(Exit.INCOMPLETE)
-
-
-@contextmanager
-def _runtime(config: Config) -> Iterator[Runtime]:
-    from facho.backends.poller_process import worker_name
-    from facho.engine.leases import Keeper
-    from facho.engine.loop import keep_leases
-    from facho.engine.runner import Runtime
-    from facho.engine.snmp_loop import SnmpLoop
-
-    ending = threading.Event()
-    with SnmpLoop() as snmp:
-        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, Keeper(config))
-        keeper = threading.Thread(target=keep_leases, args=(runtime.keeper, config, ending), daemon=True)
-        keeper.start()
-        try:
-            yield runtime
-        finally:
-            ending.set()
-            keeper.join()
 
 
 def _ask_for(olt: str, job: str | None) -> int:
@@ -102,47 +80,13 @@ def _node_of(olt: str, job: str) -> int:
     return node.id
 
 
-def _wait_for_turn(
-    execution_id: int, config: Config, stopping: threading.Event, progress: Callable[[int], None]
-) -> None:
-    """Claims it for this process, unless an engine was quicker; then that one runs it."""
-    from facho.engine.assign import claim_one
-    from facho.engine.clock import database_now
-    from facho.engine.commands.runs import abort, still_wanted
-
-    progress(0)
-    told = now = database_now()
-    while not claim_one(execution_id, now, config):
-        if _execution(execution_id).state != "WAITING":
-            return
-        if now - told > config.lease_renew:
-            still_wanted(execution_id, now)
-            told = now
-        if stopping.wait(_LOOK_EVERY_S):
-            abort(execution_id, database_now(), "the person who asked for it went away")
-            raise typer.Exit(Exit.INCOMPLETE)
-        now = database_now()
-
-
 def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -> None:
     from facho.engine.runner import run_execution
 
     if run_execution(execution_id, runtime, progress=progress) is None:
         # An engine has it.
-        while _execution(execution_id).state in ("PENDING", "RUNNING"):
-            time.sleep(_LOOK_EVERY_S)
-
-
-def _stop(stopping: threading.Event, runtime: Runtime) -> None:
-    stopping.wait()
-    runtime.stopping.set()
-    runtime.keeper.lose_all()
-
-
-def _execution(execution_id: int) -> Execution:
-    from facho.apps.executions.models import Execution
-
-    return Execution.objects.get(id=execution_id)
+        while execution_of(execution_id).state in ("PENDING", "RUNNING"):
+            time.sleep(LOOK_EVERY_S)
 
 
 def _told(execution: Execution) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 
 @contextmanager
@@ -27,3 +28,36 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
             status.update(f"{count:,} {what}")
 
         yield more
+
+
+class Steps:
+    """A bar of so many steps, with what the present one is and what came so far."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+        self._what = what
+        self._count = 0
+        self._step = ""
+
+    def begin(self, total: int) -> None:
+        self._progress.update(self._task, total=total, completed=0)
+
+    def step(self, name: str) -> None:
+        """The one before is done."""
+        if self._step:
+            self._progress.advance(self._task)
+        self._step = name
+        self.more(0)
+
+    def more(self, number: int) -> None:
+        self._count += number
+        self._progress.update(self._task, description=f"{self._step}: {self._count:,} {self._what}")
+
+
+@contextmanager
+def stepping(what: str) -> Iterator[Steps]:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield Steps(progress, what)

@@ -79,6 +79,23 @@ def record_failure(started: Started, error: str, config: Config) -> State:
     return state
 
 
+def record_by_hand(started: Started, part: PartOutcome) -> None:
+    """What a person asked for, and kept: only that it was asked is stored. Raises LeaseLost."""
+    now = database_now()
+    with sql.writing():
+        _check_lease(started, now)
+        _end(
+            started,
+            now,
+            state=State.SUCCESS if part.state is PartState.SUCCESS else State.FAILED,
+            error=part.error,
+            ended_at=now,
+            parts=[_written(part)],
+            counts={"rows": part.rows},
+            load=_load([part.load]),
+        )
+
+
 def hand_back(started: Started) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
     now = database_now()

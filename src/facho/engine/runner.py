@@ -74,7 +74,7 @@ def run_execution(
         try:
             return Ran(started, _run(started, held, errand, runtime, progress))
         except (LeaseLost, CancelledError):
-            _let_go(started, runtime)
+            let_go(started, runtime)
             return Ran(started, None)
 
 
@@ -139,7 +139,7 @@ def _insist(store: Callable[[], T], held: Held, config: Config) -> T:
             time.sleep(_PAUSE_S)
 
 
-def _let_go(started: Started, runtime: Runtime) -> None:
+def let_go(started: Started, runtime: Runtime) -> None:
     log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
     with contextlib.suppress(DatabaseError):
         if runtime.stopping.is_set():

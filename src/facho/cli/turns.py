@@ -1,0 +1,75 @@
+"""Who asks an OLT by hand waits for its turn like everybody, and holds the OLT under the same lease."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from facho.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from facho.apps.executions.models import Execution
+    from facho.config import Config
+    from facho.engine.runner import Runtime
+
+LOOK_EVERY_S: Final = 0.3
+
+
+@contextmanager
+def runtime_by_hand(config: Config) -> Iterator[Runtime]:
+    from facho.backends.poller_process import worker_name
+    from facho.engine.leases import Keeper
+    from facho.engine.loop import keep_leases
+    from facho.engine.runner import Runtime
+    from facho.engine.snmp_loop import SnmpLoop
+
+    ending = threading.Event()
+    with SnmpLoop() as snmp:
+        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, Keeper(config))
+        keeper = threading.Thread(target=keep_leases, args=(runtime.keeper, config, ending), daemon=True)
+        keeper.start()
+        try:
+            yield runtime
+        finally:
+            ending.set()
+            keeper.join()
+
+
+def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) -> None:
+    """Claims it for this process, unless an engine was quicker; then that one runs it."""
+    from facho.engine.assign import claim_one
+    from facho.engine.clock import database_now
+    from facho.engine.commands.runs import abort, still_wanted
+
+    told = now = database_now()
+    while not claim_one(execution_id, now, config):
+        if execution_of(execution_id).state != "WAITING":
+            return
+        if now - told > config.lease_renew:
+            still_wanted(execution_id, now)
+            told = now
+        if stopping.wait(LOOK_EVERY_S):
+            abort(execution_id, database_now(), "the person who asked for it went away")
+            raise typer.Exit(Exit.INCOMPLETE)
+        now = database_now()
+
+
+def stop_with(stopping: threading.Event, runtime: Runtime) -> None:
+    """From now on, what runs is given up when a person or the system says stop."""
+    threading.Thread(target=_stop, args=(stopping, runtime), daemon=True).start()
+
+
+def _stop(stopping: threading.Event, runtime: Runtime) -> None:
+    stopping.wait()
+    runtime.stopping.set()
+    runtime.keeper.lose_all()
+
+
+def execution_of(execution_id: int) -> Execution:
+    from facho.apps.executions.models import Execution
+
+    return Execution.objects.get(id=execution_id)
