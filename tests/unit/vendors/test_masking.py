@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address
 
 import pytest
@@ -137,7 +137,7 @@ GONE = [
 ]  # fmt: skip
 
 
-def recording(values: dict[str, Value]) -> list[Record]:
+def recording(values: Mapping[str, Value]) -> list[Record]:
     return [Record(Oid.parse(oid), value) for oid, value in values.items()]
 
 
