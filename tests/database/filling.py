@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.discovery.models import Collected, Onu
+from facho.apps.discovery.models import Collected, Onu, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
@@ -72,7 +72,10 @@ def _execution(node: SnmpJobHost, number: int) -> None:
 
 
 def _found(olt: Olt, number: int) -> None:
-    Onu.objects.create(olt=olt, address=f"0/0/0/{number}", first_seen=NOW, last_seen=NOW, state="online")
+    onu = Onu.objects.create(
+        olt=olt, address=f"0/0/0/{number}", first_seen=NOW, last_seen=NOW, state="online"
+    )
+    OnuEvent.objects.create(olt=olt, onu=onu, kind="offline", cause="los", at=NOW, place=f"0/0/0/{number}")
     Collected.objects.create(olt=olt, datum="state", collected_at=NOW)
     place = {"frame": 0, "slot": 1, "port": number}
     PonPort.objects.create(olt=olt, place=f"0/1/{number}", state="up", updated_at=NOW, **place)

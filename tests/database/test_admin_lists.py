@@ -30,6 +30,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "Attempt",
     "SkippedSlots",
     "Onu",
+    "OnuEvent",
     "Collected",
     "PonPort",
     "OltHealth",

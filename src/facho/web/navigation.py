@@ -23,6 +23,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
                 _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
                 _list("ONUs", "lan", "discovery", "onu"),
+                _list(_("ONU events"), "history", "discovery", "onuevent"),
                 _list(_("Unprovisioned ONUs"), "person_search", "chassis", "unprovisioned"),
                 _list(_("Last collected"), "event_available", "discovery", "collected"),
             ],

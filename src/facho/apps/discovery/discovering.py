@@ -120,10 +120,11 @@ class Discovering:
     def doubled(self) -> list[int]:
         """Those whose serial another one has too, of all that were found."""
         serials = self._roster["serial"] if self._discoveries else []
+        if not shared(serials):
+            return []
         found = sorted(position for position in self._seen if position >= 0)
-        everybody = len(found) == len(serials)
-        twice = shared(serials if everybody else [serials[position] for position in found])
-        return [position for position in found if serials[position] in twice] if twice else []
+        twice = shared([serials[position] for position in found])
+        return [position for position in found if serials[position] in twice]
 
 
 def are_at_home(roster: Roster, rows: Rows) -> bool:

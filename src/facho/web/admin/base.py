@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
 from unfold.decorators import display as unfold_display
 
 from facho.core.interval import format_interval
@@ -141,6 +143,26 @@ def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admi
             return queryset.filter(**{column: self.value()}) if self.value() else queryset
 
     return WordFilter
+
+
+def recent_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
+    """By how long ago it was."""
+
+    class RecentFilter(admin.SimpleListFilter):
+        title = title_
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+            return [("1h", _("last hour")), ("24h", _("last 24 hours")), ("7d", _("last 7 days"))]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+            ago = _AGO.get(self.value() or "")
+            return queryset if ago is None else queryset.filter(**{f"{column}__gte": timezone.now() - ago})
+
+    return RecentFilter
+
+
+_AGO = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
 
 
 def seconds_as_interval(seconds: int | None) -> str:

@@ -1,17 +1,56 @@
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.discovery.models import Collected, Onu
-from facho.web.admin.base import ReadOnlyAdmin, display, word_filter
+from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent
+from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
+from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
 from facho.web.words import DOWN_CAUSES, ONU_STATES
 
 _COLOURS = {"online": "success", "starting": "info", "disabled": "default", "unknown": "default"}
 _LABELS = {state: _COLOURS.get(state, "danger") for state in ONU_STATES}
+
+
+_KIND_COLOURS = {
+    EventKind.NEW: "info",
+    EventKind.MOVED: "warning",
+    EventKind.ONLINE: "success",
+    EventKind.OFFLINE: "danger",
+    EventKind.ABSENT: "danger",
+    EventKind.RETURNED: "success",
+    EventKind.DUPLICATE: "warning",
+    EventKind.UNPROVISIONED: "info",
+}
+
+
+class DuplicateFilter(admin.SimpleListFilter):
+    title = _("duplicate serial")
+    parameter_name = "duplicate"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("yes", gettext("at two places of an OLT"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:  # noqa: ARG002
+        return with_duplicate_serial(queryset) if self.value() == "yes" else queryset
+
+
+class EventInline(ReadOnlyInline[OnuEvent, Onu]):
+    """The last ones; the others are in the list of events."""
+
+    model = OnuEvent
+    fields = ("at", "kind", "place", "before", "why")
+    readonly_fields = ("why",)
+
+    @display(description=_("cause"))
+    def why(self, event: OnuEvent) -> str:
+        return str(DOWN_CAUSES.get(event.cause, event.cause))
 
 
 @admin.register(Onu)
@@ -31,9 +70,11 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     list_filter = (
         word_filter("state", _("state"), ONU_STATES),
         "presence",
+        DuplicateFilter,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("serial", "mac", "description", "address")
+    inlines = (EventInline,)
     # Counting a million rows for every page would take longer than showing it.
     show_full_result_count = False
 
@@ -46,8 +87,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
 
     @display(description=_("place"))
     def place(self, onu: Onu) -> str:
-        numbers = (onu.frame, onu.slot, onu.port, onu.onu_id)
-        return "/".join(str(number) for number in numbers if number is not None) or onu.address or ""
+        return interface_of(onu)
 
     @display(description=_("state"), ordering="state", label=_LABELS)
     def state_badge(self, onu: Onu) -> tuple[str, str] | None:
@@ -64,6 +104,30 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     @display(description=_("cause"), ordering="down_cause")
     def cause(self, onu: Onu) -> str:
         return str(DOWN_CAUSES.get(onu.down_cause, onu.down_cause))
+
+
+@admin.register(OnuEvent)
+class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
+    list_display = ("at", "kind_badge", "olt", "who", "place", "before", "why")
+    list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
+    search_fields = ("serial", "place")
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:
+        return super().get_queryset(request).select_related("olt", "onu").defer("olt__credentials")
+
+    @display(description=_("event"), ordering="kind", label=_KIND_COLOURS)
+    def kind_badge(self, event: OnuEvent) -> tuple[str, str]:
+        return event.kind, event.get_kind_display()
+
+    @display(description="ONU", ordering="serial")
+    def who(self, event: OnuEvent) -> str:
+        """By itself, for the ONU may be gone."""
+        return event.serial or (str(event.onu) if event.onu else "")
+
+    @display(description=_("cause"), ordering="cause")
+    def why(self, event: OnuEvent) -> str:
+        return str(DOWN_CAUSES.get(event.cause, event.cause))
 
 
 @admin.register(Collected)
