@@ -12,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import health_of, ports_of, waiting_onus
-from facho.apps.chassis.store import Told, store_health, store_ports, store_unprovisioned
+from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.models import Onu, OnuEvent
+from facho.apps.discovery.told import Told
 from facho.vendors import Entity, Facts, Key, Said
 from tests.database.found import NOW, an_olt
 
@@ -110,7 +111,7 @@ def test_the_numbers_of_ports_are_told_on_with_their_ids() -> None:
     told = store_ports(olt.pk, [first, ports({2: {"onus_online": 5}, 3: {"onus_online": 0}})], NOW)
     ids = dict(PonPort.objects.values_list("place", "id"))
     assert told.ids == [ids["0/1/1"], ids["0/1/2"], ids["0/1/3"]]
-    assert told.columns == {"tx_dbm": [3.0, None, None], "onus_online_told": [None, 5, 0]}
+    assert told.columns == {"tx_dbm": [3.0, None, None], "onus_online": [None, 5, 0]}
     assert store_ports(olt.pk, [], NOW) == Told()
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from facho.apps.chassis.store import Told, store_health, store_ports, store_unprovisioned
+from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
+from facho.apps.discovery.told import Told
 from facho.engine.work import PartOutcome, PartState
 from facho.vendors import Entity, Facts, Profile
 

@@ -7,7 +7,6 @@ only the values that it has: everything else stays as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,11 +16,9 @@ from facho.apps.chassis.values import Values, numbers_of, rows_of, stored
 from facho.apps.discovery.columns import whole
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.recognise import is_blank
+from facho.apps.discovery.told import Told
 from facho.apps.rows import insert_rows
 from facho.vendors import Entity, Facts, Key
-
-MEASURED: Final = ("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma")
-_ONUS: Final = {"onus_known": "onus_told", "onus_online": "onus_online_told"}
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -29,7 +26,12 @@ def _same(*names: str) -> dict[str, str]:
 
 
 # Fact -> column.
-_PORT: Final = {**_same("name", "state", "admin_state", "down_cause", *MEASURED), **_ONUS}
+_NUMBERS: Final = {
+    **_same("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma"),
+    "onus_known": "onus_told",
+    "onus_online": "onus_online_told",
+}
+_PORT: Final = {**_same("name", "state", "admin_state", "down_cause"), **_NUMBERS}
 _PART: Final = _same("cpu_pct", "memory_pct", "temperature_c", "power_w", "serial")
 _HEALTH: Final[Mapping[Entity, Mapping[str, str]]] = {
     # Its own name is a person's; the model says what it is, as the name of a board does.
@@ -42,24 +44,18 @@ _AUTOFIND: Final = _same("serial", "mac", "model", "vendor_id", "sw_version", "s
 Named = tuple[str, Values]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The numbers that a collection told of ports: columns as long as `ids`, None where there is no value."""
-
-    ids: list[int] = field(default_factory=list)
-    columns: dict[str, list[float | None]] = field(default_factory=dict)
-
-
 def store_ports(
     olt_id: int, findings: Sequence[Facts], now: datetime, *, partial: Sequence[Facts] = ()
 ) -> Told:
+    """Gives the numbers on, by fact: those of this collection only, for the history of ports."""
     told = _merged(findings, partial, _ports)
     ids = bring_up(Rows(PonPort, olt_id, "place", "updated_at"), told, now).ids
-    numbers = (*MEASURED, *_ONUS.values())
-    columns = [column for column in numbers if any(column in values for values in told.values())]
-    return Told(
-        list(ids.values()), {column: [told[place].get(column) for place in ids] for column in columns}
-    )
+    numbers = {
+        fact: [told[place].get(column) for place in ids]
+        for fact, column in _NUMBERS.items()
+        if any(column in values for values in told.values())
+    }
+    return Told(list(ids.values()), numbers)
 
 
 def store_health(

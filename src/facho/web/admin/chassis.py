@@ -45,6 +45,8 @@ class _OfAnOlt(ReadOnlyAdmin[M]):
     """By OLT, then by number: databases do not agree on where what has none belongs."""
 
     numbers: tuple[str, ...] = ()
+    # What the head of the list shows as sorted; the whole order is below.
+    ordering = ("olt__name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
@@ -88,11 +90,15 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
 class OltHealthAdmin(_OfAnOlt[OltHealth]):
     numbers = ("frame", "slot")
     list_display = (
-        "part", "olt", "name", "state_badge", "cpu_pct", "memory_pct", "temperature_c", "power_w",
+        "place", "olt", "name", "state_badge", "cpu_pct", "memory_pct", "temperature_c", "power_w",
         "speed_rpm", "sw_version", "updated_at",
     )  # fmt: skip
     list_filter = ("kind", word_filter("state", _("state"), PART_STATES), ("olt", AutocompleteSelectFilter))
     search_fields = ("part", "name", "serial", "olt__name")
+
+    @display(description=_("part"))
+    def place(self, part: OltHealth) -> str:
+        return part.part.replace(part.kind, part.get_kind_display(), 1)
 
     @display(description=_("state"), ordering="state", label=_PART_COLOURS)
     def state_badge(self, part: OltHealth) -> tuple[str, str] | None:
