@@ -8,6 +8,7 @@ import pytest
 from facho.snmp.values import Counter64, TimeTicks
 from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
 from facho.vendors.index import CompiledIndex, compile_index
+from facho.vendors.schema import Asking
 from tests.unit.vendors.rows import by_key, column, under
 
 ZTE = builtin()["zte"]
@@ -146,6 +147,11 @@ def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decode
 def test_phases_count_from_zero(raw: int, state: str) -> None:
     (said,) = DECODER.decode(under(GPON, {"28.2.1.4": {A: raw}})).onus.columns["state"]
     assert str(said) == state
+
+
+def test_optics_are_asked_of_online_onus_only() -> None:
+    asked = {table.name: table.batch for table in ZTE.tables if table.asking is Asking.GET_ONLINE}
+    assert asked == {"gpon_optics": 24, "gpon_olt_optics": 24, "epon_optics": 24}
 
 
 def layout(name: str) -> CompiledIndex:
