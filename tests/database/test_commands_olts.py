@@ -17,6 +17,7 @@ from tests.database.setting_up import add_job, add_olts, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
+BRANDS = ", ".join(builtin())
 NEW = NewOlt("olt-1", "10.0.0.1", brand="huawei")
 BRANDS = ", ".join(builtin())
 

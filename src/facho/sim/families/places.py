@@ -45,9 +45,12 @@ class Places:
 
     def _add(self, table: Table) -> None:
         keys = list(self._keys(table))
-        # If the last one fits, so do the others, most likely; if not, there is no need to write them all.
         if table.index.named is None:
+            # If the last one fits, so do the others, most likely; if not, there is no need to write them all.
             self._check(table.index, keys[-1:], [encode_index(table.index, key) for key in keys[-1:]])
+        else:
+            # Also where there is no row to have a name.
+            self._names.setdefault(table.index.named.column, {})
         rows = [self._arcs(table.index, key) for key in keys]
         if len(set(rows)) != len(rows):
             raise ValueError(f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs")
@@ -92,7 +95,7 @@ class Places:
         number = numbers.setdefault(place, len(numbers) + 1)
         # The number of an ONU may tell more than the name, which is that of its port.
         of_name = pack(named.packings[0], place) if named.packings else number
-        self._names.setdefault(named.column, {})[(of_name,)] = write_name(named, place).encode()
+        self._names[named.column][(of_name,)] = write_name(named, place).encode()
         return encode_index(layout, key, {key: number})
 
     def _keys(self, table: Table) -> Iterator[Key]:
@@ -126,7 +129,7 @@ class Places:
         return self._port(gives, row // per_port)._replace(onu=self._lowest("onu") + row % per_port)
 
     def _unknown(self, gives: frozenset[str], row: int) -> Key:
-        port = self._port(gives, 0)
+        port = self._port(gives, 0) if "port" in gives else Key()
         return port._replace(extra=row + 1) if "row" in gives else port._replace(onu=row + 1)
 
     def _port(self, gives: frozenset[str], port: int) -> Key:
