@@ -45,6 +45,30 @@ def test_an_onu_is_asked_for_at_its_index_in_each_table() -> None:
     assert asked(ZTE, ("description", "onu_rx_dbm"), onu) == {onu.key: ["268567296.4", "268567296.4.1"]}
 
 
+@pytest.mark.parametrize(
+    ("profile", "technology", "key", "rx", "olt_rx"),
+    [
+        ("zte", "gpon", Key(1, 2, 3, 4), "268567296.4.1", "268567296.4"),
+        ("zte_c600", "gpon", Key(1, 3, 1, 7), "285278977.7.1", "285278977.7"),
+        ("fiberhome", "", Key(slot=1, port=1, onu=2), "34079232", "34078720.2"),
+        ("fiberhome_5116", "", Key(slot=1, port=1, onu=2), "138428416", "138412032.2"),
+        ("nokia", "", Key(slot=1, port=4, onu=97), "96714752", "96714752"),
+    ],
+)
+def test_optics_can_be_asked_of_one_onu(
+    profile: str, technology: str, key: Key, rx: str, olt_rx: str
+) -> None:
+    onu = KnownOnu(key, technology, online=True)
+    assert asked(builtin()[profile], ("onu_rx_dbm",), onu) == {key: [rx]}
+    assert asked(builtin()[profile], ("olt_rx_dbm",), onu) == {key: [olt_rx]}
+
+
+@pytest.mark.parametrize("profile", ["zte", "zte_c600", "nokia"])
+def test_an_olt_that_asks_its_onus_for_optics_is_not_made_to_ask_those_that_are_off(profile: str) -> None:
+    off = KnownOnu(Key(1, 2, 3, 4))
+    assert asked(builtin()[profile], ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm"), off) == {}
+
+
 def test_what_is_asked_for_is_read_as_the_same_onu() -> None:
     keys = [Key(1, slot, port, 7) for slot in (2, 9) for port in (1, 8, 9, 16)]
     known = [KnownOnu(key, "epon", online=True) for key in keys]

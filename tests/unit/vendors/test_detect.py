@@ -50,12 +50,20 @@ PROBES = {
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
     "ubiquiti_model": f"{P}.41112.1.5.1.1",
     "zte_cards": f"{P}.3902.1015.2.1.1.3.1.4",
+    "c600_cards": f"{P}.3902.1082.10.1.2.4.1.4",
+    "fiberhome_ports": f"{P}.5875.800.3.9.3.4.1.5",
+    "nokia_onts": f"{P}.637.61.1.35.10.1.1.5",
+    "nokia_ports": f"{P}.637.61.1.35.11.9.1.2",
+    "datacom_onus": f"{P}.3709.3.6.2.1.1.3",
 }
 
 BDCOM = "BDCOM(tm) GP3600-16B Software, Version 74104 hardware version: A"
 CALIX = "Calix, Inc E7-2 XG801 none"
 HUAWEI = "Huawei Integrated Access Software"
 ZTE = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
+C600 = "ZXA10 C600, ZTE ZXA10 Software Version: V1.2.2"
+NOKIA = "R5.7.02a NFXS-E FANT-F NOKIA ISAM Copyright (c) 2016 Nokia. All rights reserved."
+DATACOM = "DM4610 - 8xGPON + 4xGX + 2xXS, DmOS 5.8.0"
 
 CASES = [
     is_a("bdcom", f"{P}.3320.1.390.0", BDCOM, "GP3600-16B", why="is that of GP3600-16B"),
@@ -128,6 +136,54 @@ CASES = [
     is_no("zte", f"{P}.3902.3.100.27", "ZXR10 5928 Software, Version: 5900", zte_cards="GTGH",
           why="and so do switches and routers"),
     is_no("zte", f"{P}.3902", "", why="no OLT that is known"),
+
+    is_a("zte_c600", f"{P}.3902.1082.1001.600.1.1", C600, "C600", why="is that of C600"),
+    is_a("zte_c600", f"{P}.3902.1082.1001.610.1.1", C600.replace("C600", "C610"), "C610"),
+    is_a("zte_c600", f"{P}.3902.1082.1001.600.7", C600, "C600", why="and its sysDescr is that of C600"),
+    is_a("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"), c600_cards="GFGL",
+         why=f"it has rows in {P}.3902.1082.10.1.2.4.1.4, a table of ZTE C600, C610 and C650"),
+    is_no("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"),
+          why="it could be ZTE C600, C610 and C650, but it has no rows in"),
+    # A C320 has the tables of the newer tree as well.
+    is_no("zte_c600", f"{P}.3902.1082.1001.777", ZTE, zte_cards="GTGH", c600_cards="GTGH", instead="zte",
+          why="a table of ZTE C300 and C320"),
+    is_no("zte_c600", f"{P}.3902.3.100.27", "ZXR10 5960-64DL Software, Version: V3.00", c600_cards="GFGL",
+          why="and so do switches and routers"),
+
+    is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-01", "AN5516-01", why="is that of AN5516-01"),
+    # Models with the object id of another.
+    is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-04B", "AN5516-04"),
+    is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-06", "AN5516-06"),
+    is_a("fiberhome", f"{P}.5875.800.1001.11", "OLT norte", why="is that of FiberHome AN5516"),
+    is_a("fiberhome", f"{P}.5875.800.1001.12", "AN5516-04", "AN5516-04"),
+    is_a("fiberhome", f"{P}.5875.800.1001.99", "AN5516-10", fiberhome_ports="1", why="it has rows in"),
+    is_no("fiberhome", f"{P}.5875.800.1001.99", "AN5516-10",
+          why="it could be FiberHome AN5516, but it has no rows in"),
+    is_no("fiberhome", f"{P}.5875.1.8.22", "FiberHome S5800 switch", fiberhome_ports="1",
+          why="and so do switches and routers"),
+    is_no("fiberhome", f"{P}.5875", "", why="no OLT that is known"),
+
+    is_a("fiberhome_5116", f"{P}.5875.800.1001.1", "AN5116-02", "AN5116-02", why="is that of AN5116-02"),
+    is_a("fiberhome_5116", f"{P}.5875.800.1001.2", "AN5116-06", "AN5116-06"),
+    is_a("fiberhome_5116", f"{P}.5875.800.1001.99", "AN5116-06B", fiberhome_ports="1",
+         why="a table of FiberHome AN5116"),
+    is_no("fiberhome_5116", f"{P}.5875.800.1001.99", "AN5116-06B",
+          why="it could be FiberHome AN5116, but it has no rows in"),
+
+    is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_onts="ALCL", why=f"it has rows in {P}.637.61.1.35.10.1.1.5"),
+    is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_ports="49", why="a table of Nokia ISAM 7360 FX"),
+    # The same words from an ISAM with DSL or Ethernet boards.
+    is_no("nokia", f"{P}.637.61.1", NOKIA, why="it could be Nokia ISAM 7360 FX, but it has no rows in"),
+    is_no("nokia", f"{P}.6527.1.3.17", "TiMOS-C-16.0.R4 cpm/hops64 Nokia 7750 SR", nokia_onts="ALCL",
+          why="no profile knows the maker"),
+    is_no("nokia", f"{P}.637.70.1", "OmniSwitch", nokia_onts="ALCL", why="and so do switches and routers"),
+
+    is_a("datacom", f"{P}.3709.1.2.137", DATACOM, why="is that of Datacom DM4610, DM4615 and DM4618"),
+    is_a("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), datacom_onus="gpon-1/1/1-onu-0",
+         why=f"it has rows in {P}.3709.3.6.2.1.1.3"),
+    is_no("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), why="but it has no rows in"),
+    is_no("datacom", f"{P}.3709.1.2.120", "DM4370 - 24GX+12XS, DmOS 8.2.0", datacom_onus="1",
+          why="and so do switches and routers"),
 ]  # fmt: skip
 
 OTHERS = [
