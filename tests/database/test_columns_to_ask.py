@@ -80,6 +80,8 @@ def test_what_the_generic_profile_reads_says_so() -> None:
             ],
         ),
         ("zte", ["gpon_config.serial", "epon_onus.mac", "gpon_state.state"]),
+        # Where they are too, in a family whose index does not say it.
+        ("ufiber", ["onus.serial", "onus.port"]),
         ("generic", []),
     ],
 )

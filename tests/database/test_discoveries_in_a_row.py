@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from facho.apps.discovery.models import Onu
+from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.store import Finding
 from tests.database.found import an_olt, discovered, facts, store
 
@@ -37,12 +38,27 @@ def test_nobody_is_lost_and_no_place_is_held_twice(
         assert len(now) - len(ids) == stored.new
         assert stored.onus == sum(onu.presence == "present" for onu in now.values())
         assert complete or not stored.new + stored.moved + stored.absent + stored.returned
+        # What was counted was told, and nothing else.
+        told = Counter(OnuEvent.objects.filter(olt=olt).values_list("kind", flat=True))
+        begun = told.pop("duplicate", 0)
+        counted = {kind: getattr(stored, kind) for kind in ("new", "moved", "absent", "returned")}
+        assert told == {kind: count for kind, count in counted.items() if count}
+        assert begun <= stored.duplicates
+        assert stored.duplicates >= _sharing(found) if complete else not stored.duplicates
+        OnuEvent.objects.all().delete()
         ids = set(now)
         if complete:
             _is_as_found(found, list(now.values()))
             # The same again is nothing new.
             again = store(olt, Finding(facts(rows), True), absent_after=9)
             assert (again.new, again.moved, again.changed, again.returned) == (0, 0, 0, 0)
+            assert not OnuEvent.objects.exists()
+
+
+def _sharing(found: dict[int, tuple[str | None, str | None]]) -> int:
+    """How many were told with a serial that another one has too; one that was not told now is kept."""
+    serials = Counter(serial for serial, _ in found.values() if (serial or "").strip("0"))
+    return sum(count for count in serials.values() if count > 1)
 
 
 def _is_as_found(found: dict[int, tuple[str | None, str | None]], onus: list[Onu]) -> None:

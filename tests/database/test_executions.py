@@ -1,5 +1,6 @@
 """Whole executions against a simulated OLT, with the time in the test's hands."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from django.db.models import TextField, Value
 
-from facho.apps.discovery.models import Collected, Onu, Presence
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, Presence
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
@@ -213,6 +214,11 @@ def test_only_three_complete_discoveries_without_it_make_an_onu_absent(site: Sit
     gone.refresh_from_db()
     assert (gone.presence, gone.missed) == (Presence.ABSENT, 3)
     assert Onu.objects.filter(presence=Presence.PRESENT).count() == ONUS
+    # Each was told once, and the counts of the last execution are plain numbers.
+    assert Counter(OnuEvent.objects.values_list("kind", flat=True)) == {"new": ONUS + 1, "absent": 1}
+    counts = Execution.objects.latest("id").counts
+    assert {counts[kind] for kind in ("new", "moved", "returned", "duplicates", "unknown")} == {0}
+    assert "told" not in counts
 
 
 def test_a_discovery_that_breaks_off_keeps_what_it_read_of_known_onus_and_concludes_nothing(

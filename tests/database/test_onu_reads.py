@@ -10,6 +10,7 @@ import pytest
 
 from facho.apps.discovery.selectors import KnownRow, OnuRow, known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
+from facho.cli.acting.onus import list_onus
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts, store
 
@@ -101,3 +102,12 @@ def test_rows_of_one_olt() -> None:
     for olt in (first, second):
         store(olt, discovered({1: "A"}))
     assert [row.olt for row in onu_rows(onus_like(second))] == ["b"]
+
+
+def test_duplicates_are_listed_for_scripts_with_exactly_the_fields_they_know(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store(an_olt(), discovered({10: "A", 9: "A", 2: "B"}))
+    list_onus(None, "", "", duplicates=True, absent=False, limit=None, as_json=True)
+    rows = json.loads(capsys.readouterr().out)
+    assert [(list(row), row["onu"], row["rx_dbm"]) for row in rows] == [(FIELDS, 9, None), (FIELDS, 10, None)]

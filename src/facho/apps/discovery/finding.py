@@ -24,7 +24,7 @@ class Finding:
     # It was no discovery, but it walked, and to the end.
     complete: bool = False
     # The task that it was part of.
-    task: str = ""
+    task: str = "table"
 
     @property
     def is_whole(self) -> bool:
