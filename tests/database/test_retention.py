@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError, connection
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
@@ -267,6 +267,39 @@ def test_others_write_between_two_chunks() -> None:
     assert {before - after for before, after in pairwise(left)} == {500}
     assert OnuEvent.objects.count() == 3
     print(f"longest of {len(held)} chunks: {max(held) * 1000:.1f} ms")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_once_do_not_stop_each_other() -> None:
+    """Each execution refers to the one before: what one removes, the other would have to change."""
+    node, before = make_node(), None
+    for number in range(6):
+        before = ended(
+            node, NOW - 40 * DAY + number * timedelta(minutes=1), blocked_by=before, worker=number % 2
+        )
+    odd, even = (replace(rule_of(Execution), except_for=Q(worker=worker)) for worker in "01")
+    failed: list[Exception] = []
+
+    def other() -> None:
+        try:
+            remove_chunk(odd, NOW, CONFIG)
+        except DatabaseError as error:
+            failed.append(error)
+        connection.close()
+
+    thread = threading.Thread(target=other, daemon=True)
+
+    def begin_the_other(run: Callable[..., Any], statement: str, *rest: Any) -> Any:
+        # We have our rows by now. It takes its own, or waits for us.
+        if statement.startswith("UPDATE") and thread.ident is None:
+            thread.start()
+            thread.join(0.3)
+        return run(statement, *rest)
+
+    with connection.execute_wrapper(begin_the_other):
+        remove_chunk(even, NOW, CONFIG)
+    thread.join(10)
+    assert (failed, Execution.objects.count()) == ([], 0)
 
 
 def in_another_thread(write: Callable[[], object]) -> None:
