@@ -283,7 +283,7 @@ def _step(part: IndexPart, names: Mapping[int, Parts | None] | None) -> _Step:
         case Packed():
             return _packed(part.packings, part.ignore_others)
         case Named():
-            return _packed(part.packings) if names is None else _named(part, names)
+            return _packed(part.packings, part.ignore_others) if names is None else _named(part, names)
         case Skip():
             return lambda arcs, at, _parts: at + 1 if at < len(arcs) else _short(arcs)
         case Only():
@@ -333,9 +333,9 @@ def _named(named: Named, names: Mapping[int, Parts | None]) -> _Step:
         if number in names and not more:
             return names[number]
         counted = _unpacked(named.packings, number)
-        if counted is None:
+        if counted is None and not named.ignore_others:
             raise BadIndex(f"{number} has no name in {named.column}")
-        return counted if ports is None else ports.of(counted)
+        return counted if ports is None or counted is None else ports.of(counted)
 
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):

@@ -159,7 +159,8 @@ def _named(node: Node, keys: dict[str, Node]) -> Named | None:
         keys["names"].wrong("all names must have the same parts in braces")
     packings = _packings(node, keys) if "bits" in keys or "packings" in keys else ()
     _check_told(node, names, packings)
-    return Named(keys["column"].oid(), names, packings)
+    ignore_others = keys["ignore_others"].flag() if "ignore_others" in keys else False
+    return Named(keys["column"].oid(), names, packings, ignore_others)
 
 
 def _check_told(node: Node, names: tuple[str, ...], packings: tuple[Bits, ...]) -> None:

@@ -111,6 +111,7 @@ class Named:
     column: str
     names: tuple[str, ...]
     packings: tuple[Bits, ...] = ()
+    ignore_others: bool = False
 
 
 IndexPart = Packed | Plain | Skip | Only | OctetsPart | TextPart | Named

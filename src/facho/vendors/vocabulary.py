@@ -183,6 +183,7 @@ _ONU: Final[Mapping[str, Fact]] = {
     "last_down": Fact(Kind.DATE, "when it went the last time"),
     "last_dying_gasp": Fact(Kind.DATE, "when it lost its power the last time"),
     "uptime_s": _whole("since when it has been running", "s"),
+    "registered_s": _whole("since when it has been registered", "s"),
     "distance_m": _whole("length of the fibre", "m", 0, 100_000),
     "last_distance_m": _whole("length of the fibre when it was last measured", "m", 0, 100_000),
     "mac_count": _whole("hardware addresses behind it"),

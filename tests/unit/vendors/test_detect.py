@@ -49,6 +49,10 @@ PROBES = {
     "calix_onus": f"{P}.6321.1.2.4.2.6.1.1.2",
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
     "ubiquiti_model": f"{P}.41112.1.5.1.1",
+    "vsol_epon_ports": f"{P}.37950.1.1.5.12.1.27.1.2",
+    "vsol_epon_onus": f"{P}.37950.1.1.5.12.1.25.1.4",
+    "vsol_gpon_ports": f"{P}.37950.1.1.6.1.1.18.1.2",
+    "vsol_gpon_onus": f"{P}.37950.1.1.6.1.1.1.1.5",
     "zte_cards": f"{P}.3902.1015.2.1.1.3.1.4",
     "c600_cards": f"{P}.3902.1082.10.1.2.4.1.4",
     "fiberhome_ports": f"{P}.5875.800.3.9.3.4.1.5",
@@ -60,6 +64,7 @@ PROBES = {
 BDCOM = "BDCOM(tm) GP3600-16B Software, Version 74104 hardware version: A"
 CALIX = "Calix, Inc E7-2 XG801 none"
 HUAWEI = "Huawei Integrated Access Software"
+VSOL = f"{P}.37950.1.1.5.10.14.1"
 ZTE = "C320 Version V2.1.0 Software, Copyright (c) by ZTE Corporation Compiled"
 C600 = "ZXA10 C600, ZTE ZXA10 Software Version: V1.2.2"
 NOKIA = "R5.7.02a NFXS-E FANT-F NOKIA ISAM Copyright (c) 2016 Nokia. All rights reserved."
@@ -125,6 +130,27 @@ CASES = [
     # Switches with a chip of the same maker.
     is_no("ufiber", f"{P}.4413", "EdgeSwitch 24-Port 250W", why="no OLT that is known"),
     is_no("ufiber", f"{P}.4413.1.1", "UISP Fiber OLT XGS", why="no OLT that is known"),
+
+    is_a("vsol_epon", VSOL, "V1600D", why="and its sysDescr is that of V-SOL V1600 with EPON"),
+    is_a("vsol_epon", f".{VSOL}", "V1600D16"),
+    # What it says that it is counts more than what is found.
+    is_a("vsol_epon", VSOL, "V1600D8", vsol_gpon_ports="4", vsol_gpon_onus="3"),
+    is_a("vsol_epon", VSOL, "olt-norte", vsol_epon_ports="16",
+         why=f"it has rows in {P}.37950.1.1.5.12.1.27.1.2, a table of V-SOL V1600 with EPON"),
+    is_a("vsol_epon", VSOL, "", vsol_epon_onus="1"),
+    is_no("vsol_epon", VSOL, "V1600G1", instead="vsol_gpon", vsol_epon_ports="1", why="with GPON"),
+    is_no("vsol_epon", VSOL, "olt-norte", why="it could be V-SOL V1600 with EPON, but it has no rows in"),
+    is_no("vsol_epon", VSOL, "V1600", why="it could be V-SOL V1600 with EPON, but it has no rows in"),
+    is_no("vsol_epon", f"{P}.37950.1.1.5.10.14.2", "V1600D", vsol_epon_onus="1", why="no OLT that is known"),
+    is_no("vsol_epon", VSOL, "olt-norte", vsol_epon_ports="1", vsol_gpon_ports="1",
+          why="vsol_epon and vsol_gpon claim it with equal right"),
+
+    is_a("vsol_gpon", VSOL, "V1600G1", why="and its sysDescr is that of V-SOL V1600G with GPON"),
+    is_a("vsol_gpon", VSOL, "V1600G2-B"),
+    is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_ports="4"),
+    is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_onus="3"),
+    is_no("vsol_gpon", VSOL, "V1600D", instead="vsol_epon", why="with EPON"),
+    is_no("vsol_gpon", f"{P}.37950", "V1600G1", vsol_gpon_onus="3", why="no OLT that is known"),
 
     is_a("zte", f"{P}.3902.1082.1001.320.2.1", ZTE, "C320", why="is that of C320"),
     is_a("zte", f".{P}.3902.1082.1001.300.2.1", ZTE.replace("C320", "C300"), "C300"),

@@ -76,7 +76,7 @@ ODD_PROFILE = parse_profile(ODD, "odd.yaml")
 SHAPE = Shape(300)
 CHECKED = {**builtin(), "odd": ODD_PROFILE}
 # What is rounded on its way: by the steps in which the vendor counts.
-STEP = {"distance_m": 10.0, "uptime_s": 1.0}
+STEP = {"distance_m": 10.0, "uptime_s": 1.0, "registered_s": 1.0}
 # The brand's own, and what is not as fine as the model; where an ONU is is compared by its index.
 NOT_COMPARED = {
     "mac", "name", "serial", "state", "down_cause", "config_state", "match_state", "frame", "slot", "port",

@@ -104,6 +104,7 @@ _ONU: Final[Mapping[str, Tell]] = {
     "last_down": lambda olt, row, now: _moment(olt.state(row, now).last_down),
     "last_dying_gasp": _last_dying_gasp,
     "uptime_s": _while_online(_uptime),
+    "registered_s": _while_online(_uptime),
     "distance_m": _while_online(lambda olt, row, _: olt.distance_m(row)),
     "last_distance_m": _last_distance,
     "mac_count": _while_online(lambda olt, row, _: olt.noise(row) & 7),
