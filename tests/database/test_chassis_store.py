@@ -157,10 +157,10 @@ def test_onus_are_counted_at_their_ports() -> None:
 
 
 def health(olt_id: int, now: datetime = NOW, **cpus: float) -> None:
-    boards = facts(Entity.BOARD, {Key(0, slot): {"cpu_pct": 10.0 * slot, "name": "GPHF"} for slot in (2, 1)})
+    known = facts(Entity.BOARD, {Key(0, slot): {"cpu_pct": 10.0 * slot, "name": "GPHF"} for slot in (2, 1)})
     fans = facts(Entity.FAN, {Key(0, extra=2): {"speed_rpm": 3300.0, "state": Said("ok", "")}})
     itself = facts(Entity.OLT, {Key(): {"version": "V1", "model": "X17", "uptime_s": 7, **cpus}})
-    store_health(olt_id, [itself], [boards], [fans], now)
+    store_health(olt_id, [itself], [known], [fans], now)
 
 
 def test_the_health_of_an_olt_has_a_row_for_each_part() -> None:
@@ -178,6 +178,36 @@ def test_the_health_of_an_olt_has_a_row_for_each_part() -> None:
     ]  # fmt: skip
     assert [(fan.place, fan.speed_rpm, fan.state) for fan in found.fans] == [("0/2", 3300.0, "ok")]
     assert writes(lambda: health(olt.pk, LATER)) == []
+
+
+def boards(*slots: int, **more: Any) -> Facts:
+    rows = {Key(0, slot): {"state": Said("ok", ""), "cpu_pct": 50.0, **more} for slot in slots}
+    return facts(Entity.BOARD, rows)
+
+
+def test_a_board_that_was_pulled_out_is_neither_well_nor_busy() -> None:
+    olt, other = an_olt(), an_olt("other")
+    for each in (olt, other):
+        store_health(each.pk, [], [boards(1, 2)], [], NOW)
+    store_health(olt.pk, [], [boards(1)], [], LATER)
+    rows = OltHealth.objects.order_by("olt", "slot").values_list("state", "cpu_pct", "updated_at")
+    assert list(rows) == [
+        ("ok", 50.0, NOW), ("offline", None, LATER), ("ok", 50.0, NOW), ("ok", 50.0, NOW)
+    ]  # fmt: skip
+    store_health(olt.pk, [], [boards(1, 2)], [], LATER)
+    assert set(OltHealth.objects.values_list("state", flat=True)) == {"ok"}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_only_a_whole_list_of_states_says_that_a_board_is_gone(whole: bool) -> None:
+    olt = an_olt()
+    store_health(olt.pk, [], [boards(1, 2)], [], NOW)
+    only_cpus = facts(Entity.BOARD, {Key(0, 1): {"cpu_pct": 7.0}})
+    if whole:
+        store_health(olt.pk, [], [only_cpus], [], LATER)
+    else:
+        store_health(olt.pk, [], [], [], LATER, partial=[boards(1)])
+    assert OltHealth.objects.get(slot=2).state == "ok"
 
 
 def test_an_olt_without_a_cpu_of_its_own_is_as_busy_as_its_busiest_board() -> None:

@@ -33,6 +33,7 @@ _NUMBERS: Final = {
 }
 _PORT: Final = {**_same("name", "state", "admin_state", "down_cause"), **_NUMBERS}
 _PART: Final = _same("cpu_pct", "memory_pct", "temperature_c", "power_w", "serial")
+_PART_NUMBERS: Final = ("cpu_pct", "memory_pct", "temperature_c", "power_w", "speed_rpm")
 _HEALTH: Final[Mapping[Entity, Mapping[str, str]]] = {
     # Its own name is a person's; the model says what it is, as the name of a board does.
     Entity.OLT: {**_PART, "model": "name", "version": "sw_version"},
@@ -68,7 +69,19 @@ def store_health(
     partial: Sequence[Facts] = (),
 ) -> None:
     told = _merged((*olt, *boards, *fans), partial, _parts)
+    asked = {facts.entity.value for facts in (*boards, *fans) if "state" in facts.columns}
+    if asked:
+        told |= _gone(olt_id, asked, told)
     bring_up(Rows(OltHealth, olt_id, "part", "updated_at"), told, now)
+
+
+def _gone(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict[str, Values]:
+    """Boards and fans that had a state, and are not in the whole list of states any more: they were pulled
+    out, and are neither well nor busy.
+    """
+    had = OltHealth.objects.filter(olt=olt_id, kind__in=kinds).exclude(state="")
+    gone: Values = {"state": "offline", **dict.fromkeys(_PART_NUMBERS)}
+    return {part: gone for part in had.values_list("part", flat=True) if part not in told}
 
 
 def store_unprovisioned(olt_id: int, findings: Sequence[Facts], now: datetime) -> int:
