@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from facho.sim import snmprec
 from facho.vendors import GENERIC, Detection, Identity, builtin, detect, probes
 from facho.vendors.parse import parse_profile
+from tests.unit.vendors.recordings import RECORDINGS
 
 P = "1.3.6.1.4.1"
 
@@ -243,6 +245,28 @@ def test_every_family_has_a_device_that_is_of_it_and_one_that_is_not(name: str) 
     about = [case for case in CASES if case.about == name]
     assert any(case.profile == name for case in about)
     assert any(case.profile != name and case.why for case in about)
+
+
+@pytest.mark.parametrize(
+    ("file", "profile", "model"),
+    [
+        ("axos_e7-2.snmprec", "calix", ""),
+        ("bdcom.snmprec", "bdcom", "GP3600-16B"),
+        ("smartax.snmprec", "huawei", "MA5603T"),
+    ],
+)
+@pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")
+def test_a_real_device_is_known(file: str, profile: str, model: str) -> None:
+    values = {str(record.oid): record.value for record in snmprec.read(RECORDINGS / file)}
+    descr = values["1.3.6.1.2.1.1.1.0"]
+    assert isinstance(descr, bytes)
+    identity = Identity(str(values["1.3.6.1.2.1.1.2.0"]), descr.decode())
+    asked = {
+        probe: next((str(value) for oid, value in values.items() if oid.startswith(f"{probe}.")), None)
+        for probe in probes(identity, builtin())
+    }
+    detection = detect(identity, asked, builtin())
+    assert (detection.profile, detection.model) == (profile, model)
 
 
 def test_a_device_that_is_known_to_be_no_olt_is_asked_for_nothing() -> None:
