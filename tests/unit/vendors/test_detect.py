@@ -253,6 +253,7 @@ def test_every_family_has_a_device_that_is_of_it_and_one_that_is_not(name: str) 
         ("axos_e7-2.snmprec", "calix", ""),
         ("bdcom.snmprec", "bdcom", "GP3600-16B"),
         ("smartax.snmprec", "huawei", "MA5603T"),
+        ("vsolution_v1600d.snmprec", "vsol_epon", ""),
     ],
 )
 @pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")
