@@ -257,3 +257,18 @@ def test_what_does_not_exist_is_named() -> None:
         enable_jobs(["state", "stat"], NOW)
     with refused("node", "there is no node 7"):
         enable_nodes([7], NOW)
+
+
+def test_an_olt_whose_family_has_nothing_of_it_is_refused() -> None:
+    (olt,) = add_olts("olt-1", brand="generic")
+    new = NewJob("waiting", "generic", "table", "5m", ["autofind.serial"], olts=[olt.name])
+    with refused("olts", f"waiting: {olt.name} is of the family generic, which has nothing of it"):
+        create_job(new, NOW)
+    assert not SnmpJob.objects.exists()
+
+
+def test_chained_it_is_left_out_there() -> None:
+    (olt,) = add_olts("olt-1", brand="generic")
+    create_job(NewJob("health", "generic", "table", "5m", ["olt.uptime_s"], olts=[olt.name]), NOW)
+    new = NewJob("waiting", "generic", "table", "5m", ["autofind.serial"], master="health", olts=[olt.name])
+    assert create_job(new, NOW).nodes.count() == 1

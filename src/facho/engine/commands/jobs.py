@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
+from facho.apps.hosts.remembered import columns_now
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
@@ -140,6 +141,7 @@ def attach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
 def _attach(job: SnmpJob, names: Sequence[str], now: datetime) -> Replanned:
     olts = olts_named(names)
     _refuse_other_brands(job, olts)
+    _refuse_families_without(job, olts)
     refuse_too_short(olts, job.interval_s, "olts" if job.nodes.exists() else "interval")
     there = set(job.nodes.values_list("olt_id", flat=True))
     nodes = [SnmpJobHost(job=job, olt=olt) for olt in olts if olt.id not in there]
@@ -264,6 +266,20 @@ def _master_for(job_id: int | None, name: str) -> SnmpJob:
     except ChainError as error:
         raise CommandError("master", str(error)) from None
     return master
+
+
+def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt]) -> None:
+    """Those that have nothing of what it asks for would fail at every slot. Chained, it is left out there."""
+    if job.master_id is not None or job.oids.exists():
+        return
+    facts = tuple(map(str, job.facts))
+    one_of_each = {(olt.brand_id, olt.model_id): olt for olt in olts}
+    for olt in one_of_each.values():
+        if not columns_now(olt, facts, job.kind):
+            said = {"job": job.name, "olt": olt.name, "family": olt.brand.name}
+            raise CommandError(
+                "olts", _("%(job)s: %(olt)s is of the family %(family)s, which has nothing of it") % said
+            )
 
 
 def _refuse_other_brands(job: SnmpJob, olts: Sequence[Olt]) -> None:
