@@ -1,4 +1,4 @@
-"""The jobs that the demo makes: for a fleet of two brands, and about all that is shown."""
+"""The jobs that the demo makes: for a fleet of four vendors, and about all that is shown."""
 
 import pytest
 
@@ -6,22 +6,35 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import columns_for, spelled_out
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.cli.demo import OLTS, _prepare
+from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.planning import first_column
 from facho.vendors import builtin
 
 pytestmark = pytest.mark.django_db
 
 
-def test_every_job_is_on_every_olt_and_asks_each_for_what_its_profile_reads(brands: None) -> None:
+def test_a_job_is_on_every_olt_that_has_something_for_it_and_asks_for_what_its_profile_reads(
+    brands: None,
+) -> None:
     _prepare([("127.0.0.1", 20_000 + number) for number in range(len(OLTS))])
     jobs = list(SnmpJob.objects.order_by("id"))
     assert {"discovery", "health", "ports", "autofind"} <= {job.name for job in jobs}
-    assert SnmpJobHost.objects.count() == len(jobs) * len(OLTS)
     for olt in Olt.objects.select_related("brand"):
         for job in jobs:
             asked = columns_for(olt, spelled_out(job.facts, builtin()[olt.brand.name]), job.kind)
-            assert asked, (olt.name, job.name)
-            assert {column.brand for column in asked} == {olt.brand.name}, (olt.name, job.name)
+            assert bool(asked) == job.nodes.filter(olt=olt).exists(), (olt.name, job.name)
+            assert {column.brand for column in asked} <= {olt.brand.name}, (olt.name, job.name)
+
+
+def test_it_shows_four_vendors() -> None:
+    assert len({builtin()[olt.brand].vendor for olt in OLTS}) == 4
+
+
+def test_olts_of_an_earlier_demo_are_switched_off(brands: None) -> None:
+    add_olt(NewOlt("demo-old", "127.0.0.1", brand="zte", site="demo"))
+    add_olt(NewOlt("mine", "127.0.0.1", brand="zte"))
+    _prepare([("127.0.0.1", 20_000 + number) for number in range(len(OLTS))])
+    assert set(Olt.objects.filter(enabled=False).values_list("name", flat=True)) == {"demo-old"}
 
 
 def test_a_node_asks_for_what_its_olt_has_of_a_usual_set(brands: None) -> None:

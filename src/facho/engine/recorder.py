@@ -13,6 +13,8 @@ from django.db import connection, transaction
 from facho.apps import sql
 from facho.apps.discovery.store import Stored, note_collected, store_findings
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.history.models import Subject
+from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
@@ -149,7 +151,9 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
     work = planned.work
     findings = list(findings_of(collection.parts, work.profile))
     stored = store_findings(work.olt_id, findings, now, absent_after=config.absent_after)
-    store_chassis(work.olt_id, work.profile, collection.parts, now)
+    ports = store_chassis(work.olt_id, work.profile, collection.parts, now)
+    append_frame(work.olt_id, now, Subject.ONU, stored.told.ids, stored.told.columns)
+    append_frame(work.olt_id, now, Subject.PORT, ports.ids, ports.columns)
     data = {
         fact
         for part in collection.parts
