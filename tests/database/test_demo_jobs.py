@@ -40,7 +40,7 @@ def test_olts_of_an_earlier_demo_are_switched_off(brands: None) -> None:
 def test_a_node_asks_for_what_its_olt_has_of_a_usual_set(brands: None) -> None:
     _prepare([("127.0.0.1", 20_000 + number) for number in range(len(OLTS))])
     waiting = SnmpJobHost.objects.filter(job__name="autofind").select_related("job", "olt__brand")
-    assert {(node.olt.brand.name, first_column(node)) for node in waiting} == {
+    assert {(node.olt.brand.name, first_column(node)) for node in waiting} >= {
         ("huawei", "1.3.6.1.4.1.2011.6.128.1.1.2.48.1.2"),
         ("zte", "1.3.6.1.4.1.3902.1012.3.13.3.1.2"),
     }

@@ -59,7 +59,7 @@ OLTS: Final = (
     DemoOlt("demo-huawei-1", "huawei", "plain"),
     DemoOlt("demo-zte-1", "zte", "flapping"),
     DemoOlt("demo-fiberhome-1", "fiberhome", "plain"),
-    DemoOlt("demo-vsol-1", "vsol_gpon", "plain"),
+    DemoOlt("demo-nokia-1", "nokia", "plain"),
     DemoOlt("demo-huawei-slow", "huawei", "slow"),
     DemoOlt("demo-zte-flaky", "zte", "flaky"),
 )
@@ -143,7 +143,7 @@ def _without(job: str, names: Sequence[str]) -> list[str]:
 
 def _jobs() -> Iterator[NewJob]:
     """For OLTs of any brand that has something to tell: in which column, is looked up when it is asked."""
-    from facho.apps.hosts.selectors import USUAL_FACTS, facts_offered
+    from facho.apps.hosts.selectors import USUAL_FACTS, USUAL_SETS, facts_offered
     from facho.engine.commands.jobs import NewJob
     from facho.vendors import builtin
 
@@ -151,8 +151,9 @@ def _jobs() -> Iterator[NewJob]:
     for name, kind, interval in _USUAL:
         # Only ONUs that are online are asked for optics: the states that were just walked serve both.
         master = "state" if name == "optics" else ""
+        facts = (name,) if name in USUAL_SETS else USUAL_FACTS.get(name, ())
         olts = [olt for olt, jobs in offered.items() if name in jobs]
-        yield NewJob(name, "generic", kind, interval, USUAL_FACTS.get(name, ()), master=master, olts=olts)
+        yield NewJob(name, "generic", kind, interval, facts, master=master, olts=olts)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.remembered import columns_now
+from facho.apps.hosts.selectors import spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
@@ -23,6 +24,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import Replanned, end_queued, refuse_too_short, replan, start_anew
 from facho.engine.commands.olts import brand_for, olts_named
 from facho.engine.commands.turns import command
+from facho.engine.planning import profile_of
 
 _TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
 _MOST_NAMED: Final = 5
@@ -272,10 +274,9 @@ def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt]) -> None:
     """Those that have nothing of what it asks for would fail at every slot. Chained, it is left out there."""
     if job.master_id is not None or job.oids.exists():
         return
-    facts = tuple(map(str, job.facts))
     one_of_each = {(olt.brand_id, olt.model_id): olt for olt in olts}
     for olt in one_of_each.values():
-        if not columns_now(olt, facts, job.kind):
+        if not columns_now(olt, spelled_out(job.facts, profile_of(olt)), job.kind):
             said = {"job": job.name, "olt": olt.name, "family": olt.brand.name}
             raise CommandError(
                 "olts", _("%(job)s: %(olt)s is of the family %(family)s, which has nothing of it") % said
