@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from facho.cli.system import system
-from facho.cli.target import AsJson
+from facho.cli.target import AsJson, refuse
 
 app = typer.Typer(no_args_is_help=True, help="The ONUs that were found.")
 
@@ -29,6 +29,26 @@ _EXAMPLES_UNPROVISIONED: Final = """
 
 `facho onu unprovisioned --olt olt-7 --json`
 """
+_EXAMPLES_SHOW: Final = """
+**Examples**
+
+`facho onu show HWTC1234ABCD`  by its serial, or its MAC in any form
+
+`facho onu show 0/1/7:3 --olt olt-7`  by its interface
+
+`facho onu show HWTC1234ABCD --json`  for a script
+"""
+_EXAMPLES_HISTORY: Final = """
+**Examples**
+
+`facho onu history HWTC1234ABCD`  all numbers of the last day
+
+`facho onu history 0/1/7:3 --olt olt-7 --fact onu_rx_dbm --since 7d`
+
+`facho onu history HWTC1234ABCD --since 2026-11-01 --until 2026-11-02T18:00 --csv`  every point, for a script
+"""
+Name = Annotated[str, typer.Argument(metavar="ONU", help="Its serial, its MAC, or with --olt its interface.")]
+OfOlt = Annotated[str | None, typer.Option("--olt", metavar="NAME", help="The OLT that it is on.")]
 
 
 @app.callback()
@@ -70,3 +90,33 @@ def unprovisioned(
         from facho.cli.acting import chassis
 
         chassis.list_waiting(olt, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_SHOW)
+def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
+    """Show one ONU: its facts, when they were collected, and what happened to it."""
+    with system():
+        from facho.cli.acting import onu_pages
+
+        onu_pages.show(onu, olt, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_HISTORY)
+def history(
+    onu: Name,
+    olt: OfOlt = None,
+    facts: Annotated[
+        list[str] | None, typer.Option("--fact", metavar="FACT", help="Only this one; again for more.")
+    ] = None,
+    since: Annotated[str, typer.Option(metavar="TIME", help="So long ago, as 7d, or a date.")] = "24h",
+    until: Annotated[str, typer.Option(metavar="TIME", help="The same; now if not said.")] = "",
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print every point, separated by commas.")] = False,
+) -> None:
+    """Show the numbers of an ONU over time."""
+    if as_json and as_csv:
+        refuse("give either --json or --csv")
+    with system():
+        from facho.cli.acting import onu_history
+
+        onu_history.history(onu, olt, facts or [], since, until, as_json=as_json, as_csv=as_csv)

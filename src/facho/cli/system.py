@@ -25,6 +25,7 @@ _PLACES: Final = {
     "address": "ADDRESS",
     "olts": "OLT",
     "olt": "OLT",
+    "onu": "ONU",
     "job": "JOB",
     "jobs": "JOB",
     "facts": "--fact",

@@ -1,0 +1,172 @@
+"""The numbers of one ONU over time: a line to look at and a table on a terminal, all points for a script."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from facho.apps.discovery.selectors import interface_of
+from facho.apps.history.selectors import onu_series
+from facho.apps.history.store import ONU_FACTS
+from facho.cli.acting.onu_pages import onu_named
+from facho.cli.acting.showing import clock, print_json, written
+from facho.cli.moments import BadMoment, parse_moment
+from facho.cli.output import print_whole
+from facho.config import current
+from facho.core.condense import Point, Span, condense, evenly
+from facho.engine.clock import database_now
+from facho.engine.commands.errors import CommandError
+
+# More rows than this are nothing to look at: then there is one for each hour, or each day.
+_MOST_ROWS: Final = 48
+_CELLS: Final = 60
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_HOUR: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is asked for, and the points by fact: those of a fact at the times at which it was collected."""
+
+    start: datetime
+    end: datetime
+    moments: Sequence[datetime]
+    values: dict[str, Sequence[float | None]]
+
+    def points(self, fact: str) -> list[Point]:
+        return list(zip(self.moments, self.values[fact], strict=True))
+
+
+def history(
+    name: str, olt: str | None, facts: Sequence[str], since: str, until: str, *, as_json: bool, as_csv: bool
+) -> None:
+    onu = onu_named(name, olt)
+    now = database_now()
+    start, end = _moment("since", since, now), _moment("until", until, now) if until else now
+    if start >= end:
+        raise CommandError("since", "it is not before the end")
+    series = onu_series(onu, _facts(facts), start, end)
+    found = {fact: values for fact, values in series.values.items() if facts or _any(values)}
+    history = History(start, end, series.moments(), found)
+    if as_csv:
+        print_whole(_as_csv(history))
+    elif as_json:
+        who = {"olt": onu.olt.name, "interface": interface_of(onu), "serial": onu.serial or None}
+        print_json({**who, "since": start, "until": end, "points": _as_rows(history)})
+    else:
+        _show(history)
+
+
+def _moment(option: str, text: str, now: datetime) -> datetime:
+    try:
+        return parse_moment(text, now, current().time_zone)
+    except BadMoment as error:
+        raise CommandError(option, str(error)) from None
+
+
+def _facts(facts: Sequence[str]) -> Sequence[str]:
+    """All that have a history, if none is named."""
+    for fact in facts:
+        if fact not in ONU_FACTS:
+            raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(ONU_FACTS)}")
+    return tuple(dict.fromkeys(facts)) or ONU_FACTS
+
+
+def _any(values: Sequence[float | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _as_rows(history: History) -> list[dict[str, Any]]:
+    return [
+        {"at": at, **{fact: values[number] for fact, values in history.values.items()}}
+        for number, at in enumerate(history.moments)
+    ]
+
+
+def _as_csv(history: History) -> str:
+    file = io.StringIO()
+    lines = csv.DictWriter(file, ["at", *history.values], lineterminator="\n")
+    lines.writeheader()
+    lines.writerows({**row, "at": row["at"].isoformat()} for row in _as_rows(history))
+    return file.getvalue().rstrip("\n")
+
+
+def _show(history: History) -> None:
+    if not any(map(_any, history.values.values())):
+        typer.echo("There are no values in this time.")
+        return
+    console = Console()
+    table = Table("fact", "values", "min", "avg", "max", "last", "", box=None, pad_edge=False)
+    for fact in history.values:
+        table.add_row(fact, *_summary(history, fact), sparkline(history, fact))
+    console.print(table)
+    console.print()
+    console.print(_points(history) if len(history.moments) <= _MOST_ROWS else _spans(history))
+
+
+def _summary(history: History, fact: str) -> list[str]:
+    points = history.points(fact)
+    values = [value for _, value in points if value is not None]
+    if not values:
+        return ["0", "", "", "", ""]
+    (whole,) = condense(points, lambda _: history.start)
+    return [f"{len(values):,}", *_numbers(whole), written(values[-1])]
+
+
+def _numbers(span: Span) -> list[str]:
+    return ["" if value is None else f"{value:.2f}" for value in (span.least, span.mean, span.most)]
+
+
+def sparkline(history: History, fact: str) -> str:
+    """A gap where nothing was collected or there was no value."""
+    means = evenly(history.points(fact), history.start, history.end, _CELLS)
+    known = [mean for mean in means if mean is not None]
+    if not known:
+        return ""
+    low, height = min(known), (max(known) - min(known)) or 1.0
+    return "".join(
+        " " if mean is None else _BARS[min(len(_BARS) - 1, int((mean - low) / height * len(_BARS)))]
+        for mean in means
+    )
+
+
+def _points(history: History) -> Table:
+    table = Table("at", *history.values, box=None, pad_edge=False)
+    for number, at in enumerate(history.moments):
+        cells = (written(values[number]) for values in history.values.values())
+        table.add_row(clock(at, current().time_zone), *map(Text, cells))
+    return table
+
+
+def _spans(history: History) -> Table:
+    """By hour; when there are too many hours, by day."""
+    zone = current().time_zone
+
+    def hour(at: datetime) -> datetime:
+        return at.astimezone(zone).replace(minute=0, second=0, microsecond=0)
+
+    def day(at: datetime) -> datetime:
+        return hour(at).replace(hour=0)
+
+    by_hour = history.end - history.start <= _MOST_ROWS * _HOUR
+    return _spans_by(history, hour if by_hour else day, "%Y-%m-%d %H:%M" if by_hour else "%Y-%m-%d")
+
+
+def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: str) -> Table:
+    table = Table("from", box=None, pad_edge=False)
+    columns = {fact: condense(history.points(fact), start_of) for fact in history.values}
+    for fact in columns:
+        for heading in (f"{fact} min", "avg", "max"):
+            table.add_column(heading, justify="right")
+    for spans in zip(*columns.values(), strict=True):
+        table.add_row(f"{spans[0].start:{form}}", *(number for span in spans for number in _numbers(span)))
+    return table

@@ -1,0 +1,46 @@
+"""Many points as few: the least, the mean and the most of each span of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+Point = tuple[datetime, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`count` values from `start` on; without any, the numbers are None."""
+
+    start: datetime
+    count: int
+    least: float | None
+    mean: float | None
+    most: float | None
+
+
+def condense(points: Iterable[Point], start_of: Callable[[datetime], datetime]) -> list[Span]:
+    """One span for each start that `start_of` gives. The points are in order."""
+    return [
+        _span(start, [value for _, value in group if value is not None])
+        for start, group in groupby(points, lambda point: start_of(point[0]))
+    ]
+
+
+def _span(start: datetime, values: Sequence[float]) -> Span:
+    if not values:
+        return Span(start, 0, None, None, None)
+    return Span(start, len(values), min(values), sum(values) / len(values), max(values))
+
+
+def evenly(points: Sequence[Point], start: datetime, end: datetime, cells: int) -> list[float | None]:
+    """The mean of each of so many equal parts of the time; None where there was no value."""
+    sums, counts = [0.0] * cells, [0] * cells
+    for at, value in points:
+        if value is not None and start <= at < end:
+            cell = int((at - start) / (end - start) * cells)
+            sums[cell] += value
+            counts[cell] += 1
+    return [total / number if number else None for total, number in zip(sums, counts, strict=True)]

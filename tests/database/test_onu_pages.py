@@ -1,0 +1,181 @@
+"""One ONU in front of a terminal: found by what it is called, shown, and its numbers over time."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from facho.apps.discovery.looking_up import onus_called
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent
+from facho.apps.discovery.store import note_collected
+from facho.apps.hosts.models import Olt
+from facho.cli.acting import onu_history, onu_pages
+from facho.engine.commands.errors import CommandError
+from tests.database.found import an_olt
+from tests.database.making import at
+from tests.database.numbers import says
+
+pytestmark = pytest.mark.django_db
+SERIAL = "HWTC1234ABCD"
+MAC = "a0:b1:c2:d3:e4:f5"
+
+
+def make(olt: Olt, place: tuple[int | None, int | None, int | None, int], **columns: Any) -> Onu:
+    frame, slot, port, onu = place
+    columns = {"first_seen": at("08:00"), "last_seen": at("09:00"), **columns}
+    address = f"{frame}/{slot}/{port}/{onu}"
+    return Onu.objects.create(
+        olt=olt, address=address, frame=frame, slot=slot, port=port, onu_id=onu, **columns
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        SERIAL, "hwtc1234abcd", "HWTC-1234ABCD", "485754431234ABCD", MAC, "A0-B1-C2-D3-E4-F5",
+        "a0b1.c2d3.e4f5", "0/1/7:3",
+    ],
+)  # fmt: skip
+def test_an_onu_is_found_in_every_form_in_which_it_is_called(name: str) -> None:
+    olt = an_olt()
+    onu = make(olt, (0, 1, 7, 3), serial=SERIAL, mac=MAC)
+    make(olt, (0, 1, 7, 4), serial="HWTC00000001", mac="a0:b1:c2:d3:e4:f6")
+    assert onus_called(name, olt) == [onu]
+    assert onus_called(name) == ([] if ":3" in name else [onu])
+
+
+def test_a_box_without_slots_has_interfaces_without_them() -> None:
+    olt = an_olt()
+    onu = make(olt, (None, None, 7, 3))
+    slotted = make(olt, (None, 2, 7, 3))
+    assert (onus_called("7:3", olt), onus_called("2/7:3", olt)) == ([onu], [slotted])
+
+
+def test_who_is_gone_is_meant_only_if_nobody_else_is() -> None:
+    olt, other = an_olt(), an_olt("other")
+    gone = make(olt, (0, 1, 1, 1), serial=SERIAL, presence="absent")
+    assert onus_called(SERIAL) == [gone]
+    here = make(other, (0, 1, 1, 1), serial=SERIAL)
+    assert onus_called(SERIAL) == [here]
+
+
+@pytest.mark.parametrize(
+    ("name", "olt", "sentence"),
+    [
+        ("1:1", None, "'1:1' is an interface of every OLT: say which with --olt"),
+        (SERIAL, None, f"2 ONUs are '{SERIAL}': {SERIAL} (a 1:1), {SERIAL} (b 1:1): say which with --olt"),
+        ("HWTC99", None, "with the serial, MAC or interface 'HWTC99'; did you mean HWTC99990000 (b 1:2)?"),
+        ("nobody", "a", "there is no ONU with the serial, MAC or interface 'nobody' on a"),
+        ("9:9", "a", "there is no ONU with the serial, MAC or interface '9:9' on a"),
+    ],
+)
+def test_who_cannot_be_told_apart_is_named(name: str, olt: str | None, sentence: str) -> None:
+    for each in ("a", "b"):
+        make(an_olt(each), (None, None, 1, 1), serial=SERIAL)
+    make(Olt.objects.get(name="b"), (None, None, 1, 2), serial="HWTC99990000")
+    with pytest.raises(CommandError) as refused:
+        onu_pages.onu_named(name, olt)
+    assert sentence in refused.value.message
+    assert onu_pages.onu_named(SERIAL, "b").olt.name == "b"
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest.CaptureFixture[str]) -> None:
+    olt = an_olt()
+    onu = make(olt, (0, 1, 7, 3), serial=SERIAL, state="los", onu_rx_dbm=-21.5, plan="100M", raw_index="7.3")
+    note_collected(olt.pk, ["state", "get_state", "port.state"], at("10:00"))
+    for minute in range(25):
+        OnuEvent.objects.create(
+            olt=olt, onu=onu, kind=EventKind.ONLINE, at=at(f"09:{minute:02}"), place="0/1/7:3"
+        )
+    OnuEvent.objects.create(olt=olt, onu=onu, kind=EventKind.OFFLINE, at=at("09:59"), cause="power_off")
+    onu_pages.show(SERIAL, None, as_json=True)
+    told = json.loads(shown(capsys))
+    assert (told["interface"], told["state"], told["rx_dbm"], told["plan"]) == (
+        "0/1/7:3",
+        "los",
+        -21.5,
+        "100M",
+    )
+    assert (told["first_seen"], told["presence"]) == (at("08:00").isoformat(), "present")
+    assert told["collected"] == {"state": at("10:00").isoformat()}
+    assert len(told["events"]) == 20
+    assert (told["events"][0]["event"], told["events"][0]["cause"]) == ("offline", "power_off")
+    onu_pages.show("0/1/7:3", "olt", as_json=False)
+    text = shown(capsys)
+    for word in (SERIAL, "Last collected", "Events", "power_off", "100M"):
+        assert word in text
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Onu:
+    """Two hours of power, every five minutes, with a gap of half an hour."""
+    monkeypatch.setattr(onu_history, "database_now", lambda: at("12:00"))
+    olt = an_olt()
+    onu = make(olt, (0, 1, 7, 3), serial=SERIAL)
+    for number in range(24):
+        clock = f"{at('10:00') + number * timedelta(minutes=5):%H:%M}"
+        if not 6 <= number < 12:
+            says(olt, clock, {onu.pk: -20.0 - number / 10})
+    says(olt, "11:59", {onu.pk: None, onu.pk + 1: -9.0})
+    return onu
+
+
+def asked(*facts: str, since: str = "24h", until: str = "", **how: bool) -> None:
+    onu_history.history(SERIAL, None, facts, since, until, **{"as_json": False, "as_csv": False, **how})
+
+
+def test_a_script_gets_every_point(measured: Onu, capsys: pytest.CaptureFixture[str]) -> None:
+    asked(as_json=True)
+    told = json.loads(shown(capsys))
+    assert (told["olt"], told["interface"], told["serial"]) == ("olt", "0/1/7:3", SERIAL)
+    assert told["since"] == (at("12:00") - timedelta(hours=24)).isoformat()
+    assert told["points"][0] == {"at": at("10:00").isoformat(), "onu_rx_dbm": -20.0}
+    assert (len(told["points"]), told["points"][-1]["onu_rx_dbm"]) == (19, None)
+    asked("onu_rx_dbm", "bias_ma", since="2026-03-10T11:00+00:00", until="30m", as_csv=True)
+    rows = list(csv.DictReader(shown(capsys).splitlines()))
+    assert [row["at"][11:16] for row in rows] == ["11:00", "11:05", "11:10", "11:15", "11:20", "11:25"]
+    assert (rows[0]["onu_rx_dbm"], rows[0]["bias_ma"]) == ("-21.2", "")
+
+
+def test_a_person_gets_a_line_and_a_table(
+    measured: Onu, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    asked(since="2h")
+    few = shown(capsys)
+    assert [word for word in ("-22.30", "-20.00", "█", "▁") if word not in few] == []
+    assert "temperature_c" not in few
+    assert few.count("2026-03-10") == 19
+    monkeypatch.setattr(onu_history, "_MOST_ROWS", 10)
+    asked(since="2h")
+    many = shown(capsys)
+    assert many.count("2026-03-10") == 2
+    assert "onu_rx_dbm min" in many
+    asked(since="1m")
+    assert shown(capsys) == "There are no values in this time.\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "field", "sentence"),
+    [
+        ({"since": "soon"}, "since", "'soon' is no time"),
+        ({"since": "1h", "until": "2h"}, "since", "not before the end"),
+        ({"until": "2026-99-01"}, "until", "is no time"),
+    ],
+)
+def test_times_that_make_no_sense_are_refused(
+    measured: Onu, how: dict[str, Any], field: str, sentence: str
+) -> None:
+    with pytest.raises(CommandError, match=sentence) as refused:
+        asked(**how)
+    assert refused.value.field == field
+    with pytest.raises(CommandError, match="'state' has no history"):
+        asked("state")
