@@ -40,7 +40,7 @@ def evenly(points: Sequence[Point], start: datetime, end: datetime, cells: int) 
     sums, counts = [0.0] * cells, [0] * cells
     for at, value in points:
         if value is not None and start <= at < end:
-            cell = int((at - start) / (end - start) * cells)
+            cell = (at - start) * cells // (end - start)
             sums[cell] += value
             counts[cell] += 1
     return [total / number if number else None for total, number in zip(sums, counts, strict=True)]
