@@ -218,7 +218,9 @@ def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) 
 
 def _chosen(column: Rows, deciding: Rows, when: When) -> Rows:
     wanted = when.value.encode() if isinstance(when.value, str) else when.value
-    return {suffix: raw for suffix, raw in column.items() if deciding.get(suffix) == wanted}
+    return {
+        suffix: raw for suffix, raw in column.items() if (deciding.get(suffix) == wanted) is not when.unless
+    }
 
 
 def _percentages(column: Rows, wholes: Rows) -> Rows:

@@ -83,9 +83,13 @@ def _source(node: Node, keys: dict[str, Node], table_oid: str) -> Source | None:
 
 
 def _when(node: Node, table_oid: str) -> When | None:
-    keys = node.map(("column", "oid", "is"), ("is",))
+    keys = node.map(("column", "oid", "is", "is_not"))
     deciding = _oid(node, keys, table_oid)
-    return None if deciding is None or "is" not in keys else When(deciding, _raw(keys["is"]))
+    if ("is" in keys) == ("is_not" in keys):
+        node.wrong("needs 'is' or 'is_not', and one of them only")
+        return None
+    unless = "is_not" in keys
+    return None if deciding is None else When(deciding, _raw(keys["is_not" if unless else "is"]), unless)
 
 
 def _whole(node: Node, table_oid: str) -> str | None:

@@ -203,10 +203,11 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The value counts only in rows where another column has this raw value."""
+    """The value counts only in rows where another column has this raw value; or only where it has not."""
 
     oid: str
     value: int | str
+    unless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,12 @@ def test_what_is_neither_is_reported_once() -> None:
     assert [problem.fact for problem in found.problems.first] == ["serial"]
 
 
+def test_optics_count_where_the_olt_does_not_say_who_can_measure() -> None:
+    found = DECODER.decode(under(f"{TREE}.9.3.3.1", {"6": {A: -2145, OFF: -2200}, "11": {OFF: 2}}))
+    assert found.onus.columns["onu_rx_dbm"] == [-21.45]
+    assert found.onus.keys == [Key(slot=1, port=1, onu=1)]
+
+
 def layout(profile: Profile, name: str, *arcs: int) -> Key | None:
     return compile_index(next(index for index in profile.indexes if index.name == name)).decode(arcs)
 

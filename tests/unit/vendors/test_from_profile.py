@@ -6,6 +6,7 @@ from facho.sim.families.facts import TELLERS
 from facho.sim.families.family import Family
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
+from facho.sim.families.places import simulated_tables
 from facho.sim.families.zte import ZTE
 from facho.sim.model import Cause, Shape
 from facho.sim.tables import Layout
@@ -123,6 +124,18 @@ def test_what_is_simulated_from_a_profile_reads_back_as_the_facts_of_the_model(n
             for row, value in enumerate(values):
                 told = TELLERS[entity][fact](olt, row, NOW)
                 assert close(fact, value, told, step), (fact, row, value, told)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_simulated_onus_can_be_told_apart_as_those_of_the_profile_can(name: str) -> None:
+    profile = CHECKED[name]
+    facts = decoded(profile, from_profile(profile)).onus
+    tables = [table for table in simulated_tables(profile) if table.entity is Entity.ONU]
+    tells = {column.fact for table in tables for column in table.columns}
+    if tells.intersection(("serial", "mac")):
+        serials, macs = (facts.columns.get(fact, [None] * len(facts)) for fact in ("serial", "mac"))
+        assert len({serial or mac for serial, mac in zip(serials, macs, strict=True)} - {None}) == SHAPE.onus
+    assert len(set(facts.keys)) == len(facts)
 
 
 @pytest.mark.parametrize("name", CHECKED)

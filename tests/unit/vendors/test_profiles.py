@@ -118,6 +118,18 @@ def test_a_good_profile_is_taken() -> None:
             "is for serials and hardware addresses, and description is a text",
         ),
         ("serial: 3", "serial: {column: 3, fits: '('}", "line 20", "no regular expression"),
+        (
+            "serial: 3",
+            "serial: {column: 3, when: {column: 4}}",
+            "line 20, tables.onus.columns.serial.when",
+            "needs 'is' or 'is_not'",
+        ),
+        (
+            "serial: 3",
+            "serial: {column: 3, when: {column: 4, is: 1, is_not: 2}}",
+            "line 20, tables.onus.columns.serial.when",
+            "one of them only",
+        ),
         ("serial: 3", "serial: {}", "line 20, tables.onus.columns.serial", "needs 'column'"),
         (
             "serial: 3",

@@ -156,6 +156,8 @@ def _helping_value(source: Source, purpose: str) -> Value:
     if purpose == "whole" or source.when is None:
         return 100
     raw = source.when.value
+    if source.when.unless:
+        return 0 if raw else 1
     return raw.encode() if isinstance(raw, str) else raw
 
 
