@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
@@ -85,6 +86,17 @@ def test_the_log_of_a_sqlite_database_counts(tmp_path: Path) -> None:
     assert file_bytes(tmp_path / "facho.db") == 1000
     (tmp_path / "facho.db-wal").write_bytes(b"1" * 234)
     assert file_bytes(tmp_path / "facho.db") == 1234
+
+
+def test_a_server_that_does_not_tell_us_its_folder_is_measured_all_the_same() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no roles")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE plain; SET LOCAL ROLE plain")
+        sample = measure(NOW)
+        cursor.execute("RESET ROLE; DROP ROLE plain")
+    assert sample.free_bytes is None
+    assert sample.database_bytes > 100_000
 
 
 def test_a_disk_that_cannot_be_seen_is_unknown(tmp_path: Path) -> None:

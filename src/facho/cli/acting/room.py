@@ -75,8 +75,8 @@ def retention(now: datetime, config: Config) -> Finding:
     turns = turns_before()
     if turns is None:
         return warning("retention", "it has never had a turn", start_it(config))
-    ago = now - turns.last
-    behind = _named(now, config)
+    ago = max(timedelta(), now - turns.last)
+    behind = _too_long(now, config)
     if ago > longest_pause(config.housekeeping_step):
         told = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
         return warning(
@@ -94,7 +94,7 @@ def _failed() -> str:
     return ", ".join(f"{table} ({why})" for table, why in failed.items())
 
 
-def _named(now: datetime, config: Config) -> str:
+def _too_long(now: datetime, config: Config) -> str:
     """The tables whose oldest row should have gone a while ago."""
     found = []
     for rule in RULES:
