@@ -234,3 +234,26 @@ def test_when_a_datum_was_collected_is_noted_once_for_each_olt(
     noted = dict(Collected.objects.filter(olt=olt).values_list("datum", "collected_at"))
     assert noted == {"serial": NOW, "state": later, "olt_rx_dbm": later, "x" * 60: later}
     assert Collected.objects.get(olt=other).collected_at == NOW
+
+
+def of_online(
+    *rows: tuple[int, dict[str, Any]], keep_last: frozenset[tuple[str, str]] = frozenset()
+) -> Finding:
+    """What a GET brings of a fact that is asked of ONUs that are online."""
+    return Finding(facts(rows), of_online=frozenset({"onu_rx_dbm", "voltage_v"}), keep_last=keep_last)
+
+
+def test_the_power_of_an_onu_that_went_offline_is_not_known_any_more(olt: Olt) -> None:
+    store(olt, got(state=LOS), of_online())
+    assert now_known()["onu_rx_dbm"] is None
+    assert now_known()["olt_rx_dbm"] == KNOWN["olt_rx_dbm"], "it was not asked for"
+
+
+def test_the_power_of_one_that_is_online_stays_when_it_was_not_told(olt: Olt) -> None:
+    store(olt, of_online())
+    assert now_known()["onu_rx_dbm"] == KNOWN["onu_rx_dbm"]
+
+
+def test_the_power_of_one_that_went_offline_stays_where_the_profile_says_so(olt: Olt) -> None:
+    store(olt, got(state=LOS), of_online(keep_last=frozenset({("onu_rx_dbm", "")})))
+    assert now_known()["onu_rx_dbm"] == KNOWN["onu_rx_dbm"]

@@ -8,6 +8,7 @@ from facho.apps.discovery.store import Finding
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.work import Part, PartOutcome, PartState
 from facho.vendors import Entity, Profile
+from facho.vendors.schema import Asking
 
 
 def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Finding]:
@@ -20,6 +21,9 @@ def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Find
                 complete_discovery=succeeded and kind == JobKind.DISCOVERY,
                 keep_last=keep_last(profile, outcome.part),
                 complete=succeeded and kind not in (JobKind.DISCOVERY, JobKind.GET),
+                of_online=of_online(profile, outcome.part)
+                if succeeded and kind == JobKind.GET
+                else frozenset(),
                 task=outcome.part.task_type,
             )
 
@@ -33,4 +37,16 @@ def keep_last(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:
         if table.entity is Entity.ONU
         for column in table.columns
         if column.keep_last and any(source.oid in asked for source in (column.source, *column.otherwise))
+    )
+
+
+def of_online(profile: Profile, part: Part) -> frozenset[str]:
+    """The facts that the OLT reads from the ONUs one by one, and was asked for of those that are online."""
+    asked = {column.read_as for column in part.columns if part.kind == JobKind.GET}
+    return frozenset(
+        column.fact
+        for table in profile.tables
+        if table.asking is Asking.GET_ONLINE
+        for column in table.columns
+        if any(source.oid in asked for source in (column.source, *column.otherwise))
     )

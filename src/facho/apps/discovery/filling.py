@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from facho.apps.discovery.columns import PARTS, StoredFact
-from facho.apps.discovery.finding import Rows
+from facho.apps.discovery.columns import PARTS, VALUES, StoredFact
+from facho.apps.discovery.finding import Finding, Rows
 from facho.apps.discovery.roster import Roster
+
+ONLINE: Final = "online"
 
 
 def fill_values(roster: Roster, collection: Sequence[Rows], stored: StoredFact) -> None:
@@ -27,6 +30,17 @@ def _fill(roster: Roster, rows: Rows, stored: StoredFact, fact: str) -> None:
     values = rows.plain(stored, fact)
     for keep, at in rows.by_keeping(fact, rows.at):
         roster.fill(stored, at, values, keep=keep)
+
+
+def forget_of_offline(roster: Roster, finding: Finding) -> None:
+    """Who is not online was not asked, and what it had before would look as fresh as what the others say."""
+    kept = {fact for fact, _ in finding.keep_last}
+    offline = [position for position, state in enumerate(roster["state"]) if state != ONLINE]
+    for stored in VALUES:
+        if stored.name in finding.of_online and stored.name not in kept:
+            stale = [position for position in offline if roster[stored.name][position] != stored.empty]
+            for position in stale:
+                roster.own(stored.name)[position] = stored.empty
 
 
 def fill_parts(roster: Roster, collection: Sequence[Rows]) -> None:

@@ -23,6 +23,8 @@ class Finding:
     keep_last: frozenset[tuple[str, str]] = frozenset()
     # It was no discovery, but it walked, and to the end.
     complete: bool = False
+    # Facts that only ONUs that are online were asked for.
+    of_online: frozenset[str] = frozenset()
     # The task that it was part of.
     task: str = "table"
 

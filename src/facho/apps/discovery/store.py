@@ -17,7 +17,7 @@ from django.db import connection
 from facho.apps import sql
 from facho.apps.discovery.columns import IDENTITY, PARTS, VALUES
 from facho.apps.discovery.discovering import PRESENT, Discovering, fill_identity
-from facho.apps.discovery.filling import fill_parts, fill_values
+from facho.apps.discovery.filling import fill_parts, fill_values, forget_of_offline
 from facho.apps.discovery.finding import Finding, Rows
 from facho.apps.discovery.happened import Happened, Happening, begun_doubles
 from facho.apps.discovery.joining import Joining
@@ -104,6 +104,9 @@ class _Storing:
         for stored in VALUES:
             if stored.name in self._roster:
                 fill_values(self._roster, self._all, stored)
+        for rows in self._others:
+            if rows.finding.of_online:
+                forget_of_offline(self._roster, rows.finding)
         fill_parts(self._roster, self._all)
         self._roster.settle()
         self._doubled = self._discovering.doubled()
@@ -141,8 +144,10 @@ class _Storing:
 
 def _needed(collection: Sequence[Rows], *, discovering: bool) -> Iterator[str]:
     """The columns that what was told is compared with."""
-    facts = {fact for rows in collection for fact in rows.facts.columns}
+    facts = {fact for rows in collection for fact in (*rows.facts.columns, *rows.finding.of_online)}
     yield from (each.name for each in VALUES if facts.intersection(each.facts))
+    if any(rows.finding.of_online for rows in collection):
+        yield "state"
     if discovering or any(each.name in facts for each in IDENTITY):
         yield from (each.name for each in IDENTITY)
     if any(each.name in facts for each in PARTS):
