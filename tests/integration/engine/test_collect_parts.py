@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Coroutine
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from facho.engine.snmp_loop import Errand
 from facho.engine.work import AskedColumn, Collection, KnownOnu, Part, PartState
 from facho.snmp import Learned, Target
 from facho.vendors import Entity, Key
-from tests.integration.engine.site import FAMILIES, site
+from tests.integration.engine.site import FAMILIES, Site, site
 
 T = TypeVar("T")
 every_family = pytest.mark.parametrize("family", FAMILIES)
@@ -184,6 +185,27 @@ def test_only_onus_that_are_online_are_asked_for_what_the_olt_must_ask_them_for(
         # And the uptime, to see whether it is there at all.
         assert seen[0].varbinds == 2 * len(online) + 1
         assert facts(found, 0, "onu_rx_dbm").keys() == {onu.key for onu in online}
+
+
+def with_names(olt: Site, part: Part) -> Part:
+    """And the columns that its indexes are read with, which a job would bring along."""
+    names = {table.index.named.column for table in olt.profile.tables if table.index.named is not None}
+    helping = tuple(AskedColumn("names", oid, oid, helps=True) for oid in sorted(names))
+    return replace(part, columns=(*part.columns, *helping))
+
+
+# Nokia says who is online among all its interfaces. The numbers of Datacom's ONUs say nothing: it is walked.
+@pytest.mark.parametrize(("family", "kind"), [("nokia", "get"), ("datacom", "table")])
+def test_optics_belong_to_the_onus_that_were_discovered_whatever_their_index(family: str, kind: str) -> None:
+    with site(family, onus=150) as olt:
+        found = olt.ask(
+            with_names(olt, olt.part("discovery", "serial", "state")),
+            with_names(olt, olt.part(kind, "onu_rx_dbm", "onu_tx_dbm")),
+        )
+        assert states(found) == [PartState.SUCCESS] * 2
+        online = {key for key, state in facts(found, 0, "state").items() if str(state) == "online"}
+        assert 0 < len(online) < 150
+        assert {key for key, power in facts(found, 1, "onu_rx_dbm").items() if power is not None} == online
 
 
 def test_no_request_asks_for_more_values_than_the_table_bears() -> None:

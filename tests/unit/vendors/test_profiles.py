@@ -423,6 +423,11 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
     }
     assert marked("ufiber", Confidence.GUESS) == {"onus.up_octets", "onus.down_octets"}
     assert marked("calix", Confidence.CONFLICT) == {"onus.state"}
+    assert marked("zte_c600", Confidence.CONFLICT) == {"cards.cpu_pct"}
+    assert marked("fiberhome", Confidence.GUESS) == {"ports.admin_state"}
+    nokia = {"ont_optics.voltage_v", "ont_optics.bias_ma", "boards.state"}
+    assert marked("nokia", Confidence.GUESS) == nokia
+    assert marked("datacom", Confidence.GUESS) == {"onus.down_cause"}
 
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
