@@ -23,7 +23,7 @@ def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
             meaning = value.meaning if isinstance(value, Said) else str(value)
             return _word(rule, meaning)
         case Kind.SERIAL:
-            return octets.serial_octets(str(value))
+            return _serial(rule, str(value))
         case Kind.MAC:
             return bytes.fromhex(str(value).replace(":", ""))
         case Kind.DATE if isinstance(value, datetime):
@@ -52,6 +52,14 @@ def _number(fact: Fact, rule: Rule, value: float) -> Raw:
     # Without a scale nothing is computed: 64-bit counters do not fit into a float.
     raw = round((value - rule.offset) / rule.scale if rule.scale != 1.0 or rule.offset else value)
     return raw & (1 << rule.signed) - 1 if rule.signed else raw
+
+
+def _serial(rule: Rule, written: str) -> bytes:
+    """As octets, unless the vendor writes it out."""
+    packed = octets.serial_octets(written)
+    if rule.fits is None or rule.fits.fullmatch(packed.decode("latin-1")):
+        return packed
+    return written.encode()
 
 
 def _word(rule: Rule, meaning: str | None) -> Raw | None:
