@@ -49,6 +49,9 @@ PROBES = {
     "bdcom_gpon": f"{P}.3320.10.2.1.1.4",
     "bdcom_epon": f"{P}.3320.101.6.1.1.21",
     "calix_onus": f"{P}.6321.1.2.4.2.6.1.1.2",
+    "cdata_gpon": f"{P}.17409.2.8.4.1.1.7",
+    "cdata_epon": f"{P}.17409.2.3.4.1.1.8",
+    "cdata_fd11": f"{P}.34592.1.3.4.1.1.11",
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
     "ubiquiti_model": f"{P}.41112.1.5.1.1",
     "vsol_epon_ports": f"{P}.37950.1.1.5.12.1.27.1.2",
@@ -98,6 +101,28 @@ CASES = [
     is_no("calix", f"{P}.6321.1.2.2.5", "Calix, Inc E7-2", calix_onus="316", why="OLTs of Calix begin with"),
     is_no("calix", f"{P}.6321.1.2.3", "Calix E5-48", why="no OLT that is known"),
     is_no("calix", f"{P}.6321.1.2.40", CALIX, why="no OLT that is known"),
+
+    # The bare number of the company, with or without a dot before it, and any words.
+    is_a("cdata_gpon", f"{P}.17409", "FD1608S", cdata_gpon="1",
+         why=f"it has rows in {P}.17409.2.8.4.1.1.7, a table of C-Data FD16xx and FD17xx with GPON"),
+    is_a("cdata_gpon", f".{P}.17409", "zona-norte", cdata_gpon="2"),
+    # Tables of GPON are looked for first.
+    is_a("cdata_gpon", f"{P}.17409", "EasyPath Ethernet-PON", cdata_gpon="1", cdata_epon="1"),
+    is_no("cdata_gpon", f"{P}.17409", "FD1608S", why="C-Data FD12xx with EPON, but it has no rows"),
+    is_no("cdata_gpon", f"{P}.17409.1.11", "", cdata_gpon="1", why="that of equipment of cable television"),
+    is_no("cdata_gpon", f"{P}.17409.2", "FD1608S", cdata_gpon="1", why="OLTs of C-Data begin with the same"),
+
+    is_a("cdata_epon", f"{P}.17409", "EasyPath Ethernet-PON", cdata_epon="1"),
+    is_a("cdata_epon", f".{P}.17409", "olt-norte", cdata_epon="2", why="a table of C-Data FD12xx with EPON"),
+    # Another maker's, in the same words.
+    is_no("cdata_epon", f"{P}.10072.2.20", "EasyPath Ethernet-PON", cdata_epon="1",
+          why="no profile knows the maker"),
+    is_no("cdata_epon", f"{P}.17409", "EasyPath Ethernet-PON", why="but it has no rows in"),
+
+    is_a("cdata_fd11", f"{P}.34592", "GEPON OLT", cdata_fd11="3", why="a table of C-Data FD11xx with EPON"),
+    is_a("cdata_fd11", f".{P}.34592", "", cdata_fd11="2"),
+    is_no("cdata_fd11", f"{P}.34592", "FD1108S", why="C-Data FD11xx with EPON, but it has no rows"),
+    is_no("cdata_fd11", f"{P}.34592.1.2", "EOC", cdata_fd11="3", why="OLTs of C-Data begin with the same"),
 
     is_a("huawei", f"{P}.2011.2.80.8", HUAWEI, "MA5600V8",
          why=f"its sysObjectID {P}.2011.2.80.8 is that of MA5600V8"),

@@ -428,6 +428,16 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
     nokia = {"ont_optics.voltage_v", "ont_optics.bias_ma", "boards.state"}
     assert marked("nokia", Confidence.GUESS) == nokia
     assert marked("datacom", Confidence.GUESS) == {"onus.down_cause"}
+    assert marked("vsol_gpon", Confidence.CONFLICT) == {"optics.onu_tx_dbm", "optics.onu_rx_dbm"}
+    assert marked("vsol_gpon", Confidence.GUESS) == {"state.down_cause", "health.model"}
+    assert marked("vsol_gpon", Confidence.SINGLE) >= {"state.admin_state", "channel.state", "state.last_up"}
+    assert marked("vsol_epon", Confidence.SINGLE) == set()
+    assert marked("cdata_epon", Confidence.CONFLICT) == {"optics.temperature_c", "ports.onus_online"}
+    assert marked("cdata_epon", Confidence.SINGLE) == {"onus.ip", "onus.hw_version", "olt_optics.olt_rx_dbm"}
+    assert marked("cdata_gpon", Confidence.CONFLICT) == {"health.temperature_c", "ports.onus_online"}
+    single = {"olt_optics.olt_rx_dbm", "profiles.line_profile", "profiles.srv_profile"}
+    assert marked("cdata_gpon", Confidence.SINGLE) == single
+    assert marked("cdata_fd11", Confidence.SINGLE) == {"optics.temperature_c"}
 
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
