@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from facho.apps.discovery.models import Onu, OnuEvent
+from facho.apps.discovery.selectors import known_onus
 from facho.apps.discovery.store import Finding, Stored
 from facho.apps.hosts.models import Olt
 from tests.database.found import an_olt, discovered, facts, places, store
@@ -36,6 +37,7 @@ def test_a_table_read_to_its_end_beside_a_discovery_names_who_is_new(olt: Olt) -
     onu = Onu.objects.get(address="0/1/7:2")
     assert (onu.description, onu.onu_rx_dbm, onu.raw_index) == ("customer 2", -21.0, "4194304000.2")
     assert OnuEvent.objects.get(onu=onu).kind == "new"
+    assert [(each.key.onu, each.undiscovered) for each in known_onus(olt.pk)] == [(1, False), (2, True)]
     assert store(olt, optics, discovered({1: "A"}), table(1, 2)) == Stored(onus=2)
 
 

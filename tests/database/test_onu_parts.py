@@ -89,6 +89,14 @@ def test_all_numbers_may_come_from_columns(olt: Olt) -> None:
     assert known_onus(olt.pk) == [KnownRow(key, "gpon", False)]
 
 
+def test_a_name_of_digits_is_still_a_name(olt: Olt) -> None:
+    names = ["5", "53", "2000001", "48", "57"]
+    found = facts((Key(extra=name), {"serial": f"S{name}"}) for name in names)
+    found.indexes = [join_arcs((len(name), *name.encode())) for name in names]
+    store(olt, Finding(found, True))
+    assert [row.key.extra for row in known_onus(olt.pk)] == names
+
+
 def test_who_comes_to_another_index_keeps_the_port_that_was_told(olt: Olt) -> None:
     store(olt, table(3))
     other = Finding(facts([(Key(extra="OTHER"), {"serial": "A"})]), True)

@@ -12,8 +12,9 @@ Known = Mapping[Key, KnownOnu]
 
 
 def discovered(known: Known, onus: Facts) -> Known:
-    """After a complete discovery: these and no others."""
-    return {onu.key: onu for onu in _seen(known, onus)}
+    """After a complete discovery: these, and those that discoveries never have."""
+    others = {key: onu for key, onu in known.items() if onu.undiscovered}
+    return {**others, **{onu.key: onu for onu in _seen(known, onus)}}
 
 
 def updated(known: Known, onus: Facts) -> Known:

@@ -50,6 +50,8 @@ class KnownOnu:
     key: Key
     technology: str = ""
     online: bool = False
+    # Discoveries do not have it; another table named it.
+    undiscovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,12 @@ def test_a_discovery_replaces_who_was_known() -> None:
     assert after == known(KnownOnu(B, "gpon", online=False), KnownOnu(C, "gpon", online=True))
 
 
+def test_a_discovery_leaves_those_that_another_table_named() -> None:
+    named = KnownOnu(A, "gpon", online=True, undiscovered=True)
+    after = discovered(known(named, KnownOnu(B, "gpon")), facts((C, ONLINE)))
+    assert after == known(named, KnownOnu(C, "gpon", online=True))
+
+
 def test_a_discovery_without_states_keeps_those_that_were_known() -> None:
     before = known(KnownOnu(A, "gpon", online=True))
     after = discovered(before, facts((A, None), (B, None), state=False))

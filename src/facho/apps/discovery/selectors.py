@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from facho.apps.discovery import statements
 from facho.apps.discovery.columns import interface
 from facho.apps.discovery.models import Onu, OnuEvent, Presence
 from facho.apps.hosts.models import Olt
@@ -25,6 +26,8 @@ class KnownRow(NamedTuple):
     key: Key
     technology: str
     online: bool
+    # Discoveries do not have it; another table named it.
+    undiscovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +57,35 @@ class OnuRow:
 def known_onus(olt_id: int) -> list[KnownRow]:
     """Those that are present, at their places."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT technology, state, frame, slot, port, onu_id, extra,"
-            " CASE WHEN extra = '' THEN '' ELSE raw_index END, told_parts"
-            " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL ORDER BY id",
-            [olt_id, Presence.PRESENT.value],
-        )
-        return [
-            KnownRow(intern_key(_key(*place)), technology, state == "online")
-            for technology, state, *place in cursor.fetchall()
-        ]
+        cursor.execute(_KNOWN, [olt_id, Presence.PRESENT.value])
+        found = cursor.fetchall()
+    rows = [
+        KnownRow(intern_key(Key(frame, slot, port, onu)), technology, state == "online")
+        for frame, slot, port, onu, technology, state, _ in found
+    ]
+    special = {row[-1]: number for number, row in enumerate(found) if row[-1] is not None}
+    for onu_id, (named_by, *rest) in statements.read_some(list(special), _SPECIAL).items():
+        row = rows[special[onu_id]]
+        key = intern_key(_by_index(row.key, *rest))
+        rows[special[onu_id]] = row._replace(key=key, undiscovered=named_by != "")
+    return rows
 
 
-def _key(
-    frame: int | None,
-    slot: int | None,
-    port: int | None,
-    onu: int | None,
-    extra: str,
-    raw_index: str,
-    told_parts: str,
-) -> Key:
+# Most are numbers of their index, and nothing else: those are not looked at twice.
+_KNOWN: Final = (
+    "SELECT frame, slot, port, onu_id, technology, state,"
+    " CASE WHEN extra = '' AND told_parts = '' AND named_by = '' THEN NULL ELSE id END"
+    " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL ORDER BY onu_data.id"
+)
+_SPECIAL: Final = ("named_by", "extra", "raw_index", "told_parts")
+
+
+def _by_index(key: Key, extra: str, raw_index: str, told_parts: str) -> Key:
     """The place as its index tells it, which is the one that can be asked for."""
+    told = {"onu" if part == "onu_id" else part: None for part in told_parts.split()}
     # A text in an index is its length and its characters: it never ends with the number that it says.
     rest = int(extra) if extra and raw_index.split(".")[-1] == extra else extra or None
-    key = Key(frame, slot, port, onu, rest)
-    if not told_parts:
-        return key
-    return key._replace(**{"onu" if part == "onu_id" else part: None for part in told_parts.split()})
+    return key._replace(extra=rest, **told)
 
 
 def onus_like(
