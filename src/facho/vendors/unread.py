@@ -32,12 +32,6 @@ def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
             return str(value).encode()
 
 
-def _serial(rule: Rule, written: str) -> Raw:
-    """Its octets; as text where the column has nothing else."""
-    raw = octets.serial_octets(written)
-    return raw if rule.fits is None or rule.fits.fullmatch(raw.decode("latin-1")) else written.encode()
-
-
 def _nothing(fact: Fact, rule: Rule) -> Raw | None:
     if rule.no_value:
         return _octets_or_number(rule.no_value[0])
