@@ -15,11 +15,11 @@ from facho.snmp import ber
 from facho.snmp.values import Counter64, Gauge32, Missing, Oid, OpaqueDouble, Unknown
 from facho.vendors import BadProfile, Decoder, Key, builtin
 from facho.vendors.errors import BadIndex, BadValue, Mistake
-from facho.vendors.index import compile_index, encode_index, join_arcs, split_arcs
+from facho.vendors.index import compile_index, join_arcs, split_arcs
 from facho.vendors.parse import parse_profile
 from facho.vendors.rules import compile_rule
 from facho.vendors.schema import BitField, Bits, IndexLayout, Only, Origin, Packed, Plain, Rule, Skip
-from facho.vendors.unread import encode_fact
+from facho.vendors.unread import encode_fact, encode_index
 from facho.vendors.vocabulary import FACTS, Confidence, Entity
 
 ORIGIN = Origin(Confidence.GUESS, "a test")

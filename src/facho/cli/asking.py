@@ -17,8 +17,9 @@ from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
 from facho.vendors import Decoder, Detection, Facts, Key, Profile, Said, detect, probes
-from facho.vendors.index import encode_index, join_arcs
+from facho.vendors.index import join_arcs
 from facho.vendors.schema import Asking, Table, table_oids
+from facho.vendors.unread import encode_index
 
 _BATCH: Final = 20
 

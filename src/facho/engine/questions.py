@@ -13,8 +13,9 @@ from facho.engine.work import AskedColumn, KnownOnu
 from facho.snmp import Oid
 from facho.vendors import Entity, Key, Profile
 from facho.vendors.errors import BadIndex
-from facho.vendors.index import CompiledIndex, compile_index, encode_index, join_arcs
+from facho.vendors.index import CompiledIndex, compile_index, join_arcs
 from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table
+from facho.vendors.unread import encode_index
 
 
 class CannotAsk(ValueError):
@@ -160,9 +161,6 @@ def _columns_by_table(
         if not of_onus and column.read_as not in names:
             raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
         for table in of_onus:
-            if _is_fallback(column, table) and not _can_be_written(table.index):
-                # Who walks gets it too; a GET has the table that it stands in for.
-                continue
             _check_index(column, table)
             chosen.setdefault(table.name, (table, []))[1].append(column)
     yield from chosen.values()
@@ -175,10 +173,6 @@ def _names_for(tables: Iterable[Table]) -> set[str]:
         for table in tables
         if table.index.named is not None and table.entity is Entity.ONU
     }
-
-
-def _is_fallback(asked: AskedColumn, table: Table) -> bool:
-    return any(column.fallback and column.source.oid == asked.read_as for column in table.columns)
 
 
 def _check_index(column: AskedColumn, table: Table) -> None:

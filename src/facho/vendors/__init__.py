@@ -8,7 +8,7 @@
 
 What is where: `vocabulary` has the facts, units and states; `schema` is a profile as data; `nodes` and the
 `parse` modules read it from YAML; `index`, `octets` and `rules` turn indices and values into places and
-facts, `unread` turns facts back; `decode` does it for whole tables; `detect` finds the profile of a device;
+facts, `unread` turns both back; `decode` does it for whole tables; `detect` finds the profile of a device;
 `library` has the built-in profiles.
 """
 

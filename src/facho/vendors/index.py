@@ -1,4 +1,4 @@
-"""From the index of a row to the place of an ONU, port or board, and back.
+"""From the index of a row to the place of an ONU, port or board.
 
 A layout is compiled once. What it gives for an index is remembered: every column of a table repeats the same
 indices, and so does every collection.
@@ -53,7 +53,7 @@ class Key(NamedTuple):
 
 # Equal places are one object, so that the rows of two tables compare quickly.
 _known: Final[dict[Key, Key]] = {}
-_POSITIONS: Final = {
+POSITIONS: Final = {
     "frame": 0, "slot": 1, "port": 2, "onu": 3, "uni": 4, "row": 4, "name": 4, "mac": 4
 }  # fmt: skip
 
@@ -177,7 +177,7 @@ class _PortNames:
     """The names of ports by what their numbers count, for numbers that are not their own: those of ONUs."""
 
     def __init__(self, named: Named, names: Mapping[int, Parts | None]) -> None:
-        self._told = [_POSITIONS[part] for part in told_by(named.names)]
+        self._told = [POSITIONS[part] for part in told_by(named.names)]
         self._names = {
             self._count(counted): parts
             for number, parts in names.items()
@@ -239,7 +239,7 @@ def _parts_of(named: Named, name: object) -> Parts | None:
         if match is not None:
             parts: Parts = [None] * 5
             for part, value in match.groupdict().items():
-                parts[_POSITIONS[part]] = int(value)
+                parts[POSITIONS[part]] = int(value)
             return parts
     return None
 
@@ -265,7 +265,7 @@ def _unpacked(packings: Iterable[Bits], number: int) -> Parts | None:
             parts: Parts = [None] * 5
             for field in bits.fields:
                 part = (number & field.mask) >> field.at
-                parts[_POSITIONS[field.part]] = part + field.plus
+                parts[POSITIONS[field.part]] = part + field.plus
                 if not _within(part + field.plus, field):
                     return None
             return parts
@@ -295,7 +295,7 @@ def _step(part: IndexPart, names: Mapping[int, Parts | None] | None) -> _Step:
 
 
 def _plain(plain: Plain) -> _Step:
-    position = _POSITIONS[plain.part]
+    position = POSITIONS[plain.part]
 
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):
@@ -366,7 +366,7 @@ def _octets(part: OctetsPart, arcs: Arcs, at: int, parts: Parts) -> int:
     octets = arcs[at : at + part.count]
     if len(octets) < part.count or max(octets) > 255:
         raise BadIndex(f"{_dotted(arcs)} does not hold {part.count} octets")
-    parts[_POSITIONS[part.part]] = bytes(octets).hex(":")
+    parts[POSITIONS[part.part]] = bytes(octets).hex(":")
     return at + part.count
 
 
@@ -377,7 +377,7 @@ def _text(part: TextPart, arcs: Arcs, at: int, parts: Parts) -> int:
     letters = arcs[at + 1 : end]
     if len(letters) != arcs[at] or not all(0x20 <= letter < 0x7F for letter in letters):
         raise BadIndex(f"{_dotted(arcs)} does not hold a text")
-    parts[_POSITIONS[part.part]] = bytes(letters).decode()
+    parts[POSITIONS[part.part]] = bytes(letters).decode()
     return end
 
 
@@ -387,44 +387,3 @@ def _short(arcs: Arcs) -> int:
 
 def _dotted(arcs: Arcs) -> str:
     return ".".join(map(str, arcs[:16])) + ("..." if len(arcs) > 16 else "")
-
-
-def encode_index(layout: IndexLayout, key: Key, numbers: Mapping[Key, int] | None = None) -> Arcs:
-    """The index of a place, the inverse of decoding. `numbers` are those of places that are known by name."""
-    arcs: list[int] = []
-    for part in layout.parts:
-        match part:
-            case Plain():
-                arcs.append(_whole(key, part.part) - part.plus)
-            case Packed():
-                arcs.append(pack(part.packings[0], key))
-            case Named() if part.packings:
-                arcs.append(pack(part.packings[0], key))
-            case Named():
-                arcs.append((numbers or {})[key])
-            case Only():
-                arcs.append(part.value)
-            case Skip():
-                arcs.append(1)
-            case OctetsPart():
-                arcs.extend(bytes.fromhex(str(key.extra).replace(":", "")))
-            case TextPart():
-                arcs.extend((len(str(key.extra)), *str(key.extra).encode()))
-    return tuple(arcs)
-
-
-def pack(bits: Bits, key: Key) -> int:
-    number = bits.value & bits.fixed
-    for field in bits.fields:
-        number |= (_whole(key, field.part) - field.plus << field.at) & field.mask
-    return number
-
-
-def write_name(named: Named, key: Key) -> str:
-    parts = {part: key[position] for part, position in _POSITIONS.items()}
-    return named.names[0].replace("*", "").format(**parts)
-
-
-def _whole(key: Key, part: str) -> int:
-    value = key[_POSITIONS[part]]
-    return value if isinstance(value, int) else 0

@@ -1,12 +1,27 @@
-"""From a fact back to the raw value that a device would send: what the simulator serves."""
+"""From a fact back to the raw value that a device would send, and from a place back to its index: what the
+simulator serves, and what a GET asks for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from facho.vendors import octets
+from facho.vendors.index import POSITIONS, Arcs, Key
 from facho.vendors.rules import Said
-from facho.vendors.schema import Rule
+from facho.vendors.schema import (
+    Bits,
+    IndexLayout,
+    Named,
+    OctetsPart,
+    Only,
+    Packed,
+    Plain,
+    Rule,
+    Skip,
+    TextPart,
+)
 from facho.vendors.vocabulary import Fact, Kind
 
 Raw = int | bytes
@@ -73,3 +88,44 @@ def _word(rule: Rule, meaning: str | None) -> Raw | None:
 
 def _octets_or_number(raw: int | str) -> Raw:
     return raw.encode() if isinstance(raw, str) else raw
+
+
+def encode_index(layout: IndexLayout, key: Key, numbers: Mapping[Key, int] | None = None) -> Arcs:
+    """The index of a place, the inverse of decoding. `numbers` are those of places that are known by name."""
+    arcs: list[int] = []
+    for part in layout.parts:
+        match part:
+            case Plain():
+                arcs.append(_whole(key, part.part) - part.plus)
+            case Packed():
+                arcs.append(pack(part.packings[0], key))
+            case Named() if part.packings:
+                arcs.append(pack(part.packings[0], key))
+            case Named():
+                arcs.append((numbers or {})[key])
+            case Only():
+                arcs.append(part.value)
+            case Skip():
+                arcs.append(1)
+            case OctetsPart():
+                arcs.extend(bytes.fromhex(str(key.extra).replace(":", "")))
+            case TextPart():
+                arcs.extend((len(str(key.extra)), *str(key.extra).encode()))
+    return tuple(arcs)
+
+
+def pack(bits: Bits, key: Key) -> int:
+    number = bits.value & bits.fixed
+    for field in bits.fields:
+        number |= (_whole(key, field.part) - field.plus << field.at) & field.mask
+    return number
+
+
+def write_name(named: Named, key: Key) -> str:
+    parts = {part: key[position] for part, position in POSITIONS.items()}
+    return named.names[0].replace("*", "").format(**parts)
+
+
+def _whole(key: Key, part: str) -> int:
+    value = key[POSITIONS[part]]
+    return value if isinstance(value, int) else 0

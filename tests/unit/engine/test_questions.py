@@ -135,9 +135,10 @@ tables:
 )
 
 
-def test_a_fallback_that_cannot_be_asked_for_by_place_is_left_to_who_walks() -> None:
-    onu = KnownOnu(Key(port=3, onu=4))
-    assert asked(ODD, ("state",), onu) == {onu.key: ["3.4"]}
+def test_a_fallback_that_cannot_be_asked_for_by_place_is_walked() -> None:
+    by_place, walked = by_place_or_walked(ODD, columns(ODD, "state"))
+    assert [column.name for column in by_place] == ["onus.state"]
+    assert [column.name for column in walked] == ["interfaces.state"]
 
 
 def test_ports_that_are_counted_apart_from_their_names_cannot_be_written() -> None:
