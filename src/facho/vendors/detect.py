@@ -62,9 +62,10 @@ def detect(identity: Identity, found: Found, profiles: Mapping[str, Profile]) ->
     if not matches:
         return Detection(GENERIC, "", _why_not(identity, found, profiles))
     best = max(weight for weight, _, _ in matches)
-    names = list(dict.fromkeys(profile.name for weight, profile, _ in matches if weight == best))
-    if len(names) > 1:
-        return Detection(GENERIC, "", f"{' and '.join(names)} claim it with equal right")
+    claims = {profile.name: profile.title for weight, profile, _ in matches if weight == best}
+    if len(claims) > 1:
+        choice = " or ".join(f"{title} ({name})" for name, title in claims.items())
+        return Detection(GENERIC, "", f"it could be {choice}: choose one of them for it")
     _, profile, rule = next(match for match in matches if match[0] == best)
     return Detection(profile.name, rule.model, _why(profile, rule, identity, found))
 
@@ -97,13 +98,16 @@ def _weight(rule: DetectRule) -> tuple[bool, int]:
 
 
 def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -> str:
+    what = rule.model or profile.title
     reasons = []
-    if rule.object_id:
-        reasons.append(f"its sysObjectID {rule.object_id} is that of {rule.model or profile.title}")
+    if rule.object_id and rule.descr:
+        reasons.append(f"its sysObjectID {rule.object_id} and its sysDescr are those of {what}")
+    elif rule.object_id:
+        reasons.append(f"its sysObjectID {rule.object_id} is that of {what}")
     elif rule.object_id_under or rule.object_id_pattern:
         reasons.append(f"its sysObjectID {_object_id(identity)} is one of {_maker(profile)}")
-    if rule.descr:
-        reasons.append(f"its sysDescr is that of {rule.model or profile.title}")
+    if rule.descr and not rule.object_id:
+        reasons.append(f"its sysDescr is that of {what}")
     if rule.probe_text:
         reasons.append(f"it says {_quoted(found[rule.probe])} in {rule.probe}")
     elif rule.probe:

@@ -126,7 +126,7 @@ CASES = [
 
     is_a("huawei", f"{P}.2011.2.80.8", HUAWEI, "MA5600V8",
          why=f"its sysObjectID {P}.2011.2.80.8 is that of MA5600V8"),
-    is_a("huawei", f"{P}.2011.2.115", HUAWEI, "MA5680T", why="and its sysDescr is that of MA5680T"),
+    is_a("huawei", f"{P}.2011.2.115", HUAWEI, "MA5680T", why="and its sysDescr are those of MA5680T"),
     is_a("huawei", f"{P}.2011.2.123", HUAWEI, "MA5603T"),
     is_a("huawei", f"{P}.2011.2.133", HUAWEI, "MA5683T"),
     is_a("huawei", f"{P}.2011.2.248", HUAWEI, "MA5608T"),
@@ -158,7 +158,7 @@ CASES = [
     is_no("ufiber", f"{P}.4413", "EdgeSwitch 24-Port 250W", why="no OLT that is known"),
     is_no("ufiber", f"{P}.4413.1.1", "UISP Fiber OLT XGS", why="no OLT that is known"),
 
-    is_a("vsol_epon", VSOL, "V1600D", why="and its sysDescr is that of V-SOL V1600 with EPON"),
+    is_a("vsol_epon", VSOL, "V1600D", why="and its sysDescr are those of V-SOL V1600 with EPON"),
     is_a("vsol_epon", f".{VSOL}", "V1600D16"),
     # What it says that it is counts more than what is found.
     is_a("vsol_epon", VSOL, "V1600D8", vsol_gpon_ports="4", vsol_gpon_onus="3"),
@@ -170,9 +170,9 @@ CASES = [
     is_no("vsol_epon", VSOL, "V1600", why="it could be V-SOL V1600 with EPON, but it has no rows in"),
     is_no("vsol_epon", f"{P}.37950.1.1.5.10.14.2", "V1600D", vsol_epon_onus="1", why="no OLT that is known"),
     is_no("vsol_epon", VSOL, "olt-norte", vsol_epon_ports="1", vsol_gpon_ports="1",
-          why="vsol_epon and vsol_gpon claim it with equal right"),
+          why="V1600 with EPON (vsol_epon) or V-SOL V1600G with GPON (vsol_gpon): choose one"),
 
-    is_a("vsol_gpon", VSOL, "V1600G1", why="and its sysDescr is that of V-SOL V1600G with GPON"),
+    is_a("vsol_gpon", VSOL, "V1600G1", why="and its sysDescr are those of V-SOL V1600G with GPON"),
     is_a("vsol_gpon", VSOL, "V1600G2-B"),
     is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_ports="4"),
     is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_onus="3"),
@@ -203,7 +203,7 @@ CASES = [
     is_no("zte_c600", f"{P}.3902.3.100.27", "ZXR10 5960-64DL Software, Version: V3.00", c600_cards="GFGL",
           why="and so do switches and routers"),
 
-    is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-01", "AN5516-01", why="is that of AN5516-01"),
+    is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-01", "AN5516-01", why="are those of AN5516-01"),
     # Models with the object id of another.
     is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-04B", "AN5516-04"),
     is_a("fiberhome", f"{P}.5875.800.1001.11", "AN5516-06", "AN5516-06"),
@@ -231,7 +231,7 @@ CASES = [
           why="no profile knows the maker"),
     is_no("nokia", f"{P}.637.70.1", "OmniSwitch", nokia_onts="ALCL", why="and so do switches and routers"),
 
-    is_a("datacom", f"{P}.3709.1.2.137", DATACOM, why="is that of Datacom DM4610, DM4615 and DM4618"),
+    is_a("datacom", f"{P}.3709.1.2.137", DATACOM, why="are those of Datacom DM4610, DM4615 and DM4618"),
     is_a("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), datacom_onus="gpon-1/1/1-onu-0",
          why=f"it has rows in {P}.3709.3.6.2.1.1.3"),
     is_no("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), why="but it has no rows in"),
@@ -332,7 +332,9 @@ def test_a_device_that_two_profiles_claim_is_generic() -> None:
         name: parse_profile(TWIN.format(name=name, descr="V", text="A"), name) for name in ("one", "two")
     }
     detection = detect(Identity("1.3.6.1.4.1.37950.1.1.5.10.14.1", "V1600D"), {}, twins)
-    assert detection == Detection("generic", "", "one and two claim it with equal right")
+    assert detection == Detection(
+        "generic", "", "it could be One of two (one) or One of two (two): choose one of them for it"
+    )
 
 
 def test_what_a_device_says_is_quoted_shortly() -> None:
