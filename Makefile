@@ -11,7 +11,7 @@ WAITING := 4 --dist loadscope
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
-BOTH_DATABASES_TESTS := $(wildcard tests/contract tests/database tests/faults)
+BOTH_DATABASES_TESTS := $(wildcard tests/contract tests/database tests/faults tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help

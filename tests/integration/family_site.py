@@ -1,0 +1,100 @@
+"""OLTs that replay recordings, and the engine that identifies, adds and collects from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from facho.apps.chassis.selectors import waiting_onus
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.selectors import onu_rows
+from facho.apps.executions.models import Execution
+from facho.apps.hosts.models import Olt
+from facho.cli.acting import chassis
+from facho.config import Config
+from facho.engine.assign import claim_one
+from facho.engine.clock import database_now
+from facho.engine.commands.olts import NewOlt, add_olt
+from facho.engine.commands.runs import collect_all
+from facho.engine.identify import identify
+from facho.engine.leases import Keeper
+from facho.engine.runner import Runtime, run_execution
+from facho.engine.snmp_loop import SnmpLoop
+from facho.sim import snmprec
+from facho.sim.fleet import Fleet, FleetConfig
+from facho.snmp import Target
+from facho.vendors import builtin
+
+CONFIG = Config()
+# Whose it is and when it was seen is the same for all cases.
+_ONU_LEAVES_OUT = ("olt", "presence", "last_seen")
+_WAITING = ("port", "serial", "mac", "model")
+
+Told = dict[str, Any]
+
+
+class FamilySite:
+    """One recording, served over UDP by the loop that also asks: a process of its own would cost more."""
+
+    def __init__(self, snmp: SnmpLoop, fleet: Fleet) -> None:
+        self._snmp = snmp
+        self._fleet = fleet
+        self._runtime = Runtime(CONFIG, "here", snmp, Keeper(CONFIG))
+
+    def add(self, name: str = "olt") -> Olt:
+        """As what it is detected as."""
+        host, port = self._fleet.olts[0].address
+        asked = identify(self._snmp.aside, Target(host, port=port), builtin())
+        detected = self._snmp.submit(asked).result()
+        return add_olt(NewOlt(name, host, port), detected=detected)
+
+    def collect(self, olt: Olt) -> Execution:
+        """All that its family offers, as `facho collect` does."""
+        now = database_now()
+        execution_id = collect_all(olt.name, now)
+        assert claim_one(execution_id, now, CONFIG)
+        run_execution(execution_id, self._runtime)
+        return Execution.objects.get(id=execution_id)
+
+
+@contextmanager
+def family_site(recording: Path) -> Iterator[FamilySite]:
+    with SnmpLoop() as snmp:
+        fleet = Fleet(FleetConfig(recording=recording))
+        snmp.submit(fleet.__aenter__()).result()
+        try:
+            yield FamilySite(snmp, fleet)
+        finally:
+            snmp.submit(fleet.__aexit__(None, None, None)).result()
+
+
+def without(recording: Path, folder: Path, *oids: str) -> Path:
+    """The recording of an OLT that has nothing under these OIDs."""
+    under = tuple(f"{oid}." for oid in oids)
+    rest = [record for record in snmprec.read(recording) if not str(record.oid).startswith(under)]
+    shorter = folder / recording.name
+    snmprec.write(shorter, rest)
+    return shorter
+
+
+def told_of(olt: Olt) -> Told:
+    """What `facho olt show`, `facho onu list` and `facho onu unprovisioned` say of it, without the times."""
+    olt.refresh_from_db()
+    shown = chassis.told(olt, database_now())
+    return {
+        **{name: shown[name] for name in ("family", "model", "version", "health")},
+        "onus": onus_of(olt),
+        "pon_ports": [_without(port, "updated_at") for port in shown["pon_ports"]],
+        "unprovisioned": [{name: getattr(row, name) for name in _WAITING} for row in waiting_onus(olt)],
+    }
+
+
+def onus_of(olt: Olt) -> list[Told]:
+    return [_without(asdict(row), *_ONU_LEAVES_OUT) for row in onu_rows(Onu.objects.filter(olt=olt))]
+
+
+def _without(row: Told, *names: str) -> Told:
+    return {name: value for name, value in row.items() if name not in names}
