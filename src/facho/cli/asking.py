@@ -45,14 +45,19 @@ class Asked:
     # None where there is nothing that ONUs have to be asked for.
     optics: Share | None = None
     load: Load = field(default_factory=Load)
+    # What the device would be taken for by itself, where that was found out.
+    detected: Detection | None = None
 
 
-def _choose(
-    given: Profile | None, profiles: Mapping[str, Profile], detection: Detection
-) -> tuple[Profile, Detection]:
-    if given is not None:
-        return given, Detection(given.name, "", "it was asked for")
-    return profiles[detection.profile], detection
+def _with(given: Profile | None, profiles: Mapping[str, Profile]) -> Mapping[str, Profile]:
+    """One of the same name takes the place of the built-in one."""
+    return profiles if given is None else {**profiles, given.name: given}
+
+
+def _asked_of(given: Profile | None, profiles: Mapping[str, Profile], detected: Detection) -> Asked:
+    if given is None:
+        return Asked(profiles[detected.profile], detected, {}, detected=detected)
+    return Asked(given, Detection(given.name, "", "it was asked for"), {}, detected=detected)
 
 
 async def ask_device(
@@ -73,12 +78,11 @@ async def ask_device(
     async with Client() as client:
         try:
             async with asyncio.timeout(deadline):
-                identified = await identify(client, target, profiles if given is None else {})
-                profile, detection = _choose(given, profiles, identified.detection)
-                gentle = await client.agent(with_manners(target, profile))
+                identified = await identify(client, target, _with(given, profiles))
+                asked = _asked_of(given, profiles, identified.detection)
+                gentle = await client.agent(with_manners(target, asked.profile))
         except TimeoutError:
             raise late from None
-        asked = Asked(profile, detection, {})
         await _walk(gentle, asked, clock, progress)
         await get_online(gentle, asked, optics, clock, progress)
         # Each step knows only the time that was left for it.
@@ -165,11 +169,11 @@ def ask_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | 
     values = {record.oid: record.value for record in snmprec.read(path)}
     contents = {oid.content: value for oid, value in values.items()}
     identity = identity_of(values)
-    found = {
-        oid: next(map(text_of, _under(contents, oid).values()), None) for oid in probes(identity, profiles)
-    }
-    profile, detection = _choose(given, profiles, detect(identity, found, profiles))
-    return Asked(profile, detection, {oid: _under(contents, oid) for oid in profile.oids()})
+    known = _with(given, profiles)
+    found = {oid: next(map(text_of, _under(contents, oid).values()), None) for oid in probes(identity, known)}
+    asked = _asked_of(given, profiles, detect(identity, found, known))
+    asked.rows.update((oid, _under(contents, oid)) for oid in asked.profile.oids())
+    return asked
 
 
 def _under(contents: Mapping[bytes, Value], oid: str) -> dict[bytes, Value]:

@@ -42,7 +42,7 @@ from facho.cli.target import (
 )
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
-from facho.vendors import BadProfile, Decoder, Profile, builtin, load
+from facho.vendors import BadProfile, Decoder, Detection, Profile, builtin, load
 from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
 
 app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables of each brand mean.")
@@ -234,6 +234,7 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
             "profile": asked.profile.name,
             "model": asked.detection.model or None,
             "why": asked.detection.why,
+            "detected": asdict(asked.detected) if asked.detected else None,
             "complete": not asked.errors,
             "reason": reason,
             "optics_asked": asdict(asked.optics) if asked.optics else None,
@@ -244,6 +245,8 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
     console = Console()
     model = f" ({asked.detection.model})" if asked.detection.model else ""
     console.print(Text(f"{asked.profile.title}{model}: {asked.detection.why}."), soft_wrap=True)
+    if asked.detected and asked.detected != asked.detection:
+        console.print(Text(_taken_for(asked.profile, asked.detected)), soft_wrap=True)
     print_facts(console, decoded, rows)
     if asked.optics and asked.optics.asked < asked.optics.online:
         console.print()
@@ -251,6 +254,13 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
         console.print(f"Asked {share} for what the OLT must ask them for (--optics).", soft_wrap=True)
     if reason:
         typer.echo(f"Not complete: {reason}", err=True)
+
+
+def _taken_for(profile: Profile, detected: Detection) -> str:
+    """Whether a profile that was asked for would be found without."""
+    if detected.profile == profile.name:
+        return f"It would be detected as that: {detected.why}."
+    return f"It would not be detected as that, but as '{detected.profile}': {detected.why}."
 
 
 def _reason(asked: Asked) -> str | None:

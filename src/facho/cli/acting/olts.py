@@ -55,7 +55,7 @@ def add(new: NewOlt, target: Target, *, test: bool, as_json: bool) -> None:
         return
     typer.echo(f"Added {olt.name}: {olt.brand.title}{f', model {olt.model}' if olt.model else ''}.")
     if detected is not None:
-        typer.echo(_why(detected, olt.brand.name))
+        typer.echo(_why(detected, olt.brand.name, chosen=new.brand != AUTO))
 
 
 def _refuse_silent(new: NewOlt, answer: Silence) -> NoReturn:
@@ -65,11 +65,13 @@ def _refuse_silent(new: NewOlt, answer: Silence) -> NoReturn:
     raise typer.Exit(answer.exit_code)
 
 
-def _why(detected: Identified, brand: str) -> str:
+def _why(detected: Identified, brand: str, *, chosen: bool) -> str:
     detection = detected.detection
     if detection.profile == brand:
         return f"Detected as {detection.profile}: {detection.why}."
-    return f"Note: it looks like {detection.profile} ({detection.why}), and was added as {brand}."
+    note = f"Note: it looks like {detection.profile} ({detection.why}), and was added as {brand}"
+    # A profile that is newer than the database.
+    return f"{note}." if chosen else f"{note}: the database lacks {detection.profile}; run facho migrate."
 
 
 def _detected(detected: Identified | None) -> dict[str, Any] | None:
