@@ -46,7 +46,7 @@ class Key(NamedTuple):
 
     def __str__(self) -> str:
         place = "/".join(str(part) for part in self[:3] if part is not None)
-        onu = "" if self.onu is None else f":{self.onu}"
+        onu = "" if self.onu is None else f":{self.onu}" if place else str(self.onu)
         extra = "" if self.extra is None else f" {self.extra}"
         return (place + onu + extra).strip()
 
