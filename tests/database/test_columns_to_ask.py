@@ -44,6 +44,9 @@ def synced(db: None) -> None:
         ("huawei", ["port.state", "port.name"], ["ports.state", "port_names.name"]),
         ("acme", ["mac"], ["config.mac", "config.mac.2", "config.mac.2.when"]),
         ("acme", ["port.state"], ["ports.state", "interface.names"]),
+        # What a share is a share of, and a table that may stand in for another.
+        ("cdata_epon", ["olt.memory_pct"], ["health.memory_pct", "health.memory_pct.whole"]),
+        ("vsol_epon", ["state"], ["onus.state", "onus.state.2", "onu_interfaces.state", "ports.name"]),
         # What only the generic profile has.
         ("acme", ["olt.uptime_s", "serial"], ["system.uptime_s", "config.serial"]),
         ("acme", ["onu_rx_dbm"], []),
@@ -82,6 +85,8 @@ def test_what_the_generic_profile_reads_says_so() -> None:
         ("zte", ["gpon_config.serial", "epon_onus.mac", "gpon_state.state"]),
         # Where they are too, in a family whose index does not say it.
         ("ufiber", ["onus.serial", "onus.port"]),
+        # Firmware without the table of ONUs has them as interfaces.
+        ("vsol_epon", ["onus.mac", "onu_interfaces.state", "ports.name"]),
         ("generic", []),
     ],
 )

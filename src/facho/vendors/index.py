@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -169,8 +170,16 @@ def read_names(named: Named, names: Mapping[bytes, object]) -> list[NamedNumber]
     return list(map(_names_of(named).__getitem__, names.items()))
 
 
-def compile_with_names(layout: IndexLayout, names: Iterable[NamedNumber]) -> CompiledIndex:
-    return CompiledIndex(layout, {name.number: name.parts for name in names})
+def compile_with_names(layout: IndexLayout, names: list[NamedNumber]) -> CompiledIndex:
+    """Names seldom change, and OLTs of a model have the same ones: what was found for them still holds."""
+    before, index = _with_names.get(layout, (None, None))
+    if index is None or before != names:
+        index = CompiledIndex(layout, {name.number: name.parts for name in names})
+        _with_names[layout] = names, index
+    return index
+
+
+_with_names: Final[dict[IndexLayout, tuple[list[NamedNumber], CompiledIndex]]] = {}
 
 
 class _PortNames:
@@ -199,13 +208,21 @@ class _PortNames:
 
 def _port_counted(named: Named, number: int) -> Parts | None:
     """What the number of a port counts; None for that of an ONU. Some agents give the bare count instead."""
-    told = told_by(named.names)
-    for bits in named.packings:
+    for bits, ports in _port_packings(named):
         if number & bits.fixed == bits.value & bits.fixed:
-            rest = sum(field.mask for field in bits.fields if field.part not in told)
-            ports = Bits(tuple(field for field in bits.fields if field.part in told), bits.value)
-            return None if number & rest else _unpacked([ports], number & ~rest)
+            # The bits of the ONU are zero in the number of its port.
+            return _unpacked([ports], number)
     return [number] * 5
+
+
+@lru_cache(maxsize=256)
+def _port_packings(named: Named) -> list[tuple[Bits, Bits]]:
+    """Each packing, and what is left of it without the parts that the names do not tell."""
+    told = told_by(named.names)
+    return [
+        (bits, replace(bits, fields=tuple(field for field in bits.fields if field.part in told)))
+        for bits in named.packings
+    ]
 
 
 def _named_number(named: Named, suffix: bytes, name: object) -> NamedNumber:

@@ -53,6 +53,7 @@ def test_an_onu_is_asked_for_at_its_index_in_each_table() -> None:
         ("fiberhome", "", Key(slot=1, port=1, onu=2), "34079232", "34078720.2"),
         ("fiberhome_5116", "", Key(slot=1, port=1, onu=2), "138428416", "138412032.2"),
         ("nokia", "", Key(slot=1, port=4, onu=97), "96714752", "96714752"),
+        ("vsol_gpon", "gpon", Key(slot=0, port=16, onu=3), "16.3", "16.3"),
     ],
 )
 def test_optics_can_be_asked_of_one_onu(
@@ -139,6 +140,14 @@ def test_a_fallback_that_cannot_be_asked_for_by_place_is_walked() -> None:
     by_place, walked = by_place_or_walked(ODD, columns(ODD, "state"))
     assert [column.name for column in by_place] == ["onus.state"]
     assert [column.name for column in walked] == ["interfaces.state"]
+
+
+def test_an_onu_of_c_data_is_asked_for_as_firmware_3_counts_and_its_module_is_looked_for() -> None:
+    cdata, onu = builtin()["cdata_gpon"], KnownOnu(Key(0, 0, 2, 2), "gpon", online=True)
+    assert asked(cdata, ("serial",), onu) == {onu.key: ["4722690"]}
+    by_place, walked = by_place_or_walked(cdata, columns(cdata, "onu_rx_dbm", "olt_rx_dbm"))
+    assert [column.name for column in by_place] == ["olt_optics.olt_rx_dbm"]
+    assert [column.name for column in walked] == ["optics.onu_rx_dbm"]
 
 
 def test_ports_that_are_counted_apart_from_their_names_cannot_be_written() -> None:

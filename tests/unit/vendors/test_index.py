@@ -284,6 +284,17 @@ def test_a_name_that_was_seen_before_is_not_matched_again(monkeypatch: pytest.Mo
     assert decoder.decode(rows).onus.keys[-1] == Key(7, 7, 7, 77)
 
 
+def test_places_are_found_anew_only_when_a_name_has_changed() -> None:
+    layout = next(each for each in PROFILE.indexes if each.name == "named")
+    assert layout.named is not None
+    rows = column({1: b"gpon-8/8/8-onu-1", 2: b"gpon-8/8/8-onu-2"})
+    before = index.compile_with_names(layout, index.read_names(layout.named, rows))
+    assert index.compile_with_names(layout, index.read_names(layout.named, dict(rows))) is before
+    changed = {**rows, **column({2: b"gpon-8/8/8-onu-3"})}
+    after = index.compile_with_names(layout, index.read_names(layout.named, changed))
+    assert (before.decode((2,)), after.decode((2,))) == (Key(8, 8, 8, 2), Key(8, 8, 8, 3))
+
+
 def test_of_several_rows_of_an_onu_the_first_that_says_something_counts() -> None:
     profile = with_index("first_counts", "{onu_rx_dbm: {column: 1, scale: 0.01, no_value: -1}}")
     rows = column({(4718593, 1): -1, (4718593, 2): -2495, (4718593, 3): -1000})
