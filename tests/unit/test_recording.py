@@ -40,6 +40,7 @@ def test_what_is_never_read_is_left_out_of_a_tree_and_named() -> None:
     never = never_read(builtin().values())
     assert PASSWORDS in {each.oid for each in left_out(["1.3.6.1.4.1.2011"], never)}
     assert left_out(["1.3.6.1.4.1.99999"], never) == []
+    assert len({each.oid for each in never}) == len(never)
 
 
 def test_nobody_is_asked_harder_than_an_operator_allows() -> None:

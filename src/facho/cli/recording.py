@@ -108,7 +108,8 @@ def is_under(oid: str, above: str) -> bool:
 
 def never_read(profiles: Iterable[Profile]) -> list[NeverRead]:
     """Of all of them: in a tree of an unknown device there may be the tables of a known relative."""
-    return [never for profile in profiles for never in profile.manners.never]
+    never = {each.oid: each for profile in profiles for each in profile.manners.never}
+    return list(never.values())
 
 
 def left_out(trees: Sequence[str], never: Iterable[NeverRead]) -> list[NeverRead]:

@@ -12,10 +12,11 @@ from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
 from facho.sim.masked import masked
 from facho.sim.model import Shape
-from facho.sim.snmprec import Record, line_of, sort
+from facho.sim.snmprec import Record, line_of, read, sort
 from facho.snmp import Oid, Value
 from facho.vendors import Decoded, Decoder, Facts, Key, Profile, Said, builtin
 from facho.vendors.parse import parse_profile
+from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import rows_of
 from tests.unit.vendors.simulated import model, rows
 
@@ -261,3 +262,19 @@ def test_the_own_name_stays_in_what_a_device_is_recognised_by() -> None:
     given: dict[str, Value] = {"1.3.6.1.2.1.1.1.0": b"Acme-Seven OLT", "1.3.6.1.2.1.1.5.0": b"Acme-Seven"}
     descr, name = (each.value for each in masked(recording(given), [PROFILE]))
     assert (descr, name) == (b"Acme-Seven OLT", b"customer 1")
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="no recordings of real devices at hand")
+@pytest.mark.parametrize("name", ["smartax", "bdcom", "vsolution_v1600d", "axos_e7-2"])
+def test_real_recordings_are_read_as_before(name: str) -> None:
+    records = read(RECORDINGS / f"{name}.snmprec")
+    profiles = list(builtin().values())
+    after = masked(records, profiles)
+    for profile in profiles:
+        assert told(decoded_by(profile, after)) == told(decoded_by(profile, records))
+    macs = {each.value for each in records if str(each.oid).startswith("1.3.6.1.2.1.2.2.1.6.")} - {
+        b"",
+        bytes(6),
+    }
+    file = written(after)
+    assert [mac for mac in macs if isinstance(mac, bytes) and is_in(mac, file)] == []

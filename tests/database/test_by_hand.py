@@ -1,0 +1,93 @@
+"""A person's own conversation with an OLT: under its lease, and with a trace of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from facho.apps.executions.models import Execution, State
+from facho.config import current
+from facho.engine.assign import claim_one
+from facho.engine.by_hand import Came, Conversing, converse
+from facho.engine.clock import database_now
+from facho.engine.commands.runs import collect_all
+from facho.engine.conversation import Guard
+from facho.engine.leases import Keeper
+from facho.engine.runner import Runtime
+from facho.engine.snmp_loop import SnmpLoop
+from facho.snmp import Client, Load
+from facho.snmp.errors import AddressError
+from tests.database.making import make_olt
+
+# On a server the connection is given back while the OLT is asked, and a test's own transaction with it.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def runtime() -> Iterator[Runtime]:
+    with SnmpLoop() as snmp:
+        yield Runtime(current(), "by hand", snmp, Keeper(current()))
+
+
+@pytest.fixture
+def claimed() -> Execution:
+    execution_id = collect_all(make_olt("norte").name, database_now())
+    assert claim_one(execution_id, database_now(), current())
+    return Execution.objects.get(id=execution_id)
+
+
+def after(claimed: Execution, runtime: Runtime, conversation: Conversing) -> tuple[bool, Execution]:
+    whole = converse(claimed.pk, runtime, "record", conversation)
+    claimed.refresh_from_db()
+    assert claimed.lease_token == "" or claimed.state == State.RUNNING
+    return whole, claimed
+
+
+@pytest.mark.parametrize(("error", "state"), [("", State.SUCCESS), ("the OLT is gone", State.FAILED)])
+def test_what_came_is_told_and_the_olt_is_free_again(
+    claimed: Execution, runtime: Runtime, error: str, state: State
+) -> None:
+    async def conversation(_client: Client, guard: Guard, tag: int) -> Came:
+        guard()
+        assert tag > 0
+        return Came(7, error, Load(requests=3))
+
+    whole, execution = after(claimed, runtime, conversation)
+    (part,) = execution.parts
+    assert (whole, execution.state, execution.error) == (True, state, error)
+    assert (part["job"], part["rows"], execution.load["requests"]) == ("record", 7, 3)
+    assert execution.attempts.get().ended_at == execution.ended_at
+
+
+def test_an_olt_that_cannot_even_be_asked_is_free_again(claimed: Execution, runtime: Runtime) -> None:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+        raise AddressError("nobody knows that name")
+
+    with pytest.raises(AddressError):
+        converse(claimed.pk, runtime, "record", conversation)
+    claimed.refresh_from_db()
+    assert (claimed.state, claimed.error) == (State.FAILED, "nobody knows that name")
+
+
+def test_who_lost_the_olt_asks_nothing_more_and_writes_nothing(claimed: Execution, runtime: Runtime) -> None:
+    asked = []
+
+    async def conversation(_client: Client, guard: Guard, _tag: int) -> Came:
+        runtime.stopping.set()
+        runtime.keeper.lose_all()
+        guard()
+        asked.append("something")
+        return Came(7)
+
+    whole, execution = after(claimed, runtime, conversation)
+    assert (whole, asked, execution.state, execution.parts) == (False, [], State.ABORTED, [])
+
+
+def test_what_somebody_else_started_is_not_asked_twice(claimed: Execution, runtime: Runtime) -> None:
+    Execution.objects.filter(id=claimed.pk).update(state=State.ABORTED)
+
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+        raise AssertionError("it was asked")
+
+    assert not converse(claimed.pk, runtime, "record", conversation)
