@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.rows import RowFaults
 from facho.sim.scenario import Scenario
-from facho.snmp import Learned, Limits, Missing, Oid
+from facho.snmp import Learned, Limits, Missing, Oid, WalkResult
 from facho.snmp.errors import RepeatingOids, UnreadableRows
 from tests.faults.line import (
     COLUMNS,
@@ -124,6 +125,24 @@ def test_an_agent_that_does_not_let_us_go_around_is_left() -> None:
         assert RepeatingOids in kinds(result.errors)
 
     on_line(Scenario(repeat_row=99, repeat_back_to=0, columns=("serial",)), conversation)
+
+
+def test_who_cancels_a_walk_has_what_came_until_then() -> None:
+    async def conversation(there: Line) -> None:
+        result = WalkResult({})
+        agent = await there.agent()
+
+        def stop(_rows: int) -> None:
+            walk.cancel()
+
+        walk = asyncio.create_task(agent.walk_table([SERIAL], into=result, progress=stop))
+        with pytest.raises(asyncio.CancelledError):
+            await walk
+        came = result.columns[SERIAL].rows
+        assert 0 < len(came) < len(there.rows)
+        assert came.items() <= there.rows.items()
+
+    on_line(Scenario(), conversation)
 
 
 @every_way

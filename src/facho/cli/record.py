@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -214,7 +215,7 @@ def _from_address(target: Target, wanted: Wanted) -> Asked:
             asked.append(found)
             await record_into(found, client, target, wanted, never_read(builtin().values()), steps)
 
-    with stepping("values") as steps:
+    with stepping("values") as steps, _ended_as_by_hand():
         try:
             uvloop.run(ask(steps))
         except SnmpError as error:
@@ -225,6 +226,16 @@ def _from_address(target: Target, wanted: Wanted) -> Asked:
                 raise
             asked[0].errors.append(Interrupted("it was stopped"))
     return asked[0]
+
+
+@contextmanager
+def _ended_as_by_hand() -> Iterator[None]:
+    """SIGTERM is as good as Ctrl-C: whoever ends it, what came is kept."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _from_stored(name: str, wanted: Wanted, gently: Gently, patience: _Patience) -> Asked:

@@ -127,7 +127,7 @@ async def record_into(
     guard: Guard | None = None,
     tag: int = 0,
 ) -> None:
-    """What comes is in `asked` as soon as a piece is done, however this ends. Raises AddressError."""
+    """What comes is in `asked`, however this ends. Raises AddressError."""
     clock = Clock(wanted.deadline)
     agent = await client.agent(with_manners(target, asked.profile), guard=guard, tag=tag)
     todo = pieces(asked.profile, wanted.trees)
@@ -149,12 +149,14 @@ async def _walk(
     agent: Agent, asked: Asked, piece: Piece, around: Sequence[Oid], clock: Clock, steps: Steps
 ) -> bool:
     """Whether there is any use in asking for more."""
-    result = await agent.walk_table(
-        map(Oid.parse, piece.oids), deadline=clock.left, progress=steps.more, around=around
-    )
-    asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
-    asked.errors.extend(result.errors)
-    add_load(asked.load, result.load)
+    oids = map(Oid.parse, piece.oids)
+    result = WalkResult({})
+    try:
+        await agent.walk_table(oids, deadline=clock.left, progress=steps.more, around=around, into=result)
+    finally:
+        asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
+        asked.errors.extend(result.errors)
+        add_load(asked.load, result.load)
     return not _is_over(result)
 
 

@@ -181,14 +181,15 @@ class Agent:
         progress: Callable[[int], None] | None = None,
         expected: Mapping[Oid, int] = MappingProxyType({}),
         around: Sequence[Oid] = (),
+        into: WalkResult | None = None,
     ) -> WalkResult:
         """Several columns at once. `progress` is told the number of rows of each answer as it comes.
 
         `expected` is how many rows columns had the last time, so that no page goes far past their end.
-        Subtrees of `around` are left out.
+        Subtrees of `around` are left out. What comes is put `into` a result, for who may be cancelled.
         """
         oids = list(dict.fromkeys(columns))
-        return await walk_table(self._talk, oids, deadline, progress, expected, around)
+        return await walk_table(self._talk, oids, deadline, progress, expected, around, into)
 
 
 def _security(target: Target, peer: Peer) -> Security:

@@ -91,6 +91,7 @@ async def walk_table(
     progress: Callable[[int], None] | None,
     expected: Mapping[Oid, int] = MappingProxyType({}),
     around: Sequence[Oid] = (),
+    into: WalkResult | None = None,
 ) -> WalkResult:
     """Walks the columns at once, under the agent's limits.
 
@@ -100,9 +101,12 @@ async def walk_table(
     Subtrees to go `around` are not asked for, and not in the result: of the first of them a few rows may come
     in one answer with those before it.
 
+    What comes is put `into` a result of the caller's, who has it also when the walk is cancelled.
+
     What the agent does wrong is in the result. Only what the guard raises, and a closed client, are raised.
     """
-    result = WalkResult({oid: Column(oid) for oid in oids})
+    result = WalkResult({}) if into is None else into
+    result.columns.update((oid, Column(oid)) for oid in oids)
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
