@@ -55,9 +55,9 @@ def said_by(sheet: Sheet) -> Said:
     """By fact, subject and time."""
     return {
         (fact, number, at): value
-        for fact in sheet.blocks
-        for number, values in zip(sheet.ids, sheet.series(fact, range(len(sheet.ids))), strict=True)
-        for at, value in zip(sheet.times(fact), values, strict=True)
+        for fact in sheet.facts
+        for number, samples in zip(sheet.ids, sheet.series(fact, range(len(sheet.ids))), strict=True)
+        for at, value in zip(*samples, strict=True)
     }
 
 
@@ -91,7 +91,7 @@ def test_an_hour_has_all_that_its_frames_said(hour: list[Frame], ports: int) -> 
         sheet = read_sheet(data)
         assert {places[number] for number in sheet.ids} == {place}
         assert list(sheet.ids) == sorted(sheet.ids)
-        assert all(list(sheet.times(fact)) == sorted(sheet.times(fact)) for fact in sheet.blocks)
+        assert list(sheet.times) == sorted(sheet.times)
         found |= said_by(sheet)
     assert values_of(found) == expected
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from facho.core.packing import Damaged, Rows, integers, pack, pack_row, unpack
 
@@ -91,43 +91,74 @@ _NAMES: Final = {fact.code: name for name, fact in FACTS.items()}
 Columns = Mapping[int, Sequence[int]]
 
 
-class Block(NamedTuple):
-    """A fact's values as they are written, and when they were collected."""
+class Samples(NamedTuple):
+    """Of one subject and one fact: a value, or None, for each time."""
 
     times: Sequence[int]
-    data: bytes
+    values: Sequence[float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
+    """The directory is looked into when something is asked for: charts ask for little of what there is."""
+
     ids: array[int]
-    blocks: Mapping[str, Block]
+    times: Sequence[int]
+    # For each fact its code, the size of its block and the mask of its times, one after the other.
+    directory: tuple[Any, ...]
+    # The mask of a fact that has every time.
+    every_time: bytes
+    data: bytes
+    # Where the blocks begin.
+    start: int
 
-    def times(self, fact: str) -> Sequence[int]:
-        """None at all for a fact that was not collected."""
-        block = self.blocks.get(fact)
-        return () if block is None else block.times
+    @property
+    def facts(self) -> list[str]:
+        """Raises Damaged when there are others than we know: a later version wrote it."""
+        try:
+            return [_NAMES[code] for code in self.directory[::3]]
+        except KeyError as error:
+            raise Damaged(f"there is no fact {error}") from None
 
-    def series(self, fact: str, positions: Iterable[int]) -> Iterator[list[float | None]]:
-        """Of the subjects at these positions, one after the other: a value for each of the fact's times."""
-        meaning, rows = FACTS[fact], self._rows(fact)
-        return (meaning.values(rows.row(position)) for position in positions)
+    def samples(self, fact: str, position: int) -> Samples | None:
+        """Of the subject at this position; None when the fact was not collected."""
+        if (found := self._rows(fact)) is None:
+            return None
+        times, rows = found
+        return Samples(times, FACTS[fact].values(rows.row(position)))
+
+    def series(self, fact: str, positions: Iterable[int]) -> list[Samples]:
+        """The same of several; none of anybody when the fact was not collected."""
+        if (found := self._rows(fact)) is None:
+            return []
+        times, rows = found
+        meaning = FACTS[fact]
+        return [Samples(times, meaning.values(rows.row(position))) for position in positions]
 
     def check(self) -> None:
         """Raises Damaged, now and not when something is read."""
-        for fact in self.blocks:
+        for fact in self.facts:
             self._rows(fact)
 
     def columns(self, fact: str) -> dict[int, Sequence[int]]:
-        times, rows = self.blocks[fact].times, self._rows(fact)
+        if (found := self._rows(fact)) is None:
+            return {}
+        times, rows = found
         if len(times) == 1:
             return {times[0]: rows.first()}
         columns = zip(*map(rows.row, range(len(self.ids))), strict=True)
         return dict(zip(times, columns, strict=True))
 
-    def _rows(self, fact: str) -> Rows:
-        block = self.blocks[fact]
-        return unpack(block.data, FACTS[fact].width, len(self.ids), len(block.times))
+    def _rows(self, fact: str) -> tuple[Sequence[int], Rows] | None:
+        """When it was collected, and its values."""
+        meaning, codes = FACTS[fact], self.directory[::3]
+        if meaning.code not in codes:
+            return None
+        entry = 3 * codes.index(meaning.code)
+        start = self.start + sum(self.directory[1:entry:3])
+        size, mask = self.directory[entry + 1 : entry + 3]
+        times = self.times if mask == self.every_time else _chosen(self.times, mask)
+        data = self.data[start : start + size]
+        return times, unpack(data, meaning.width, len(self.ids), len(times))
 
 
 def write_frame(at: int, ids: Sequence[int], values: Mapping[str, Sequence[float | None]]) -> bytes:
@@ -163,7 +194,11 @@ def _packed(name: str, columns: Columns) -> bytes:
 
 def _entry(name: str, columns: Columns, size: int, times: Sequence[int]) -> bytes:
     which = sum(1 << position for position, at in enumerate(times) if at in columns)
-    return _ENTRY.pack(FACTS[name].code, size) + which.to_bytes(_mask_size(len(times)), "little")
+    return _ENTRY.pack(FACTS[name].code, size) + _mask(which, len(times))
+
+
+def _mask(which: int, times: int) -> bytes:
+    return which.to_bytes(_mask_size(times), "little")
 
 
 def _mask_size(times: int) -> int:
@@ -173,38 +208,35 @@ def _mask_size(times: int) -> int:
 def read_sheet(data: bytes) -> Sheet:
     """Raises Damaged."""
     try:
-        return _read(data)
-    except (struct.error, KeyError, IndexError, OverflowError) as error:
+        version, facts, times, subjects, roster_size, first = _HEAD.unpack_from(data)
+        if version != VERSION:
+            raise Damaged(f"it is of version {version}, and {VERSION} is known")
+        if _HEAD.size + 4 * times > len(data):
+            raise Damaged(f"{len(data)} bytes do not hold {times} times")
+        directory, every_time = _directory(facts, times)
+        roster = _HEAD.size + 4 * times + directory.size
+        check = roster + roster_size
+        if zlib.crc32(data[:check]) != _CHECK.unpack_from(data, check)[0]:
+            raise Damaged("its head is not what was written")
+        offsets = struct.unpack_from(f"<{times}I", data, _HEAD.size)
+    except struct.error as error:
         raise Damaged(str(error)) from None
-
-
-def _read(data: bytes) -> Sheet:
-    version, facts, time_count, id_count, roster_size, first = _HEAD.unpack_from(data)
-    if version != VERSION:
-        raise Damaged(f"it is of version {version}, and {VERSION} is known")
-    mask_size = _mask_size(time_count)
-    directory = _HEAD.size + 4 * time_count
-    roster = directory + facts * (_ENTRY.size + mask_size)
-    check = roster + roster_size
-    if zlib.crc32(data[:check]) != _CHECK.unpack_from(data, check)[0]:
-        raise Damaged("its head is not what was written")
-    times = [first + offset for offset in struct.unpack_from(f"<{time_count}I", data, _HEAD.size)]
-    blocks = {}
+    entries = directory.unpack_from(data, _HEAD.size + 4 * times)
     start = check + _CHECK.size
-    for entry in range(directory, roster, _ENTRY.size + mask_size):
-        code, size = _ENTRY.unpack_from(data, entry)
-        mask = data[entry + _ENTRY.size : entry + _ENTRY.size + mask_size]
-        blocks[_NAMES[code]] = Block(_chosen(times, mask), data[start : start + size])
-        start += size
-    if start != len(data):
-        raise Damaged(f"{len(data)} bytes where {start} belong")
-    return Sheet(_ids(data[roster:check], id_count), blocks)
+    if start + sum(entries[1::3]) != len(data):
+        raise Damaged("it has not as many bytes as were written")
+    ids = _ids(data[roster:check], subjects)
+    return Sheet(ids, [first + offset for offset in offsets], entries, every_time, data, start)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _directory(facts: int, times: int) -> tuple[struct.Struct, bytes]:
+    """How it is read, and the mask of a fact that has every time."""
+    return struct.Struct("<" + f"BI{_mask_size(times)}s" * facts), _mask((1 << times) - 1, times)
 
 
 def _chosen(times: Sequence[int], mask: bytes) -> Sequence[int]:
     which = int.from_bytes(mask, "little")
-    if which.bit_count() == len(times):
-        return times
     return list(compress(times, map(int, reversed(f"{which:b}"))))
 
 

@@ -48,8 +48,6 @@ class _Arrange:
 def _joined(fact: str, sheets: Sequence[Sheet], arrange: _Arrange) -> Columns:
     found: dict[int, _Column] = {}
     for sheet in sheets:
-        if fact not in sheet.blocks:
-            continue
         for at, column in sheet.columns(fact).items():
             arranged = arrange(sheet, column, FACTS[fact])
             before = found.get(at)

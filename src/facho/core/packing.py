@@ -1,26 +1,34 @@
 """Rows of whole numbers in few bytes, where each number is near the one before it in its row.
 
 First come the first numbers of all rows, then for each row how each further number differs from the one
-before, so that one row is one slice. All are split into their lowest bytes, their second ones and so on: the
-higher ones hardly ever change, and compress to nothing.
+before, so that one row is one slice. All are split into their lowest bytes, their second ones and so on: of
+differences the higher ones are mostly 0, and those that are 0 in all rows are left out. What is left is
+compressed, unless it is mere noise, which would only take longer to read.
+
+    how        1 byte: how many bytes of each difference there are; plus 128 when the rest is compressed
+    check      4 bytes, of all others
+    the rest
 """
 
 from __future__ import annotations
 
+import struct
 import sys
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import sub
-from typing import Final
+from typing import Final, NamedTuple
 
 # Differences are small and of both signs: moved by this, most are one byte without a sign.
 _MIDDLE: Final = 128
 _SIGNED: Final = {2: "h", 4: "i", 8: "q"}
+_HEAD: Final = struct.Struct("<BI")
+_DEFLATED: Final = 128
 # The least effort in a small window: most of the time went into making a large one, for 1 % less bytes.
-_DEFLATE: Final = (1, zlib.DEFLATED, 12, 5)
+_DEFLATE: Final = (1, zlib.DEFLATED, -12, 5)
+_WORTH_IT: Final = 0.9
 
 
 class Damaged(Exception):
@@ -48,9 +56,17 @@ def _differences(later: Iterable[int], earlier: Iterable[int]) -> Iterable[int]:
 
 
 def _packed(first: Iterable[int], differences: Iterable[int], width: int) -> bytes:
+    planes = _planes(differences, width)
+    while len(planes) > 1 and planes[-1].count(0) == len(planes[-1]):
+        planes.pop()
+    plain = b"".join([*_planes(first, width), *planes])
     deflate = zlib.compressobj(*_DEFLATE)
-    planes = b"".join([*_planes(first, width), *_planes(differences, width)])
-    return deflate.compress(planes) + deflate.flush()
+    deflated = deflate.compress(plain) + deflate.flush()
+    if len(deflated) < _WORTH_IT * len(plain):
+        how, rest = len(planes) + _DEFLATED, deflated
+    else:
+        how, rest = len(planes), plain
+    return _HEAD.pack(how, zlib.crc32(rest, how)) + rest
 
 
 def _planes(values: Iterable[int], width: int) -> list[bytes]:
@@ -62,59 +78,67 @@ def _planes(values: Iterable[int], width: int) -> list[bytes]:
     return [octets[plane :: wide.itemsize] for plane in range(width)]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What was packed, inflated; a row is put together when it is asked for."""
+class Rows(NamedTuple):
+    """What was packed; a row is put together when it is asked for."""
 
     octets: bytes
     width: int
     rows: int
     columns: int
+    # How many bytes of each difference there are.
+    kept: int
 
     def first(self) -> array[int]:
         """The first column."""
         return _joined([self.octets[k * self.rows : (k + 1) * self.rows] for k in range(self.width)])
 
     def row(self, position: int) -> list[int]:
-        number = int.from_bytes(
-            self.octets[position : self.width * self.rows : self.rows], "little", signed=True
-        )
+        first = self.octets[position : self.width * self.rows : self.rows]
+        number = int.from_bytes(first, "little", signed=True)
         row = [number]
         for difference in self._differences(position):
             number += difference - _MIDDLE
             row.append(number)
-        return self._within(row)
-
-    def _differences(self, position: int) -> Sequence[int]:
-        further = self.columns - 1
-        if not further:
-            return ()
-        start, plane = self.width * self.rows + position * further, self.rows * further
-        starts = range(start, start + self.width * plane, plane)
-        planes = [self.octets[each : each + further] for each in starts]
-        return _joined(planes) if any(map(any, planes[1:])) else planes[0]
-
-    def _within(self, row: list[int]) -> list[int]:
-        """What was cut off of a difference, cut off of the sums."""
         half = 1 << (8 * self.width - 1)
         if min(row) >= -half and max(row) < half:
             return row
+        # What was cut off of a difference is cut off of the sums.
         return [((number + half) & (2 * half - 1)) - half for number in row]
+
+    def _differences(self, position: int) -> Sequence[int]:
+        further = self.columns - 1
+        start, plane = self.width * self.rows + position * further, self.rows * further
+        low = self.octets[start : start + further]
+        if self.kept == 1:
+            return low
+        starts = (start + k * plane for k in range(1, self.kept))
+        planes = [low, *(self.octets[each : each + further] for each in starts)]
+        return _joined(planes + [bytes(further)] * (self.width - self.kept))
 
 
 def unpack(data: bytes, width: int, rows: int, columns: int) -> Rows:
     """Raises Damaged."""
-    return Rows(_inflated(data, width * rows * columns), width, rows, columns)
+    try:
+        how, check = _HEAD.unpack_from(data)
+    except struct.error as error:
+        raise Damaged(str(error)) from None
+    octets = data[_HEAD.size :]
+    if zlib.crc32(octets, how) != check:
+        raise Damaged("its values are not what was written")
+    kept = how & ~_DEFLATED
+    size = rows * (width + kept * (columns - 1))
+    if how & _DEFLATED:
+        octets = _inflated(octets, size)
+    if not 1 <= kept <= width or len(octets) != size:
+        raise Damaged(f"{len(octets)} bytes where {size} belong")
+    return Rows(octets, width, rows, columns, kept)
 
 
 def _inflated(data: bytes, size: int) -> bytes:
     try:
-        octets = zlib.decompress(data, bufsize=size + 1)
+        return zlib.decompress(data, wbits=-12, bufsize=size + 1)
     except zlib.error as error:
         raise Damaged(str(error)) from None
-    if len(octets) != size:
-        raise Damaged(f"{len(octets)} bytes where {size} belong")
-    return octets
 
 
 def _joined(planes: Sequence[bytes]) -> array[int]:

@@ -15,7 +15,7 @@ AT = 1_772_000_000_000
 
 def kept(fact: str, *values: float | None) -> list[float | None]:
     sheet = read_sheet(write_frame(AT, range(1, len(values) + 1), {fact: values}))
-    return [value for (value,) in sheet.series(fact, range(len(values)))]
+    return [value for samples in sheet.series(fact, range(len(values))) for value in samples.values]
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,9 @@ def test_what_is_no_value_or_too_large_is_none_and_harms_no_other(value: float |
 
 def test_a_fact_without_any_value_is_left_out() -> None:
     sheet = read_sheet(write_frame(AT, [1, 2], {"onu_rx_dbm": [None, -20.0], "bias_ma": [None, None]}))
-    assert list(sheet.blocks) == ["onu_rx_dbm"]
-    assert list(sheet.times("bias_ma")) == []
+    assert sheet.facts == ["onu_rx_dbm"]
+    assert sheet.samples("bias_ma", 0) is None
+    assert sheet.series("bias_ma", [0, 1]) == []
 
 
 def test_a_newer_version_is_not_guessed_at() -> None:
@@ -96,8 +97,25 @@ def test_a_time_at_which_a_port_was_not_asked_costs_it_nothing() -> None:
         place: read_sheet(data)
         for place, data in by_place([read_sheet(each) for each in (*all_of_them, one)], places)
     }
-    assert list(hours["0/1/0"].times("onu_rx_dbm")) == [AT, AT + 300_000]
-    assert list(hours["0/1/1"].series("onu_rx_dbm", range(2))) == [
-        [-20.0, None, -20.0],
-        [-20.0, -20.1, -20.0],
-    ]
+    first, second = (hours[place].series("onu_rx_dbm", range(2)) for place in ("0/1/0", "0/1/1"))
+    assert [samples.values for samples in first] == [[-20.0, -20.0], [-20.0, -20.0]]
+    assert [samples.values for samples in second] == [[-20.0, None, -20.0], [-20.0, -20.1, -20.0]]
+
+
+def test_values_that_are_mere_noise_are_not_compressed_in_vain() -> None:
+    noise, ids = random.Random(1), range(1, 65)
+
+    def hour(jitter: float) -> bytes:
+        frames = [
+            write_frame(
+                AT + 1000 * turn, ids, {"onu_rx_dbm": [-20 + noise.uniform(-jitter, jitter) for _ in ids]}
+            )
+            for turn in range(12)
+        ]
+        ((_, data),) = by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, ""))
+        return data
+
+    # Two bytes of each first value, and one of each difference.
+    values = 64 * (2 + 11)
+    assert values < len(hour(0.6)) < values + 150
+    assert len(hour(0.02)) < 0.6 * values

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from facho.apps import sql
@@ -13,7 +15,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.history.models import Subject
 from facho.apps.history.places import PORTS_PLACE, places_of_olt, places_of_onu
 from facho.apps.history.times import hour_of, milliseconds, moment_of
-from facho.core.frames import Sheet, read_sheet
+from facho.core.frames import Samples, Sheet, read_sheet
 from facho.core.packing import Damaged
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ def port_series(
         _gather(found, asked, sheet, [at for at, onu in enumerate(sheet.ids) if onu in here])
     for sheet in asked.closed_sheets([place]):
         _gather(found, asked, sheet, range(len(sheet.ids)))
+    asked.tell_damages()
     return {onu: gathered.series(asked) for onu, gathered in sorted(found.items())}
 
 
@@ -64,6 +67,20 @@ class _Asked:
     facts: Sequence[str]
     start: datetime
     end: datetime
+    damages: list[Damaged] = field(default_factory=list)
+
+    def tell_damages(self) -> None:
+        """Once for all: a chart of a month reads hundreds."""
+        if self.damages:
+            log.error(
+                "a part of the history cannot be read",
+                extra={
+                    "action": "history_damaged",
+                    "olt_id": self.olt_id,
+                    "parts": len(self.damages),
+                    "error": str(self.damages[0]),
+                },
+            )
 
     def open_sheets(self) -> Iterator[Sheet]:
         """Read before the closed ones: an hour that is closed in between is then read twice, not never."""
@@ -79,9 +96,11 @@ class _Asked:
         """A damaged one is a gap in the chart, and no reason to show none."""
         for (data,) in rows:
             try:
-                yield read_sheet(bytes(data))
+                sheet = read_sheet(bytes(data))
             except Damaged as error:
-                _tell_damage(self.olt_id, error)
+                self.damages.append(error)
+            else:
+                yield sheet
 
 
 _OPEN: Final = (
@@ -94,21 +113,36 @@ _CLOSED: Final = (
 )
 
 
-def _tell_damage(olt_id: int, error: Damaged) -> None:
-    log.error(
-        "a part of the history cannot be read",
-        extra={"action": "history_damaged", "olt_id": olt_id, "error": str(error)},
-    )
-
-
 def _series_of(asked: _Asked, places: Sequence[str], number: int) -> Series:
     gathered = _Gathered(asked.facts)
-    found = {number: gathered}
-    for sheets in (asked.open_sheets(), asked.closed_sheets(places)):
-        for sheet in sheets:
-            if number in sheet.ids:
-                _gather(found, asked, sheet, [sheet.ids.index(number)])
+    positions = _Positions(number)
+    for sheet in chain(asked.open_sheets(), asked.closed_sheets(places)):
+        position = positions.of(sheet)
+        if position is None:
+            continue
+        for fact in asked.facts:
+            try:
+                if samples := sheet.samples(fact, position):
+                    gathered.add(fact, samples)
+            except Damaged as error:
+                asked.damages.append(error)
+    asked.tell_damages()
     return gathered.series(asked)
+
+
+class _Positions:
+    """Where a subject is in each sheet. Sheets that have the same subjects mostly share them."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._ids: Sequence[int] = ()
+        self._position: int | None = None
+
+    def of(self, sheet: Sheet) -> int | None:
+        if sheet.ids is not self._ids:
+            self._ids = sheet.ids
+            self._position = sheet.ids.index(self._number) if self._number in sheet.ids else None
+        return self._position
 
 
 class _Gathered:
@@ -117,30 +151,33 @@ class _Gathered:
     def __init__(self, facts: Sequence[str]) -> None:
         self._facts: dict[str, dict[int, float | None]] = {fact: {} for fact in facts}
 
-    def add(self, fact: str, times: Sequence[int], values: Sequence[float | None]) -> None:
+    def add(self, fact: str, samples: Samples) -> None:
+        """Of a time that is said twice, a value counts, and not that there was none."""
         known = self._facts[fact]
-        for time, value in zip(times, values, strict=True):
+        if known.keys().isdisjoint(samples.times):
+            known.update(zip(*samples, strict=True))
+            return
+        for time, value in zip(*samples, strict=True):
             if value is not None or time not in known:
                 known[time] = value
 
     def series(self, asked: _Asked) -> Series:
-        first, end = milliseconds(asked.start), milliseconds(asked.end)
-        all_times = sorted(set().union(*self._facts.values()))
-        times = [time for time in all_times if first <= time < end]
+        every = sorted(set().union(*self._facts.values()))
+        times = every[
+            bisect_left(every, milliseconds(asked.start)) : bisect_left(every, milliseconds(asked.end))
+        ]
         return Series(times, {fact: list(map(known.get, times)) for fact, known in self._facts.items()})
 
 
 def _gather(found: dict[int, _Gathered], asked: _Asked, sheet: Sheet, positions: Sequence[int]) -> None:
     for fact in asked.facts:
-        if not (times := sheet.times(fact)):
-            continue
         try:
-            all_values = sheet.series(fact, positions)
+            series = sheet.series(fact, positions)
         except Damaged as error:
-            _tell_damage(asked.olt_id, error)
+            asked.damages.append(error)
             continue
-        for position, values in zip(positions, all_values, strict=True):
+        for position, samples in zip(positions, series, strict=False):
             number = sheet.ids[position]
             if number not in found:
                 found[number] = _Gathered(asked.facts)
-            found[number].add(fact, times, values)
+            found[number].add(fact, samples)
