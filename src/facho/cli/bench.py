@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from facho.cli import bench_history
+from facho.cli.measuring import AsJson, DatabaseUrl, measuring
 from facho.cli.progress import noting
-from facho.cli.target import refuse
 
 if TYPE_CHECKING:
     from facho.bench.adapt import Comparison, Run
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+app.command(epilog=bench_history.EXAMPLES)(bench_history.history)
 
 _EXAMPLES_SNMP: Final = """
 **Examples**
@@ -167,13 +165,6 @@ def decode(
     )
 
 
-DatabaseUrl = Annotated[
-    str,
-    typer.Option(
-        metavar="URL",
-        help="A database that is empty, or has bench in its name and is emptied; SQLite if not given.",
-    ),
-]
 Pollers = Annotated[int, typer.Option(min=1, help="Executions at once.")]
 
 _EXAMPLES_COLLECT: Final = """
@@ -204,34 +195,12 @@ def collect(
     """Collect with the whole engine, from the request to the committed row, beside snmpbulkwalk."""
     from facho.bench.collect import Work, measure
 
-    with _measuring() as note:
+    with measuring() as note:
         result = measure(Work(olts, onus, rounds, pollers, repetitions), database_url, note)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
         return
     _print_collected(result)
-
-
-@contextmanager
-def _measuring() -> Iterator[Callable[[str], None]]:
-    """What cannot be measured ends the program with a sentence."""
-    from django.db import DatabaseError
-
-    from facho.bench.own_system import CannotMeasure, Refused
-    from facho.bench.snmp import WalkFailed
-    from facho.cli.system import database_sentence, fail
-    from facho.config import BadSettings
-    from facho.sim.fleet import FleetError
-
-    with noting() as note:
-        try:
-            yield note
-        except Refused as error:
-            refuse(str(error))
-        except (WalkFailed, FleetError, BadSettings, CannotMeasure) as error:
-            fail(str(error))
-        except DatabaseError as error:
-            fail(database_sentence(error))
 
 
 def _print_collected(result: Collected) -> None:
@@ -283,7 +252,7 @@ def scheduler(
     """Run the embedded engine with very many nodes, and see how promptly it starts them."""
     from facho.bench.scheduler import Load, measure
 
-    with _measuring() as note:
+    with measuring() as note:
         result = measure(Load(olts, nodes, seconds, pollers), database_url, note)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
@@ -339,7 +308,7 @@ def workers(
 
     workers = tuple(2**power for power in range(most.bit_length()))
     plan = Plan(workers, rounds=rounds, olts=olts, large_olts=large_olts, large_onus=large_onus)
-    with _measuring() as note:
+    with measuring() as note:
         result = measure(plan, database_url, broker_url, note)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
