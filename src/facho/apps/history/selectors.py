@@ -85,18 +85,18 @@ class _Asked:
     def open_sheets(self) -> Iterator[Sheet]:
         """Read before the closed ones: an hour that is closed in between is then read twice, not never."""
         values = [self.olt_id, self.subject, sql.written(self.start), sql.written(self.end)]
-        return self._sheets(sql.rows(_OPEN, values))
+        return self._sheets(sql.blobs(_OPEN, values))
 
     def closed_sheets(self, places: Sequence[str]) -> Iterator[Sheet]:
         marks = ", ".join(["%s"] * len(places))
         hours = [sql.written(hour_of(self.start)), sql.written(self.end)]
-        return self._sheets(sql.rows(_CLOSED.format(marks), [self.olt_id, self.subject, *places, *hours]))
+        return self._sheets(sql.blobs(_CLOSED.format(marks), [self.olt_id, self.subject, *places, *hours]))
 
-    def _sheets(self, rows: list[sql.Row]) -> Iterator[Sheet]:
+    def _sheets(self, found: list[bytes]) -> Iterator[Sheet]:
         """A damaged one is a gap in the chart, and no reason to show none."""
-        for (data,) in rows:
+        for data in found:
             try:
-                sheet = read_sheet(bytes(data))
+                sheet = read_sheet(data)
             except Damaged as error:
                 self.damages.append(error)
             else:
