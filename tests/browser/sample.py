@@ -15,7 +15,8 @@ from django.contrib.auth.models import User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from facho.apps.discovery.models import Collected, Onu  # noqa: E402
+from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned  # noqa: E402
+from facho.apps.discovery.models import Collected, Onu, OnuEvent  # noqa: E402
 from facho.apps.execution_coordinator.models import CoordinatorState  # noqa: E402
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger  # noqa: E402
 from facho.apps.hosts.credentials import Credentials  # noqa: E402
@@ -145,6 +146,39 @@ def onus(olts: list[Olt]) -> None:
     Collected.objects.create(olt=olts[0], datum="onu_rx_dbm", collected_at=ago(120))
 
 
+def events(olts: list[Olt]) -> None:
+    onu = Onu.objects.get(serial="HWTC00000007")
+    told = {"olt": olts[0], "onu": onu, "serial": onu.serial, "place": "0/1/7:7"}
+    for kind, more in (
+        ("new", {}),
+        ("moved", {"before": "0/1/3:12"}),
+        ("offline", {"cause": "power_off"}),
+        ("online", {}),
+        ("absent", {}),
+    ):
+        OnuEvent.objects.create(kind=kind, at=ago(900), **told, **more)
+    waiting = "HWTC0000BEEF"
+    OnuEvent.objects.create(kind="unprovisioned", olt=olts[1], at=ago(60), serial=waiting, place="0/1/4")
+    Unprovisioned.objects.create(
+        olt=olts[1], identity=waiting, serial=waiting, place="0/1/4", frame=0, slot=1, port=4,
+        model="EG8145V5", first_seen=ago(60), last_seen=ago(60),
+    )  # fmt: skip
+
+
+def chassis(olts: list[Olt]) -> None:
+    for port in range(8):
+        PonPort.objects.create(
+            olt=olts[0], place=f"0/1/{port}", frame=0, slot=1, port=port, name=f"GPON 0/1/{port}",
+            technology="gpon", state="down" if port == 5 else "up", tx_dbm=None if port == 5 else 4.2,
+            temperature_c=41.0, voltage_v=3.27, bias_ma=14.0, onus_told=64, updated_at=ago(300),
+        )  # fmt: skip
+    for slot, name, cpu in ((1, "H805GPFD", 34.0), (9, "H801SCUN", 88.0)):
+        OltHealth.objects.create(
+            olt=olts[0], part=f"board 0/{slot}", kind="board", frame=0, slot=slot, name=name, state="ok",
+            cpu_pct=cpu, memory_pct=51.0, temperature_c=46.0, updated_at=ago(300),
+        )  # fmt: skip
+
+
 def engine(olts: list[Olt]) -> None:
     Worker.objects.create(
         name="host-a:4711", pollers=10, started_at=ago(9000), seen_at=NOW + timedelta(seconds=10)
@@ -179,6 +213,8 @@ def fill() -> None:
     made = olts()
     executions(made, jobs(made))
     onus(made)
+    events(made)
+    chassis(made)
     engine(made)
 
 

@@ -18,6 +18,10 @@ TWO = [
 LISTS = {
     "hosts/olt": "Centro-01",
     "discovery/onu": "HWTC00000001",
+    "discovery/onuevent": "0/1/3:12",
+    "chassis/ponport": "0/1/5",
+    "chassis/olthealth": "H801SCUN",
+    "chassis/unprovisioned": "HWTC0000BEEF",
     "snmp_jobs/snmpjob": "Optics Huawei",
     "snmp_jobs/snmpjobhost": "Optics Huawei",
     "executions/execution": "Centro-01",
