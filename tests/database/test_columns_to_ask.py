@@ -47,6 +47,12 @@ def synced(db: None) -> None:
         # What a share is a share of, and a table that may stand in for another.
         ("cdata_epon", ["olt.memory_pct"], ["health.memory_pct", "health.memory_pct.whole"]),
         ("vsol_epon", ["state"], ["onus.state", "onus.state.2", "onu_interfaces.state", "ports.name"]),
+        # Rows of a hardware address belong to whoever has it.
+        (
+            "bdcom",
+            ["name"],
+            ["epon_names.name", "epon_onus.mac", "gpon_port_interfaces.name"],
+        ),
         # What only the generic profile has.
         ("acme", ["olt.uptime_s", "serial"], ["system.uptime_s", "config.serial"]),
         ("acme", ["onu_rx_dbm"], []),

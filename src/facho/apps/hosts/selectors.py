@@ -252,7 +252,21 @@ def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
                 if table.index.named is not None:
                     helpers[table.index.named.column] = None
                 helpers.update((oid, None) for _, oid in source.helpers)
+                if "mac" in table.index.gives:
+                    helpers.update(dict.fromkeys(_joining(profiles[brand], table)))
     return needed
+
+
+def _joining(profile: Profile, joined: Table) -> Iterator[str]:
+    """Who has a hardware address is said by other tables, and where that is perhaps by names."""
+    for table in profile.tables:
+        if (table.entity, table.technology) != (joined.entity, joined.technology):
+            continue
+        for column in table.columns:
+            if column.fact == "mac":
+                yield from (source.oid for source in (column.source, *column.otherwise))
+                if table.index.named is not None:
+                    yield table.index.named.column
 
 
 def _all_helpers(brands: Iterable[str], profiles: Profiles) -> set[str]:
