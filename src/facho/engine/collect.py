@@ -25,7 +25,7 @@ from facho.engine.questions import (
 from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState, Work
 from facho.snmp import Client
 from facho.snmp.errors import BadOid
-from facho.vendors import Decoded, Decoder, Profile
+from facho.vendors import Decoded, Decoder, Entity, Facts, Profile
 
 GET: Final = "get"
 _TOO_BUSY: Final = "skipped: OLT CPU too high"
@@ -140,7 +140,7 @@ class _Collector:
         else:
             # Who is dead teaches nothing.
             self.learned = self._talk.learned
-        decoded = self._decode(answers)
+        decoded = self._decode(part, answers)
         outcome = outcome_of(part, answers, decoded, self._work)
         self._learn_onus(outcome)
         return outcome
@@ -171,9 +171,12 @@ class _Collector:
     def _left(self) -> float:
         return max(0.0, self._end - time.monotonic())
 
-    def _decode(self, answers: Answers) -> Decoded:
+    def _decode(self, part: Part, answers: Answers) -> Decoded:
         with self._decode_lock:
-            return _decoders.of(self._work.profile).decode(answers.rows)
+            decoded = _decoders.of(self._work.profile).decode(answers.rows)
+        if not _asks_about_onus(part):
+            decoded.facts[Entity.ONU] = Facts(Entity.ONU)
+        return decoded
 
     def _learn_onus(self, outcome: PartOutcome) -> None:
         """So that a part that runs right after a discovery asks for what that has found."""
@@ -184,6 +187,13 @@ class _Collector:
             self._known = discovered(self._known, onus)
         elif len(onus):
             self._known = updated(self._known, onus)
+
+
+def _asks_about_onus(part: Part) -> bool:
+    """What was read for others may be the second place of a fact of ONUs, as the state of interfaces is.
+    Alone it must not stand against what the first one said.
+    """
+    return any(column.entity == Entity.ONU for column in part.columns if column.read_as and not column.helps)
 
 
 def _found_anybody(outcome: PartOutcome) -> bool:

@@ -26,7 +26,7 @@ from facho.core.capability import Lacks, still_lacking
 from facho.engine.scheduler import asking_of
 from facho.engine.targets import learned_of, target_of, varbinds_of
 from facho.engine.work import AskedColumn, Batching, KnownOnu, Part, PartOutcome, PartState, Work
-from facho.vendors import GENERIC, Profile, builtin
+from facho.vendors import GENERIC, Entity, Profile, builtin
 
 
 class NothingToAsk(Exception):
@@ -126,7 +126,13 @@ def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     """What the OLT's own profile does not read is kept as it comes."""
     own = profile_of(olt).name
     return (
-        AskedColumn(each.name, each.oid, each.read_as if each.brand == own else "", helps=not each.fact)
+        AskedColumn(
+            each.name,
+            each.oid,
+            each.read_as if each.brand == own else "",
+            helps=not each.fact,
+            entity=each.entity or Entity.ONU.value,
+        )
         for each in asked
     )
 

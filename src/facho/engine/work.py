@@ -10,7 +10,7 @@ from facho.core.cpu import Asking
 from facho.snmp import Target
 from facho.snmp.adapt import Learned
 from facho.snmp.peer import Load
-from facho.vendors import Decoded, Key, Profile
+from facho.vendors import Decoded, Entity, Key, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class AskedColumn:
     read_as: str = ""
     # It has no fact, and only serves to read the others: the names behind an index.
     helps: bool = False
+    # What it was asked for: the same column may tell something of others, too.
+    entity: str = Entity.ONU.value
 
 
 @dataclass(frozen=True, slots=True)
