@@ -11,6 +11,7 @@ import pytest
 
 from facho.apps.discovery.looking_up import onus_called
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
+from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import note_collected
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import onu_history, onu_pages
@@ -53,6 +54,28 @@ def test_a_box_without_slots_has_interfaces_without_them() -> None:
     onu = make(olt, (None, None, 7, 3))
     slotted = make(olt, (None, 2, 7, 3))
     assert (onus_called("7:3", olt), onus_called("2/7:3", olt)) == ([onu], [slotted])
+
+
+def test_an_onu_without_a_number_on_its_port_is_called_by_its_name_there() -> None:
+    olt = an_olt()
+    onu, other = (
+        Onu.objects.create(
+            olt=olt, address=f" {name}", port=3, extra=name, first_seen=at("08:00"), last_seen=at("09:00")
+        )
+        for name in ("UBNT20731888", "UBNT20731889")
+    )
+    assert [interface_of(each) for each in (onu, other)] == ["3:UBNT20731888", "3:UBNT20731889"]
+    for name in ("3:UBNT20731888", "UBNT20731888", " 3:UBNT20731888 "):
+        assert onus_called(name, olt) == [onu]
+    assert onus_called("1:UBNT20731888", olt) == onus_called("3", olt) == []
+
+
+def test_an_onu_without_a_port_is_called_by_its_number() -> None:
+    olt = an_olt()
+    onu = make(olt, (None, None, None, 316), extra="2000001")
+    make(olt, (None, None, 1, 316))
+    assert interface_of(onu) == "316"
+    assert onus_called("316", olt) == onus_called("2000001", olt) == [onu]
 
 
 def test_who_is_gone_is_meant_only_if_nobody_else_is() -> None:

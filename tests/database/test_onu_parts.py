@@ -38,10 +38,10 @@ def test_a_port_that_a_column_tells_is_stored_and_is_no_part_of_the_address(olt:
     onu = Onu.objects.get()
     assert (onu.address, onu.port, onu.extra, onu.slot) == ("UBNT20731888", 3, "UBNT20731888", None)
     (row,) = onu_rows(onus_like())
-    assert (row.interface, row.port) == ("3", 3)
+    assert (row.interface, row.port) == ("3:UBNT20731888", 3)
     # It is asked about by its index.
     assert known_onus(olt.pk) == [KnownRow(NAMED, "gpon", False)]
-    assert OnuEvent.objects.get().place == "3"
+    assert OnuEvent.objects.get().place == "3:UBNT20731888"
 
 
 def test_the_last_known_port_is_kept_where_the_profile_says_so(olt: Olt) -> None:
@@ -59,7 +59,7 @@ def test_another_port_is_a_move(olt: Olt) -> None:
     store(olt, table(None))
     assert store(olt, table(5)).moved == 1
     assert store(olt, table(5)).moved == 0
-    assert moves() == [("3", "5")]
+    assert moves() == [("3:UBNT20731888", "5:UBNT20731888")]
     assert known_onus(olt.pk) == [KnownRow(NAMED, "gpon", False)]
 
 
@@ -84,7 +84,7 @@ def test_all_numbers_may_come_from_columns(olt: Olt) -> None:
     finding.facts.indexes[0] = join_arcs((2000001,))
     store(olt, finding)
     (row,) = onu_rows(onus_like())
-    assert (row.interface, row.slot, row.port, row.onu) == ("0/1/4", 1, 4, None)
+    assert (row.interface, row.slot, row.port, row.onu) == ("0/1/4:2000001", 1, 4, None)
     # A number, as the index has it.
     assert known_onus(olt.pk) == [KnownRow(key, "gpon", False)]
 
@@ -113,7 +113,7 @@ def test_who_comes_to_another_index_keeps_the_port_that_was_told(olt: Olt) -> No
 def test_an_event_says_the_port_that_a_column_told_before(olt: Olt) -> None:
     store(olt, table(3, state=Said("online", "1")))
     store(olt, Finding(facts([(NAMED, {"state": Said("offline", "2")})])))
-    assert OnuEvent.objects.get(kind="offline").place == "3"
+    assert OnuEvent.objects.get(kind="offline").place == "3:UBNT20731888"
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,11 @@ _EXTRA: Final = _text_of("extra")
 def interface(
     frame: int | None, slot: int | None, port: int | None, onu: int | None, extra: str, raw_index: str
 ) -> str:
-    """A place as people name it. Empty only if nothing at all is known of it."""
-    return str(Key(frame, slot, port, onu)) or extra or raw_index
+    """A place as people name it, and another one for each ONU, also where it has no number on its port or no
+    port. Empty only if nothing at all is known of it.
+    """
+    place, who = str(Key(frame, slot, port)), extra if onu is None else str(onu)
+    return ":".join(part for part in (place, who) if part) or raw_index
 
 
 class _Remembered(dict[Any, str]):

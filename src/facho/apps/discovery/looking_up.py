@@ -17,6 +17,7 @@ from facho.vendors import Entity, octets
 from facho.vendors.errors import BadValue
 from facho.vendors.vocabulary import FACTS
 
+_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 _INTERFACE: Final = re.compile(r"(?:(\d{1,9})/)?(?:(\d{1,9})/)?(\d{1,9}):(\d{1,9})")
 
 
@@ -66,10 +67,11 @@ def _serials(name: str) -> Iterator[str]:
 
 
 def _places(name: str) -> Q:
-    written = Q(extra=name) | Q(raw_index=name)
+    who = name.strip().rpartition(":")[2]
+    written = Q(extra__in=(name, who)) | Q(raw_index=name)
     place = _INTERFACE.fullmatch(name.strip())
     if place is None:
-        return written
+        return written | Q(port=None, onu_id=int(who)) if _NUMBER.fullmatch(who) else written
     # Of two numbers the first is the slot.
     *before, port, onu = (int(number) for number in place.groups() if number is not None)
     wanted = Q(port=port, onu_id=onu)
