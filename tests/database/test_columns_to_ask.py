@@ -92,7 +92,7 @@ def test_what_the_generic_profile_reads_says_so() -> None:
         # Where they are too, in a family whose index does not say it.
         ("ufiber", ["onus.serial", "onus.port"]),
         # Firmware without the table of ONUs has them as interfaces.
-        ("vsol_epon", ["onus.mac", "onu_interfaces.state", "ports.name"]),
+        ("vsol_epon", ["onus.mac", "onus.mac.2", "onu_interfaces.state", "ports.name"]),
         ("generic", []),
     ],
 )

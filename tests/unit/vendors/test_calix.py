@@ -86,6 +86,13 @@ def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decode
     assert {column.fact for column in onus.columns} == set(EXPECTED[A])
 
 
+def test_one_that_does_not_work_and_should_not_is_disabled() -> None:
+    states = under(f"{P}.6.1.1", {"3": {A: 1, B: 2, C: 2, OFF: 1}, "4": {A: 1, B: 1, C: 0, OFF: 0}})
+    said = DECODER.decode(states).onus.columns["state"]
+    online = Said("online", "enabled")
+    assert said == [online, online, Said("disabled", "disabled"), None]
+
+
 def test_dying_gasp_is_not_read_because_healthy_onus_say_it_too() -> None:
     assert f"{P}.6.1.1.5" not in CALIX.oids()
     assert any("dying gasp" in quirk.what for quirk in CALIX.quirks)

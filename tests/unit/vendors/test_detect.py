@@ -92,9 +92,10 @@ CASES = [
     is_no("bdcom", f"{P}.3320.1.139.0", "BDCOM(tm) S2900-24P36 Software", why="but it has no rows in"),
     is_no("bdcom", f"{P}.3320.1.140.0", "Switch", bdcom_gpon="1", why="and so do switches and routers"),
 
-    is_a("calix", f"{P}.6321.1.2.4.1.1", CALIX,
-         why=f"{P}.6321.1.2.4.1.1 is one of Calix, and its sysDescr is that of Calix AXOS E7"),
-    is_a("calix", f"{P}.6321.1.2.4", CALIX),
+    is_a("calix", f"{P}.6321.1.2.4.1.1", CALIX, "E7-2",
+         why=f"{P}.6321.1.2.4.1.1 is one of Calix, and its sysDescr is that of E7-2"),
+    is_a("calix", f"{P}.6321.1.2.4", CALIX, "E7-2"),
+    is_a("calix", f"{P}.6321.1.2.4", "Calix, Inc E7-20"),
     is_a("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E9-2", calix_onus="316"),
     is_no("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E3-48C", why="but it has no rows in"),
     # The E7 without AXOS, and a DSLAM.
@@ -279,7 +280,7 @@ def test_every_family_has_a_device_that_is_of_it_and_one_that_is_not(name: str) 
 @pytest.mark.parametrize(
     ("file", "profile", "model"),
     [
-        ("axos_e7-2.snmprec", "calix", ""),
+        ("axos_e7-2.snmprec", "calix", "E7-2"),
         ("bdcom.snmprec", "bdcom", "GP3600-16B"),
         ("smartax.snmprec", "huawei", "MA5603T"),
         ("vsolution_v1600d.snmprec", "vsol_epon", ""),

@@ -176,8 +176,13 @@ def test_firmware_without_the_table_of_onus_tells_their_state_as_that_of_interfa
 
 
 def test_the_table_of_those_that_are_online_says_what_the_other_leaves_out() -> None:
-    found = DECODER.decode(under(f"{P}.12.1", {"25.1.9": {A: b"a", B: b"b"}, "29.1.4": {A: 1}}))
+    rows = under(
+        f"{P}.12.1",
+        {"25.1.9": {A: b"a", B: b"b"}, "29.1.4": {A: 1}, "29.1.5": {A: b"00:6d:61:b4:b4:71"}},
+    )
+    found = DECODER.decode(rows)
     assert found.onus.columns["state"] == [Said("online", "online"), None]
+    assert found.onus.columns["mac"] == ["00:6d:61:b4:b4:71", None]
 
 
 def test_ports_and_health_are_read() -> None:
