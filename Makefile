@@ -57,6 +57,8 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/facho bench scheduler
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench scheduler --database-url {url}
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench workers --database-url {url} --broker-url {broker}
+	@$(BIN)/facho bench history
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
 	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes

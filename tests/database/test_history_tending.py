@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from facho.apps.history.models import HistoryHour
+from facho.apps.history.store import append_frame
+from facho.backends.tasks import housekeeping_task
 from facho.config import Config
 from facho.engine.history import tend_history
 from facho.engine.housekeeping import TASKS
@@ -24,3 +26,10 @@ def test_hours_are_closed_ten_minutes_after_their_end_or_when_the_operator_says(
     assert tend_history(at("11:09"), Config()) == 0
     assert tend_history(at("11:01"), replace(Config(), history_close_after=timedelta(seconds=30))) == 1
     assert HistoryHour.objects.get().hour == at("10:00")
+
+
+def test_a_beat_s_message_closes_hours_too() -> None:
+    long_ago = datetime(2001, 1, 1, 10, tzinfo=UTC)
+    append_frame(an_olt().pk, long_ago, "onu", [1], {"onu_rx_dbm": [-20.0]})
+    housekeeping_task()
+    assert HistoryHour.objects.get().hour == long_ago
