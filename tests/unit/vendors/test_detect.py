@@ -52,6 +52,7 @@ PROBES = {
     "cdata_gpon": f"{P}.17409.2.8.4.1.1.7",
     "cdata_epon": f"{P}.17409.2.3.4.1.1.8",
     "cdata_fd11": f"{P}.34592.1.3.4.1.1.11",
+    "cdata_model": f"{P}.17409.2.3.1.2.1.1.3",
     "huawei_ports": f"{P}.2011.6.128.1.1.2.21.1.16",
     "ubiquiti_model": f"{P}.41112.1.5.1.1",
     "vsol_epon_ports": f"{P}.37950.1.1.5.12.1.27.1.2",
@@ -109,6 +110,13 @@ CASES = [
     is_a("cdata_gpon", f".{P}.17409", "zona-norte", cdata_gpon="2"),
     # Tables of GPON are looked for first.
     is_a("cdata_gpon", f"{P}.17409", "EasyPath Ethernet-PON", cdata_gpon="1", cdata_epon="1"),
+    # One without ONUs is known by its model, if it says that.
+    is_a("cdata_gpon", f"{P}.17409", "zona-sur", cdata_model="FD1608S-B0"),
+    is_a("cdata_gpon", f"{P}.17409", "zona-sur", cdata_gpon="1", cdata_model="FD1608S-B0"),
+    is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_epon="1", cdata_model="FD1704SN"),
+    is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_model="FD1208S-B2"),
+    is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_epon="1", cdata_model="FD1208S-B2"),
+    is_no("cdata_gpon", f"{P}.17409", "zona-sur", cdata_model="FD2000", why="it says 'FD2000' in"),
     is_no("cdata_gpon", f"{P}.17409", "FD1608S", why="C-Data FD12xx with EPON, but it has no rows"),
     is_no("cdata_gpon", f"{P}.17409.1.11", "", cdata_gpon="1", why="that of equipment of cable television"),
     is_no("cdata_gpon", f"{P}.17409.2", "FD1608S", cdata_gpon="1", why="OLTs of C-Data begin with the same"),
