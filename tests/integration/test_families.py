@@ -29,6 +29,7 @@ _HUAWEI: Final = "1.3.6.1.4.1.2011.6.128.1.1.2"
 _ZTE: Final = "1.3.6.1.4.1.3902"
 _FIBERHOME: Final = "1.3.6.1.4.1.5875.800.3"
 _NOKIA: Final = "1.3.6.1.4.1.637.61.1"
+_VSOL: Final = "1.3.6.1.4.1.37950.1.1.6.1.1"
 
 
 class Lost(NamedTuple):
@@ -74,6 +75,15 @@ ONU_TABLES: Final[Mapping[str, Mapping[str, Lost]]] = {
         f"{_NOKIA}.35.10.4.1": Lost(("distance_m",)),
         f"{_NOKIA}.35.10.14.1": Lost(("rx_dbm", "tx_dbm", "temperature_c")),
         f"{_NOKIA}.35.10.18.1": Lost(("olt_rx_dbm",)),
+    },
+    "vsol_gpon": {
+        f"{_VSOL}.1": Lost(
+            ("state", "description"), onus=("0/2:4", "0/2:5", "0/2:6", "0/2:7", "0/2:8", "0/3:1")
+        ),
+        f"{_VSOL}.2": Lost(("serial", "model")),
+        f"{_VSOL}.4": Lost(("serial", "description", "model")),
+        f"{_VSOL}.12": Lost(("distance_m",)),
+        f"{_VSOL}.3": Lost(("rx_dbm", "tx_dbm", "temperature_c")),
     },
 }
 # Without this one the configured type of an ONU stands for its model.
