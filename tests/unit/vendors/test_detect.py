@@ -202,8 +202,9 @@ CASES = [
     is_a("zte_c600", f"{P}.3902.1082.1001.600.1.1", C600, "C600", why="is that of C600"),
     is_a("zte_c600", f"{P}.3902.1082.1001.610.1.1", C600.replace("C600", "C610"), "C610"),
     is_a("zte_c600", f"{P}.3902.1082.1001.600.7", C600, "C600", why="and its sysDescr is that of C600"),
-    is_a("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"), c600_cards="GFGL",
+    is_a("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"), "C650", c600_cards="GFGL",
          why=f"it has rows in {P}.3902.1082.10.1.2.4.1.4, a table of ZTE C600, C610 and C650"),
+    is_a("zte_c600", f"{P}.3902.1082.1001.620.1.1", C600.replace("C600", "C620"), c600_cards="GFGL"),
     is_no("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"),
           why="it could be ZTE C600, C610 and C650, but it has no rows in"),
     # A C320 has the tables of the newer tree as well.
