@@ -64,7 +64,7 @@ ONU_TABLES: Final[Mapping[str, Mapping[str, Lost]]] = {
         f"{_ZTE}.1015.1010.1.2.1.1": Lost(("distance_m",)),
     },
     "fiberhome": {
-        f"{_FIBERHOME}.10.1.1": Lost(("serial", "description", "state"), onus=("1/2:1", "18/4:50")),
+        f"{_FIBERHOME}.10.1.1": Lost(("serial", "description", "model", "state"), onus=("1/2:1", "18/4:50")),
         f"{_FIBERHOME}.9.3.3.1": Lost(("rx_dbm", "tx_dbm", "temperature_c")),
         f"{_FIBERHOME}.9.3.7.1": Lost(("olt_rx_dbm",)),
     },
