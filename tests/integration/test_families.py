@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from facho.vendors import GENERIC, builtin
 from tests.database.setting_up import know_brands
 from tests.integration.family_differences import differences
 from tests.integration.family_site import Told, family_site, onus_of, told_of, without
@@ -102,6 +103,10 @@ def recording_of(case: str) -> Path:
 def expected_of(case: str) -> Told:
     expected: Told = json.loads((FAMILIES / f"{case}.json").read_text(encoding="utf-8"))
     return expected
+
+
+def test_every_family_has_a_case() -> None:
+    assert {expected_of(case)["family"] for case in CASES} == builtin().keys() - {GENERIC}
 
 
 @every_case
