@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from facho.apps.discovery.selectors import KnownRow, OnuRow, known_onus, onu_rows, onus_like
+from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
 from facho.cli.acting.onus import list_onus
 from facho.vendors import Key, Said
@@ -33,6 +33,16 @@ def test_who_can_be_asked_is_who_is_present_at_a_place() -> None:
         KnownRow(Key(0, 1, 7, 2), "gpon", False),
     ]
     assert known_onus(an_olt("other").pk) == []
+
+
+def test_onus_are_counted_by_what_is_known_of_them() -> None:
+    olt = an_olt()
+    store(olt, discovered({1: "A", 2: "B", 3: "C", 4: "D"}))
+    store(olt, discovered({1: "A", 2: "B", 3: "C"}), absent_after=1)
+    online, unknown = Said("online", "1"), Said("unknown", "9")
+    store(olt, Finding(facts([(1, {"state": online}), (2, {"state": unknown})])))
+    assert census(olt.pk) == {"gpon": Census(known=4, present=3, online=1, told=1)}
+    assert census(an_olt("other").pk) == {}
 
 
 @pytest.mark.parametrize("key", [Key(None, 1, 2, 3), Key(1, 1, 2, 3), Key(extra="aa:00:00:00:00:01")])

@@ -17,7 +17,7 @@ from facho.vendors import Decoded, Entity, Profile
 DISCOVERY: Final = "discovery"
 _ALWAYS_THERE: Final = frozenset({Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT})
 # One ONU may not know its own power. When so many do not, it is the OLT that has no such column.
-_ENOUGH: Final = 10
+ENOUGH: Final = 10
 
 
 def lacking(part: Part, answers: Answers, decoded: Decoded, profile: Profile) -> frozenset[str]:
@@ -26,7 +26,7 @@ def lacking(part: Part, answers: Answers, decoded: Decoded, profile: Profile) ->
     if answers.onus_asked:
         if answers.lacking:
             return frozenset()
-        sure = answers.onus_asked >= _ENOUGH
+        sure = answers.onus_asked >= ENOUGH
         return frozenset(each.oid for each in empty if sure or each.read_as in answers.no_such_object)
     known = _ALWAYS_THERE | ({Entity.ONU} if len(decoded.onus) else frozenset())
     entities = {oid: {table.entity for table in tables} for oid, tables in tables_of(profile).items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,20 +17,25 @@ _TICKS_PER_S: Final = 100
 _LONGEST_VERSION: Final = 120
 
 
-def told_of_olt(before: Before, collection: Collection, now: datetime) -> dict[str, Any]:
-    """The columns of the OLT that are to be written."""
+def told_of_olt(
+    before: Before, collection: Collection, missing: Iterable[str], now: datetime
+) -> dict[str, Any]:
+    """The columns of the OLT that are to be written; `missing` are those of its tables that it has not."""
     changes: dict[str, Any] = {}
     if collection.uptime_s is not None:
         changes |= {"uptime_s": int(collection.uptime_s), "uptime_read_at": now}
     version = next(_versions(collection), "")
     if version and version != before.version:
         changes["version"] = version
+    found = {oid for part in collection.parts for oid in part.found}
     lacks = lacks_after(
         before.lacks,
-        {oid for part in collection.parts for oid in part.lacking},
-        {oid for part in collection.parts for oid in part.found},
+        missing,
+        found,
         now,
-        renewed=_is_another_version(before, version) or _has_restarted(before, collection.uptime_s, now),
+        renewed=not found.isdisjoint(before.lacks)
+        or _is_another_version(before, version)
+        or _has_restarted(before, collection.uptime_s, now),
     )
     if lacks != before.lacks:
         changes["lacks"] = lacks

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from django.db import connection, transaction
 
 from facho.apps import sql
+from facho.apps.discovery.selectors import census
 from facho.apps.discovery.store import Stored, note_collected, store_findings
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.history.models import Subject
@@ -22,9 +24,10 @@ from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
 from facho.engine.findings import findings_of
+from facho.engine.lasting import lasting
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.olt_changes import told_of_olt
-from facho.engine.planning import Before, Planned
+from facho.engine.planning import Planned
 from facho.engine.recovery import close_attempt, lock_node, may_queue
 from facho.engine.suspension import come_back, suspend_node, suspend_olt
 from facho.engine.targets import written
@@ -54,7 +57,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
             error="" if collection.succeeded else collection.error,
             **outcome,
         )
-        _note_olt(started, planned.before, collection, now)
+        _note_olt(started, planned, collection, now)
         state = State(outcome["state"])
         _after(started, state, collection, now, config)
     log.info(
@@ -230,7 +233,7 @@ def _after_failure(
         suspend_node(node, error, now, probe_after(node.failed_probes, waits=config.probe_after))
 
 
-def _note_olt(started: Started, before: Before, collection: Collection, now: datetime) -> None:
+def _note_olt(started: Started, planned: Planned, collection: Collection, now: datetime) -> None:
     if collection.silent:
         olt = Olt.objects.filter(id=started.olt_id, unreachable_since__isnull=True)
         olt.update(reachable=False, unreachable_since=now)
@@ -243,7 +246,9 @@ def _note_olt(started: Started, before: Before, collection: Collection, now: dat
         changes["learned"] = written(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
-    sql.update_one(Olt, started.olt_id, changes | told_of_olt(before, collection, now))
+    missing = lasting(collection, planned.work.profile, partial(census, started.olt_id))
+    changes |= told_of_olt(planned.before, collection, missing, now)
+    sql.update_one(Olt, started.olt_id, changes)
 
 
 def _written(outcome: PartOutcome) -> dict[str, Any]:

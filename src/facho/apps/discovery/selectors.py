@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from facho.apps.discovery import statements
 from facho.apps.discovery.columns import interface
@@ -86,6 +86,29 @@ def _by_index(key: Key, extra: str, raw_index: str, told_parts: str) -> Key:
     # A text in an index is its length and its characters: it never ends with the number that it says.
     rest = int(extra) if extra and raw_index.split(".")[-1] == extra else extra or None
     return key._replace(extra=rest, **told)
+
+
+class Census(NamedTuple):
+    """How many ONUs of one technology an OLT ever had, and what is known of those that are present."""
+
+    known: int
+    present: int
+    online: int
+    # Those whose state is known at all.
+    told: int
+
+
+def census(olt_id: int) -> dict[str, Census]:
+    """By technology."""
+    present = Q(presence=Presence.PRESENT)
+    rows = Onu.objects.filter(olt=olt_id).order_by().values_list("technology")
+    counted = rows.annotate(
+        known=Count("id"),
+        present=Count("id", filter=present),
+        online=Count("id", filter=present & Q(state="online")),
+        told=Count("id", filter=present & ~Q(state__in=("", "unknown"))),
+    )
+    return {technology: Census(*counts) for technology, *counts in counted}
 
 
 def onus_like(
