@@ -15,6 +15,8 @@ from facho.vendors.errors import BadValue
 LONGEST_TEXT: Final = 1024
 SERIAL_OCTETS: Final = 8
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+# No device of these was there before, and none will be after.
+_YEARS: Final = (1970, 2199)
 _DATE_FORMATS: Final = (
     "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d-%m-%Y %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d,%H:%M:%S"
 )  # fmt: skip
@@ -139,14 +141,22 @@ def date(raw: object) -> datetime | None:
             moment = moment.replace(tzinfo=timezone(-ahead if raw[8:9] == b"-" else ahead)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadValue(f"{shown(raw)} is no date") from None
-    return moment
+    return _plausible(moment, raw)
 
 
 def _date_of_text(raw: bytes) -> datetime | None:
     try:
-        return _written_date(raw[:32])
+        moment = _written_date(raw[:32])
     except ValueError:
         raise BadValue(f"{shown(raw)} is no date") from None
+    return moment if moment is None else _plausible(moment, raw)
+
+
+def _plausible(moment: datetime, raw: bytes) -> datetime:
+    """What is near the ends of the calendar cannot be shown in every zone."""
+    if not _YEARS[0] <= moment.year <= _YEARS[1]:
+        raise BadValue(f"{shown(raw)} is a date of the year {moment.year}")
+    return moment
 
 
 # An ONU came and went when it did the last time it was asked: few dates are new.

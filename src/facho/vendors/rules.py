@@ -168,7 +168,8 @@ def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) ->
         return None
     number = _number_between(text, where)
     if number is None:
-        raise BadValue(f"there is no number in '{text[:60]}'")
+        # Escaped: PostgreSQL refuses NUL in a text, and with it all that the collection said.
+        raise BadValue(f"there is no number in {text[:60]!r}")
     return number
 
 

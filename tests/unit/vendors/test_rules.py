@@ -138,6 +138,12 @@ def test_a_number_that_is_not_the_one_that_is_meant_is_none(raw: bytes) -> None:
         compile_rule(ONU["onu_rx_dbm"], Rule(number_in_text=DBM)).one(raw)
 
 
+def test_what_a_device_sent_is_told_without_what_a_database_refuses() -> None:
+    with pytest.raises(BadValue, match="there is no number in") as refused:
+        compile_rule(ONU["onu_rx_dbm"], Rule(number_in_text=DBM)).one(b"no\0pe")
+    assert str(refused.value).isprintable()
+
+
 def test_text_and_integers_of_one_column_have_scales_of_their_own() -> None:
     rule = Rule(scale=0.1, number_in_text=NumberInText())
     assert read("onu_rx_dbm", rule, -215) == read("onu_rx_dbm", rule, b"-21.5") == -21.5
@@ -264,3 +270,10 @@ def test_a_date_in_text_is_read_once() -> None:
     assert octets.date(written) is first
     after = octets._written_date.cache_info()
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
+
+
+@pytest.mark.parametrize("raw", [b"0001-01-01 00:00:00", b"9999-12-31 23:59:59", b"\0\1\1\1\0\0\0\0"])
+def test_a_date_at_an_end_of_the_calendar_is_none(raw: bytes) -> None:
+    """In another zone it would be outside of it, and the page that shows it would fail."""
+    with pytest.raises(BadValue, match="a date of the year"):
+        octets.date(raw)
