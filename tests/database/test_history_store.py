@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import DatabaseError
+from django.db import DataError, OperationalError
 
 from facho.apps.history import closing, store
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
@@ -172,19 +172,20 @@ def test_who_is_killed_in_the_middle_leaves_all_as_it_was(monkeypatch: pytest.Mo
     says(olt, "10:00", {onu.pk: -20.0})
 
     def dies(_closed: closing._Closed) -> list[HistoryHour]:
-        raise DatabaseError("the connection is gone")
+        raise OperationalError("the connection is gone")
 
     with monkeypatch.context() as patched:
         patched.setattr(closing, "_rows", dies)
-        with pytest.raises(DatabaseError):
+        with pytest.raises(OperationalError):
             close("11:10")
     assert HistoryFrame.objects.count() == 1
     assert close("11:10") == 1
     assert hours(olt) == {("0/1/7", "10:00"): {onu.pk: [-20.0]}}
 
 
-def test_a_bug_with_one_olt_keeps_no_other_open(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("trouble", [ZeroDivisionError, DataError])
+def test_what_is_wrong_with_one_olt_keeps_no_other_open(
+    trouble: type[Exception], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = an_olt("bad"), an_olt("good")
     for olt in (bad, good):
@@ -192,7 +193,7 @@ def test_a_bug_with_one_olt_keeps_no_other_open(
 
     def some_places(olt_id: int) -> object:
         if olt_id == bad.pk:
-            raise ZeroDivisionError
+            raise trouble
         return places_of_olt(olt_id)
 
     monkeypatch.setattr(closing, "places_of_olt", some_places)

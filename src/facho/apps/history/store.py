@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import DatabaseError
+from django.db import InterfaceError, OperationalError
 
 from facho.apps import sql
 from facho.apps.history.closing import close_hour
@@ -62,10 +62,11 @@ def close_hours(now: datetime, *, grace: timedelta, most: int) -> int:
     for olt_id, hour in _due(hour_of(now - grace), most):
         try:
             closed += close_hour(olt_id, hour)
-        except DatabaseError:
+        except (OperationalError, InterfaceError):
+            # The database is away, or has no room: that is no fault of this hour.
             raise
         except Exception:
-            # A bug that one OLT brings to light must not keep the hours of all others open.
+            # What one OLT brings to light must not keep the hours of all others open.
             log.exception("an hour was not closed", extra={"action": "hour_not_closed", "olt_id": olt_id})
     return closed
 
