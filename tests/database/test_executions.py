@@ -13,6 +13,7 @@ from facho.apps.discovery.models import Collected, Onu, OnuEvent, Presence
 from facho.apps.executions.models import Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import columns_for
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
@@ -412,3 +413,13 @@ def test_an_olt_that_was_not_asked_is_not_said_to_answer(site: Site) -> None:
         node, "ABORTED", "skipped: OLT CPU too high"
     )  # fmt: skip
     assert Olt.objects.get(id=site.olt.id).unreachable_since == at("09:00")
+
+
+def test_what_was_left_out_is_not_said_to_be_collected(site: Site) -> None:
+    site.node(make_job("distance", kind="table", facts=["distance_m"]), next_run_at=site.now)
+    columns = [each.oid for each in columns_for(site.olt, ["distance_m"], "table")]
+    noted = dict.fromkeys(columns, site.now.isoformat())
+    Olt.objects.filter(id=site.olt.id).update(lacks=noted)
+    (execution,) = site.step()
+    assert (execution.state, execution.load["requests"]) == ("SUCCESS", 0)
+    assert not Collected.objects.filter(olt=site.olt).exists()

@@ -160,7 +160,8 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
     data = {
         fact
         for part in collection.parts
-        if part.state is PartState.SUCCESS
+        # Of what was left out nothing was collected.
+        if part.state is PartState.SUCCESS and part.decoded is not None
         for fact in (part.part.task_type, *part.part.facts)
     }
     note_collected(work.olt_id, sorted(data), now)
