@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +16,7 @@ from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import note_collected
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import onu_history, onu_pages
+from facho.config import Config
 from facho.engine.commands.errors import CommandError
 from tests.database.found import an_olt
 from tests.database.making import at
@@ -184,6 +186,19 @@ def test_a_person_gets_a_line_and_a_table(
     assert "onu_rx_dbm min" in many
     asked(since="1m")
     assert shown(capsys) == "There are no values in this time.\n"
+
+
+def test_the_hour_that_comes_twice_in_autumn_is_two_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    zone = ZoneInfo("America/Santiago")
+    monkeypatch.setattr(onu_history, "current", lambda: Config(time_zone=zone))
+    first = datetime(2026, 4, 5, 1, 30, tzinfo=UTC)
+    moments = [first + number * timedelta(hours=1) for number in range(4)]
+    found = onu_history.History(first, moments[-1], moments, {"onu_rx_dbm": [-20.0, -21.0, -22.0, -23.0]})
+    table = onu_history._spans(found)
+    assert [cell[11:] for cell in table.columns[0].cells if isinstance(cell, str)] == [
+        "22:00", "23:00", "23:00", "00:00"
+    ]  # fmt: skip
+    assert list(table.columns[1].cells) == ["-20.00", "-21.00", "-22.00", "-23.00"]
 
 
 @pytest.mark.parametrize(

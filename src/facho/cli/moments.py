@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from facho.core.interval import BadInterval, parse_interval
@@ -20,6 +20,6 @@ def parse_moment(text: str, now: datetime, zone: ZoneInfo) -> datetime:
         pass
     try:
         written = datetime.fromisoformat(text.strip())
-    except ValueError:
+        return (written if written.tzinfo is not None else written.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise BadMoment(f"'{text[:40]}' is no time: write 24h, 7d, 2026-11-01 or 2026-11-01T18:00") from None
-    return written if written.tzinfo is not None else written.replace(tzinfo=zone)

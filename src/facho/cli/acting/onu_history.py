@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import typer
@@ -154,11 +154,15 @@ def _spans(history: History) -> Table:
     def hour(at: datetime) -> datetime:
         return at.astimezone(zone).replace(minute=0, second=0, microsecond=0)
 
+    def one_hour(at: datetime) -> datetime:
+        # In UTC: in autumn an hour comes twice, and the two are equal in the operator's zone.
+        return hour(at).astimezone(UTC)
+
     def day(at: datetime) -> datetime:
         return hour(at).replace(hour=0)
 
     by_hour = history.end - history.start <= _MOST_ROWS * _HOUR
-    return _spans_by(history, hour if by_hour else day, "%Y-%m-%d %H:%M" if by_hour else "%Y-%m-%d")
+    return _spans_by(history, one_hour if by_hour else day, "%Y-%m-%d %H:%M" if by_hour else "%Y-%m-%d")
 
 
 def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: str) -> Table:
@@ -168,5 +172,6 @@ def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: 
         for heading in (f"{fact} min", "avg", "max"):
             table.add_column(heading, justify="right")
     for spans in zip(*columns.values(), strict=True):
-        table.add_row(f"{spans[0].start:{form}}", *(number for span in spans for number in _numbers(span)))
+        start = spans[0].start.astimezone(current().time_zone)
+        table.add_row(f"{start:{form}}", *(number for span in spans for number in _numbers(span)))
     return table
