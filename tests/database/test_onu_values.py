@@ -57,6 +57,21 @@ def kept(fact: str, value: object) -> Finding:
     return Finding(facts([(1, {fact: value})]), keep_last=frozenset({(fact, "")}))
 
 
+def test_what_a_walk_that_broke_off_did_not_read_is_kept(olt: Olt) -> None:
+    store(olt, Finding(facts([(1, {"state": LOS, "onu_rx_dbm": None, "description": None})]), broken=True))
+    assert now_known() == {**STORED, "state": "los"}
+    store(olt, Finding(facts([(1, {"name": "from another column"})]), broken=True))
+    assert now_known()["description"] == "Ana"
+
+
+def test_what_an_onu_did_not_answer_is_kept(olt: Olt) -> None:
+    store(olt, discovered({1: "A", 2: "B"}), Finding(facts([(2, {"onu_rx_dbm": -19.0})])))
+    silence = facts([(onu, {"temperature_c": 40.0, "onu_rx_dbm": None}) for onu in (1, 2)])
+    store(olt, Finding(silence, unanswered=frozenset({"0/1/7:1"})))
+    assert now_known() == {**STORED, "temperature_c": 40.0}
+    assert Onu.objects.get(address="0/1/7:2").onu_rx_dbm is None
+
+
 def test_a_new_onu_has_all_that_was_found(olt: Olt) -> None:
     assert now_known() == STORED
 

@@ -21,6 +21,8 @@ def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Find
                 complete_discovery=succeeded and kind == JobKind.DISCOVERY,
                 keep_last=keep_last(profile, outcome.part),
                 complete=succeeded and kind not in (JobKind.DISCOVERY, JobKind.GET),
+                broken=not succeeded,
+                unanswered=frozenset(outcome.unanswered),
                 of_online=of_online(profile, outcome.part)
                 if succeeded and kind == JobKind.GET
                 else frozenset(),

@@ -13,14 +13,16 @@ ONLINE: Final = "online"
 
 
 def fill_values(roster: Roster, collection: Sequence[Rows], stored: StoredFact) -> None:
-    """From the first fact; the others count where it is empty, or where it was not asked for."""
+    """From the first fact; the others count where it is empty, or where it was not asked for. A finding that
+    broke off may have been asked for it.
+    """
     first, *others = stored.facts
     told = [rows for rows in collection if rows.tells(first)]
     for rows in told:
         _fill(roster, rows, stored, first)
     for fact in others:
         for rows in (rows for rows in collection if rows.tells(fact)):
-            if told:
+            if told or rows.finding.broken:
                 roster.fill_empty(stored, rows.at, rows.plain(stored, fact))
             else:
                 _fill(roster, rows, stored, fact)

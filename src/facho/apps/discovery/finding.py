@@ -23,6 +23,10 @@ class Finding:
     keep_last: frozenset[tuple[str, str]] = frozenset()
     # It was no discovery, but it walked, and to the end.
     complete: bool = False
+    # It broke off: what it does not have may be there all the same.
+    broken: bool = False
+    # ONUs, by their address, that did not answer for all that they were asked.
+    unanswered: frozenset[str] = frozenset()
     # Facts that only ONUs that are online were asked for.
     of_online: frozenset[str] = frozenset()
     # The task that it was part of.
@@ -59,9 +63,15 @@ class Rows:
     def by_keeping(self, fact: str, at: Positions) -> Iterable[tuple[bool, Positions]]:
         """Whether an empty answer keeps what was known, with those of the positions for which it is so."""
         kept = {technology for name, technology in self.finding.keep_last if name == fact}
-        if not kept or "" in kept or kept.issuperset(self.facts.technologies):
-            return [(bool(kept), at)]
-        keeps = [technology in kept for technology in self.facts.technologies]
+        unanswered = self.finding.unanswered
+        if self.finding.broken or "" in kept or (kept and kept.issuperset(self.facts.technologies)):
+            return [(True, at)]
+        if not kept and not unanswered:
+            return [(False, at)]
+        keeps = [
+            technology in kept or address in unanswered
+            for technology, address in zip(self.facts.technologies, self.addresses, strict=True)
+        ]
         return [(True, _only(keeps, at)), (False, _only([not each for each in keeps], at))]
 
     def without_part(self, number: int) -> Positions:
