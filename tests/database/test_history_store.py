@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
+from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history import closing, store
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
 from facho.apps.history.places import places_of_olt
@@ -92,7 +93,7 @@ def test_what_says_nothing_is_not_kept() -> None:
 
 
 def test_every_fact_with_a_history_can_be_written() -> None:
-    assert set(store.ONU_FACTS) | set(store.PORT_FACTS) == set(FACTS)
+    assert set(HISTORY_FACTS) | set(store.PORT_FACTS) == set(FACTS)
 
 
 def test_what_comes_late_is_added_to_its_hour_where_it_was() -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from django.db import InterfaceError, OperationalError
 
 from facho.apps import sql
+from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.closing import close_hour
 from facho.apps.history.models import Subject
 from facho.apps.history.times import hour_of, milliseconds, moment_of
@@ -17,17 +18,8 @@ from facho.core.frames import write_frame
 
 log = logging.getLogger(__name__)
 
-ONU_FACTS: Final = (
-    "onu_rx_dbm",
-    "onu_tx_dbm",
-    "olt_rx_dbm",
-    "temperature_c",
-    "voltage_v",
-    "bias_ma",
-    "distance_m",
-)
 PORT_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma", "onus_online")
-FACTS_OF: Final[Mapping[str, tuple[str, ...]]] = {Subject.ONU: ONU_FACTS, Subject.PORT: PORT_FACTS}
+FACTS_OF: Final[Mapping[str, tuple[str, ...]]] = {Subject.ONU: HISTORY_FACTS, Subject.PORT: PORT_FACTS}
 
 
 def append_frame(

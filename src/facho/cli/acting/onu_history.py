@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.apps.discovery.selectors import interface_of
+from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
-from facho.apps.history.store import ONU_FACTS
 from facho.cli.acting.onu_pages import onu_named
 from facho.cli.acting.showing import clock, print_json, written
 from facho.cli.moments import BadMoment, parse_moment
@@ -76,9 +76,9 @@ def _moment(option: str, text: str, now: datetime) -> datetime:
 def _facts(facts: Sequence[str]) -> Sequence[str]:
     """All that have a history, if none is named."""
     for fact in facts:
-        if fact not in ONU_FACTS:
-            raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(ONU_FACTS)}")
-    return tuple(dict.fromkeys(facts)) or ONU_FACTS
+        if fact not in HISTORY_FACTS:
+            raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(HISTORY_FACTS)}")
+    return tuple(dict.fromkeys(facts)) or HISTORY_FACTS
 
 
 def _any(values: Sequence[float | None]) -> bool:
