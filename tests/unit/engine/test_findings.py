@@ -80,7 +80,7 @@ def test_only_what_was_walked_to_its_end_is_whole(
     outcome = PartOutcome(part(f"{GPON}.3", kind=kind), state, decoded=decoded, unanswered={"1:3": "silent"})
     (finding,) = findings_of([outcome], profile)
     assert (finding.complete_discovery, finding.complete) == expected
-    assert (finding.broken, finding.unanswered) == (state is PartState.FAILED, {"1:3"})
+    assert (finding.broken, finding.unanswered) == (state is PartState.FAILED, frozenset({"1:3"}))
     assert (finding.task, len(finding.facts)) == ("get_description", 1)
 
 
