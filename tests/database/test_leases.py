@@ -213,11 +213,70 @@ def test_what_a_dead_process_ran_waits_again_and_says_why(clocks: Clocks) -> Non
     assert Attempt.objects.get().error == "the process that ran it disappeared (there)"
 
 
-def test_what_kills_every_process_is_not_tried_for_ever() -> None:
+def lose_attempts(node: SnmpJobHost, slot: str, *numbers: int) -> None:
+    """One after the other, of one slot: each time the process dies that runs it."""
+    running = make_execution(node, at(slot), State.RUNNING, attempt=0)
+    for number in numbers:
+        Execution.objects.filter(id=running.id).update(
+            state=State.RUNNING, attempt=number, lease_expires_at=at(slot)
+        )
+        recover(at(slot), CONFIG)
+
+
+def suspended(node: SnmpJobHost) -> str:
+    return SnmpJobHost.objects.get(id=node.id).suspended_reason
+
+
+def test_what_kills_every_process_is_suspended() -> None:
     node = make_node(job=make_job(max_attempts=3))
-    running = make_execution(node, at("10:00"), State.RUNNING, attempt=3)
+
+    lose_attempts(node, "10:00", 1, 2)
+    assert suspended(node) == ""
+    assert Execution.objects.get().state == State.WAITING
+
+    Execution.objects.all().delete()
+    lose_attempts(node, "10:10", 3)
+    execution = Execution.objects.get()
+    assert (execution.state, execution.ended_at) == (State.FAILED, at("10:10"))
+    found = SnmpJobHost.objects.get(id=node.id)
+    assert found.suspended_reason == "the process that ran it disappeared (somebody)"
+    assert (found.failures_in_a_row, found.next_probe_at) == (3, at("10:11"))
+
+
+def test_a_power_cut_in_the_only_attempt_suspends_nothing_but_a_second_one_does() -> None:
+    node = make_node(job=make_job(max_attempts=1))
+    lose_attempts(node, "10:00", 1)
+    assert Execution.objects.get().state == State.FAILED
+    assert suspended(node) == ""
+    lose_attempts(node, "10:10", 1)
+    assert suspended(node)
+
+
+def test_an_orderly_stop_suspends_nothing_however_often_it_comes(clocks: Clocks) -> None:
+    node = make_node(job=make_job(max_attempts=1))
+    pending = make_execution(node, at("10:00"), State.PENDING)
+    for _ in range(5):
+        started = start(pending.id, "here", CONFIG)
+        assert started is not None
+        hand_back(started)
+        Execution.objects.update(state=State.PENDING)
+    assert suspended(node) == ""
+    assert SnmpJobHost.objects.get(id=node.id).failures_in_a_row == 0
+
+
+def test_those_lost_together_again_and_again_come_back_one_after_the_other() -> None:
+    """One of them kills its process, and the others must not be lost with it to their last attempt."""
+    first = [make_execution(make_node(), at("10:00"), State.RUNNING, attempt=1) for _ in range(3)]
     recover(at("10:00:20"), CONFIG)
-    assert columns(running, "state", "ended_at") == ("FAILED", at("10:00:20"))
+    assert [columns(each, "not_before")[0] for each in first] == [at("10:00:20")] * 3
+
+    Execution.objects.update(state=State.RUNNING, attempt=2, lease_expires_at=at("10:00:40"))
+    recover(at("10:00:40"), CONFIG)
+    assert [columns(each, "not_before")[0] for each in first] == [
+        at("10:00:40"),
+        at("10:01:00"),
+        at("10:01:20"),
+    ]
 
 
 def test_what_a_dead_process_ran_gives_way_to_the_run_that_a_person_asked_for() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -14,22 +14,23 @@ from django.db import connection, transaction
 from facho.apps import sql
 from facho.apps.discovery.selectors import census
 from facho.apps.discovery.store import Stored, note_collected, store_findings
-from facho.apps.executions.models import Attempt, Execution, State, Trigger
+from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
+from facho.engine.failures import FailedAttempt, count_failure, may_queue, next_attempt
 from facho.engine.findings import findings_of
 from facho.engine.lasting import lasting
 from facho.engine.leases import LeaseLost, Started
+from facho.engine.locks import lock_node, lock_running
 from facho.engine.olt_changes import told_of_olt
 from facho.engine.planning import Planned
-from facho.engine.recovery import close_attempt, lock_node, may_queue
-from facho.engine.suspension import come_back, suspend_node, suspend_olt
+from facho.engine.recovery import close_attempt
+from facho.engine.suspension import come_back
 from facho.engine.targets import written
 from facho.engine.work import Collection, PartOutcome, PartState
 from facho.snmp.peer import Load
@@ -77,10 +78,11 @@ def record_failure(started: Started, error: str, config: Config) -> State:
     now = database_now()
     with sql.writing():
         _check_lease(started, now)
-        outcome = _failed(started, now)
+        failed = _failed(started, error)
+        outcome = next_attempt(failed, now)
         _end(started, now, error=error, **outcome)
         state = State(outcome["state"])
-        _after_failure(started, state, error, False, now, config)
+        count_failure(failed, state, now, config)
     return state
 
 
@@ -105,22 +107,22 @@ def hand_back(started: Started) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
     now = database_now()
     with transaction.atomic():
-        lock_node(started.node_id)
+        if lock_running(started.execution_id, lease_token=started.token) is None:
+            return
+        if started.node_id is not None:
+            lock_node(started.node_id)
         again = may_queue(started.node_id)
-        state = State.WAITING if again else State.ABORTED
-        handed = Execution.objects.filter(
-            id=started.execution_id, state=State.RUNNING, lease_token=started.token
-        ).update(
-            state=state,
+        Execution.objects.filter(id=started.execution_id).update(
+            state=State.WAITING if again else State.ABORTED,
             lease_token="",
             lease_expires_at=None,
             attempt=started.attempt - 1,
             ended_at=None if again else now,
             error="handed back: the process stopped",
         )
-        if handed and again:
+        if again:
             _forget_attempt(started)
-        elif handed:
+        else:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
 
 
@@ -129,7 +131,10 @@ def _forget_attempt(started: Started) -> None:
 
 
 def _check_lease(started: Started, now: datetime) -> None:
-    """Locks the row, so that nobody aborts or takes it back before this transaction ends."""
+    """Locks the row, so that nobody aborts or takes it back before this transaction ends.
+
+    Everything else that the transaction locks comes after it, in the order of `locks`.
+    """
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     if not sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)]):
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
@@ -173,31 +178,27 @@ def _outcome(started: Started, collection: Collection, now: datetime) -> dict[st
         return {"state": State.SUCCESS, "ended_at": now}
     if collection.parts[0].state is PartState.SKIPPED:
         return {"state": State.ABORTED, "ended_at": now}
-    return _failed(started, now)
+    return next_attempt(_failed(started, collection.error, silent=collection.silent), now)
 
 
-def _failed(started: Started, now: datetime) -> dict[str, Any]:
-    """Another attempt later, if one is left; the OLT is free meanwhile."""
-    if started.node_id is None:
-        return {"state": State.FAILED, "ended_at": now}
-    lock_node(started.node_id)
-    node = SnmpJobHost.objects.select_related("job", "olt").get(id=started.node_id)
-    suspended = node.is_suspended or node.olt.is_suspended
-    job = node.job
-    follows = after_failure(started.attempt, job.max_attempts, timedelta(seconds=job.retry_delay_s), now)
-    if isinstance(follows, Exhausted) or suspended or not may_queue(node.id):
-        return {"state": State.FAILED, "ended_at": now}
-    assert isinstance(follows, RetryAt)
-    by_hand = Execution.objects.filter(id=started.execution_id, trigger=Trigger.RUN_NOW).exists()
-    trigger = Trigger.RUN_NOW if by_hand else Trigger.RETRY
-    return {"state": State.WAITING, "not_before": follows.not_before, "trigger": trigger}
+def _failed(started: Started, error: str, *, silent: bool = False) -> FailedAttempt:
+    return FailedAttempt(
+        started.execution_id,
+        started.olt_id,
+        started.node_id,
+        started.attempt,
+        started.started_at,
+        error,
+        silent,
+    )
 
 
 def _after(started: Started, state: State, collection: Collection, now: datetime, config: Config) -> None:
     if state is State.SUCCESS:
         _after_success(started, collection.was_asked, now)
     elif state is not State.ABORTED:
-        _after_failure(started, state, collection.error, collection.silent, now, config)
+        failed = _failed(started, collection.error, silent=collection.silent)
+        count_failure(failed, state, now, config)
 
 
 def _after_success(started: Started, was_asked: bool, now: datetime) -> None:
@@ -214,24 +215,6 @@ _WAS_AWAY: Final = (
     " AND (o.suspended_reason <> '' OR o.failed_probes > 0"
     " OR n.suspended_reason <> '' OR n.failed_probes > 0)"
 )
-
-
-def _after_failure(
-    started: Started, state: State, error: str, silent: bool, now: datetime, config: Config
-) -> None:
-    if started.node_id is None:
-        return
-    node = SnmpJobHost.objects.select_related("job", "olt").get(id=started.node_id)
-    node.failures_in_a_row += 1
-    node.last_run_at = started.started_at
-    node.save(update_fields=["failures_in_a_row", "last_run_at"])
-    exhausted = state is State.FAILED and started.attempt >= node.job.max_attempts
-    if not exhausted or node.is_suspended or node.olt.is_suspended:
-        return
-    if silent:
-        suspend_olt(node.olt, error, now, probe_after(node.olt.failed_probes, waits=config.probe_after))
-    else:
-        suspend_node(node, error, now, probe_after(node.failed_probes, waits=config.probe_after))
 
 
 def _note_olt(started: Started, planned: Planned, collection: Collection, now: datetime) -> None:

@@ -11,11 +11,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from facho.apps import sql
-from facho.apps.executions.models import QUEUED, Execution, State, Trigger
-from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
-from facho.engine.scheduler import runnable
+from facho.engine.failures import FailedAttempt, count_failure, next_attempt
+from facho.engine.locks import lock_running
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def _recover(now: datetime, config: Config) -> Recovered:
     _shorten_far_leases(now, config)
     found = Recovered(
         unstarted=_give_back_unstarted(now),
-        abandoned=sum(_take_back(execution, now) for execution in _abandoned(now)),
+        abandoned=_take_back_abandoned(now, config),
     )
     _expired(now).exclude(state=State.RUNNING).exclude(lease_token="").update(
         lease_token="", lease_expires_at=None
@@ -116,42 +116,54 @@ def _give_back_unstarted(now: datetime) -> int:
     return _expired(now).filter(state=State.PENDING).update(state=State.WAITING, lease_expires_at=None)
 
 
-def _abandoned(now: datetime) -> list[Execution]:
-    return list(_expired(now).filter(state=State.RUNNING).select_related("node__job"))
+def _take_back_abandoned(now: datetime, config: Config) -> int:
+    abandoned = _expired(now).filter(state=State.RUNNING).order_by("id").values_list("id", flat=True)
+    taken = 0
+    for execution_id in list(abandoned):
+        taken += _take_back(execution_id, now, config, taken)
+    return taken
 
 
-def _take_back(execution: Execution, now: datetime) -> bool:
-    """It waits again, at once: that the process died was not the OLT's fault. But not for ever."""
-    attempts = execution.node.job.max_attempts if execution.node else 1
-    error = f"the process that ran it disappeared ({execution.worker})"
+def _take_back(execution_id: int, now: datetime, config: Config, before: int) -> bool:
+    """It waits again, but not for ever: the lost attempt counts as a failed one.
+
+    `before` is how many were lost together with it, and come first.
+    """
     with transaction.atomic():
-        lock_node(execution.node_id)
-        again = execution.attempt < attempts and may_queue(execution.node_id)
-        change = requeued(execution, now) if again else {"state": State.FAILED, "ended_at": now}
-        taken = Execution.objects.filter(
-            id=execution.id, state=State.RUNNING, lease_token=execution.lease_token, lease_expires_at__lte=now
-        ).update(error=error, lease_token="", lease_expires_at=None, **change)
-        if taken:
-            close_attempt(execution.id, execution.attempt, now, error)
-    return bool(taken)
+        # Whoever has it locked stores its results, however long that takes, or takes it back himself.
+        execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
+        if execution is None:
+            return False
+        lost = _lost(execution, now)
+        change = next_attempt(lost, now, delay=_delay(execution, before, config))
+        sql.update_one(
+            Execution,
+            execution_id,
+            {"error": lost.error, "lease_token": "", "lease_expires_at": None, **change},
+        )
+        close_attempt(execution_id, execution.attempt, now, lost.error)
+        count_failure(lost, State(change["state"]), now, config)
+    return True
 
 
-def lock_node(node_id: int | None) -> None:
-    """Whoever queues an execution of a node holds its row, so that two never do at once."""
-    if node_id is not None:
-        list(SnmpJobHost.objects.filter(id=node_id).select_for_update().values_list("id"))
+def _lost(execution: Execution, now: datetime) -> FailedAttempt:
+    return FailedAttempt(
+        execution.id,
+        execution.olt_id,
+        execution.node_id,
+        execution.attempt,
+        execution.started_at or now,
+        f"the process that ran it disappeared ({execution.worker})",
+        lost=True,
+    )
 
 
-def may_queue(node_id: int | None) -> bool:
-    """Nobody switched the node off while it ran, nor asked for another execution of it, which waits."""
-    if node_id is None or not runnable().filter(id=node_id).exists():
-        return False
-    return not Execution.objects.filter(node=node_id, state__in=QUEUED).exists()
+def _delay(execution: Execution, before: int, config: Config) -> timedelta:
+    """None at first. When it goes on, one of them kills its process, and takes the others with it every time.
 
-
-def requeued(execution: Execution, not_before: datetime) -> dict[str, object]:
-    trigger = Trigger.RUN_NOW if execution.trigger == Trigger.RUN_NOW else Trigger.RETRY
-    return {"state": State.WAITING, "not_before": not_before, "trigger": trigger}
+    So they come one after the other then: the others have ended when it runs again.
+    """
+    return timedelta() if execution.attempt < 2 else before * config.lease
 
 
 def close_attempt(execution_id: int, number: int, now: datetime, error: str) -> None:

@@ -14,7 +14,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import end_open
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
-from facho.engine.recovery import lock_node
+from facho.engine.locks import lock_node
 
 # Each time another one got in between, and that one was gone again when we looked.
 _TRIES: Final = 5
