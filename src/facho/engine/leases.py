@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.db import connection
 from django.db.models import Q
 
 from facho.apps import sql
@@ -184,14 +185,13 @@ class Keeper:
             held = dict(self._held)
         if not held:
             return
-        before = boottime()
-        kept = _renew(list(held), database_now(), self._config.lease)
+        before, now = boottime(), database_now()
+        kept = _renew(list(held), now, self._config.lease)
         send_until = send_deadline(before, length=self._config.lease)
-        for token, each in held.items():
-            if token in kept:
-                each.renewed(send_until)
-            else:
-                each.lose()
+        for token in kept:
+            held[token].renewed(send_until)
+        for token in _gone(held.keys() - kept, now):
+            held[token].lose()
 
     def lose_all(self) -> None:
         with self._lock:
@@ -201,16 +201,32 @@ class Keeper:
 
 
 def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
-    """The tokens that still hold. One that is missing was aborted, taken back, or ran out."""
-    places = ", ".join(["%s"] * len(tokens))
+    """The tokens that hold for another length.
+
+    A row that somebody has locked is left out, for all others would have to wait for it: its results are
+    being stored, and nobody can take it back until that has ended.
+    """
+    lock = " FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
     statement = (
-        "UPDATE snmp_executions SET lease_expires_at = %s "  # noqa: S608
-        f"WHERE state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places}) "
-        "RETURNING lease_token"
+        "UPDATE snmp_executions SET lease_expires_at = %s WHERE id IN "  # noqa: S608
+        f"(SELECT id FROM snmp_executions WHERE {_hold(len(tokens))}{lock}) RETURNING lease_token"
     )
     # In turn with the pollers, who write all the time: it must not be the one that never gets in between.
     with sql.writing():
         return {row[0] for row in sql.rows(statement, [sql.written(now + length), sql.written(now), *tokens])}
+
+
+def _gone(tokens: Set[str], now: datetime) -> set[str]:
+    """Of those that were not renewed, those that were aborted, taken back, or ran out."""
+    if not tokens:
+        return set()
+    statement = f"SELECT lease_token FROM snmp_executions WHERE {_hold(len(tokens))}"  # noqa: S608
+    return set(tokens) - {row[0] for row in sql.rows(statement, [sql.written(now), *tokens])}
+
+
+def _hold(count: int) -> str:
+    places = ", ".join(["%s"] * count)
+    return f"state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places})"
 
 
 def release(started: Started) -> None:
