@@ -14,7 +14,7 @@ _NUMBER_KEYS: Final = (
     "signed", "scale", "unscaled_below", "offset", "milliwatts", "number_in_text", "text_scale", "range",
     "unit",
 )  # fmt: skip
-_TEXT_KEYS: Final = ("strip", "after", "fits")
+_TEXT_KEYS: Final = ("strip", "after", "before", "fits")
 _READING_KEYS: Final = (*_NUMBER_KEYS, *_TEXT_KEYS, "no_value", "enum")
 _OTHER_KEYS: Final = ("otherwise", "fallback", "keep_last", "note", "confidence", "source")
 _KEYS: Final = (*_PLACE_KEYS, *_READING_KEYS, *_OTHER_KEYS)
@@ -152,6 +152,7 @@ def _rule(keys: dict[str, Node], fact: Fact) -> Rule:
         tuple(_words(keys["enum"], fact)) if "enum" in keys else (),
         keys["strip"].text() if "strip" in keys else "",
         keys["after"].text() if "after" in keys else "",
+        keys["before"].text() if "before" in keys else "",
         keys["fits"].pattern() if "fits" in keys else None,
     )
 

@@ -216,7 +216,7 @@ def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:
 def _text(rule: Rule) -> Reader:
     markers = frozenset(rule.no_value)
     words = {word.raw: word.word for word in rule.enum}
-    if not markers and not words and not rule.strip and not rule.after:
+    if not (markers or words or rule.strip or rule.after or rule.before):
         return Reader(octets.text, octets.texts)
 
     def read(raw: object) -> object:
@@ -229,6 +229,8 @@ def _text(rule: Rule) -> Reader:
             return None
         if rule.after and rule.after in value:
             value = value.partition(rule.after)[2]
+        if rule.before:
+            value = value.partition(rule.before)[0]
         value = value.strip(rule.strip + " ") if rule.strip else value
         return None if value in markers else value
 

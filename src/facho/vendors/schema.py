@@ -197,6 +197,7 @@ class Rule:
     enum: tuple[Word, ...] = ()
     strip: str = ""
     after: str = ""
+    before: str = ""
     # Other values are of another fact, which shares the column.
     fits: re.Pattern[str] | None = None
 

@@ -47,6 +47,7 @@ ZTE_POWER = Rule((65535, 0, -32768), signed=16, scale=0.002, offset=-30.0)
         ("onu_rx_dbm", Rule((32768,), scale=0.002), 32768, None),
         ("olt_rx_dbm", Rule((65534,), scale=0.1), 65534, None),
         ("onu_rx_dbm", Rule((-65535,), scale=0.1), -65535, None),
+        ("name", Rule(after="Version ", before=" Software"), b"C320 Version V2.1 Software, (c)", "V2.1"),
         ("onu_rx_dbm", Rule((0,), milliwatts=0.0001), 100, -20.0),
         ("onu_rx_dbm", Rule(milliwatts=0.0001), 301, -15.21),
         ("onu_rx_dbm", Rule(milliwatts=0.0001), 39, -24.09),

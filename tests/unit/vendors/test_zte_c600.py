@@ -191,6 +191,7 @@ def test_a_port_is_known_by_its_name_and_an_uplink_is_none() -> None:
     }
     assert found[Entity.OLT].row(0) == {
         "description": "ZXA10 C600, ZTE ZXA10 Software Version: V1.2.2",
+        "version": "V1.2.2",
         "uptime_s": 5607581,
         "name": "ZXAN",
     }
