@@ -88,11 +88,14 @@ def test_what_the_generic_profile_reads_says_so() -> None:
                 "epon_state.state",
             ],
         ),
-        ("zte", ["gpon_config.serial", "epon_onus.mac", "gpon_state.state"]),
+        ("zte", ["gpon_config.serial", "epon_onus.mac", "gpon_state.state", "epon_onus.state"]),
         # Where they are too, in a family whose index does not say it.
         ("ufiber", ["onus.serial", "onus.port"]),
         # Firmware without the table of ONUs has them as interfaces.
-        ("vsol_epon", ["onus.mac", "onus.mac.2", "onu_interfaces.state", "ports.name"]),
+        (
+            "vsol_epon",
+            ["onus.mac", "onus.mac.2", "onus.state", "onus.state.2", "onu_interfaces.state", "ports.name"],
+        ),
         ("generic", []),
     ],
 )

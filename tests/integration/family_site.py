@@ -13,14 +13,17 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import onu_rows
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import facts_offered, usual_kind
 from facho.cli.acting import chassis
 from facho.config import Config
 from facho.engine.assign import claim_one
 from facho.engine.clock import database_now
+from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
-from facho.engine.commands.runs import collect_all
+from facho.engine.commands.runs import collect_all, run_now
 from facho.engine.identify import identify
 from facho.engine.leases import Keeper
+from facho.engine.planning import profile_of
 from facho.engine.runner import Runtime, run_execution
 from facho.engine.snmp_loop import SnmpLoop
 from facho.sim import snmprec
@@ -53,9 +56,18 @@ class FamilySite:
 
     def collect(self, olt: Olt) -> Execution:
         """All that its family offers, as `facho collect` does."""
-        now = database_now()
-        execution_id = collect_all(olt.name, now)
-        assert claim_one(execution_id, now, CONFIG)
+        return self._run(collect_all(olt.name, database_now()))
+
+    def collect_one_by_one(self, olt: Olt) -> Iterator[Execution]:
+        """The same as jobs of their own, the discovery last: it must not undo what the others know better."""
+        profile = profile_of(olt)
+        for name, facts in reversed(facts_offered(profile).items()):
+            now, kind = database_now(), usual_kind(profile, name)
+            job = create_job(NewJob(name, profile.name, kind, "5m", facts, olts=[olt.name]), now)
+            yield self._run(run_now(job.nodes.get().id, now))
+
+    def _run(self, execution_id: int) -> Execution:
+        assert claim_one(execution_id, database_now(), CONFIG)
         run_execution(execution_id, self._runtime)
         return Execution.objects.get(id=execution_id)
 

@@ -85,12 +85,15 @@ def columns_for(
 
     Each fact is looked for among the rows of the OLT's model, then of its brand, then of the generic brand;
     where it is found first, all columns that provide it are taken: an OLT may have GPON and EPON. A discovery
-    also asks one column of every other table that names ONUs: whoever any table names is there.
+    also asks one column of every other table that names ONUs, whoever any table names is there, and all that
+    provide the same fact.
     """
     profiles = builtin() if profiles is None else profiles
     brand = olt.brand.name
-    wanted = [_Wanted.of(fact) for fact in (_with_identity(facts) if kind == DISCOVERY else facts)]
     telling = _telling(profiles.get(brand), kind)
+    if kind == DISCOVERY:
+        facts = _with_identity([*facts, *_heard(profiles.get(brand), telling)])
+    wanted = [_Wanted.of(fact) for fact in facts]
     rows = _candidates(olt, wanted, telling, profiles)
     offered = rows if kind == GET else _walkable(rows, kind, profiles)
     chosen = [row for each in wanted for row in _nearest([row for row in offered if each.is_of(row)], brand)]
@@ -162,6 +165,17 @@ def _telling(profile: Profile | None, kind: str) -> list[str]:
         for table in tables
         if (_has(table, _USUALLY_TOLD) and not table.slow) == (kind == DISCOVERY)
     ]
+
+
+def _heard(profile: Profile | None, telling: Sequence[str]) -> list[str]:
+    """What these columns tell besides who is there. It is asked for wherever else it may be, too: of an ONU
+    whose value is there it would be lost.
+    """
+    tables = [] if profile is None else _discoverable(profile)
+    told = {each.fact for table in tables for each in table.columns if each.source.oid in telling}
+    if told.intersection(names := USUAL_FACTS["description"]):
+        told.update(names)
+    return [fact for fact in _USUALLY_TOLD if fact in told]
 
 
 def _has(table: Table, facts: Iterable[str]) -> bool:
