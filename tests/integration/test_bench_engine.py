@@ -42,7 +42,7 @@ def test_collect_tells_what_a_value_costs_beside_snmpbulkwalk(
 ) -> None:
     net_snmp("snmpbulkwalk")
     told = result_of("collect", "--olts", "2", "--onus", "100", "--rounds", "1", home=tmp_path / "mine")
-    assert told["values"] == 2 * 100 * 5
+    assert told["values"] == 2 * 100 * 6
     for name in ("values_per_cpu_second", "ratio_to_snmpbulkwalk"):
         assert told[name] > 0
         assert told[f"first_{name}"] > 0
