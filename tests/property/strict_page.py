@@ -10,7 +10,7 @@ from facho.snmp.message import iterate_bindings
 from facho.snmp.page import End, Page
 from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
-Outcome = str | tuple[list[tuple[bytes, str, str]], bytes, End | None, bool]
+Outcome = str | tuple[list[tuple[bytes, str, str]], bytes, End | None]
 
 
 def read_strictly(column: bytes, bindings: bytes) -> Page:
@@ -25,8 +25,7 @@ def read_strictly(column: bytes, bindings: bytes) -> Page:
         end = end or ended
         if end is None:
             rows.append((name[len(column) :], decode_value(tag, content)))
-    by_suffix = dict(rows)
-    return Page(by_suffix, [*by_suffix][-1] if rows else b"", end, len(by_suffix) < len(rows))
+    return Page([suffix for suffix, _ in rows], [value for _, value in rows], end)
 
 
 def _end_at(column: bytes, name: bytes, tag: int) -> End | None:
@@ -51,5 +50,5 @@ def outcome(read: Callable[[bytes], Page], bindings: bytes) -> Outcome:
         page = read(bindings)
     except BerError:
         return "refused"
-    rows = [(suffix, type(value).__name__, repr(value)) for suffix, value in page.rows.items()]
-    return rows, page.last, page.end, page.repeated
+    rows = zip(page.indexes, page.values, strict=True)
+    return [(suffix, type(value).__name__, repr(value)) for suffix, value in rows], page.last, page.end

@@ -33,12 +33,15 @@ class End(enum.Enum):
 
 
 class Page(NamedTuple):
-    """The rows that one answer brought, in the agent's order; `repeated` when a row came twice in it."""
+    """The rows that one answer brought, in the agent's order: who keeps them sees whether one came twice."""
 
-    rows: dict[bytes, Value]
-    last: bytes
+    indexes: list[bytes]
+    values: list[Value]
     end: End | None
-    repeated: bool
+
+    @property
+    def last(self) -> bytes:
+        return self.indexes[-1] if self.indexes else b""
 
 
 class _DecodedValues(dict[bytes, Value]):
@@ -81,16 +84,16 @@ class _Shape:
             partial(map, value) if strings else lambda rows: map(_decoded.__getitem__, map(value, rows))
         )
 
-    def read(self, bindings: bytes) -> tuple[dict[bytes, Value], int, int]:
-        """(rows, how many there were with repeated ones, octets that they fill from the start)."""
+    def read(self, bindings: bytes) -> tuple[list[bytes], list[Value], int]:
+        """(indexes, values, octets that they fill from the start)."""
         found: list[bytes] = self._rows(bindings)
         size = _size(found)
         if size != len(bindings):
             # Something else is among them, or after them; it is among them if the rows do not fill the start.
             found = self._rows(bindings[:size])
             if _size(found) != size:
-                return {}, 0, 0
-        return dict(zip(map(self._suffix, found), self._values(found), strict=True)), len(found), size
+                return [], [], 0
+        return list(map(self._suffix, found)), list(self._values(found)), size
 
 
 def _size(rows: list[bytes]) -> int:
@@ -109,12 +112,9 @@ class ColumnReader:
     def read(self, bindings: bytes) -> Page:
         """Raises BerError when the bindings are not well-formed."""
         shape = self._shape_of_first(bindings)
-        rows, count, size = shape.read(bindings) if shape else ({}, 0, 0)
-        end = None
-        if size != len(bindings):
-            count, end = self._read_rest(bindings[size:], rows, count)
-        last = next(reversed(rows)) if rows else b""
-        return Page(rows, last, end, len(rows) != count)
+        indexes, values, size = shape.read(bindings) if shape else ([], [], 0)
+        page = Page(indexes, values, None)
+        return page if size == len(bindings) else self._read_rest(bindings[size:], page)
 
     def _shape_of_first(self, bindings: bytes) -> _Shape | None:
         """The first row's shape is the other rows' too, more often than not."""
@@ -126,18 +126,18 @@ class ColumnReader:
             return None
         return _shape(self.column, suffix_size, bindings[4 + name_size] == ber.OCTET_STRING)
 
-    def _read_rest(self, bindings: bytes, rows: dict[bytes, Value], count: int) -> tuple[int, End | None]:
-        end: End | None = None
+    def _read_rest(self, bindings: bytes, page: Page) -> Page:
+        indexes, values, end = page
         for name, tag, content in iterate_bindings(bindings):
             if tag != END_OF_MIB_VIEW and name.startswith(self.column) and len(name) > len(self.column):
                 if end is not None:
                     # Then what looked like the end was damage, and taking it for one would lose rows.
                     raise BerError("rows of the column come after its end")
-                rows[name[len(self.column) :]] = decode_value(tag, content)
-                count += 1
+                indexes.append(name[len(self.column) :])
+                values.append(decode_value(tag, content))
             elif end is None:
                 end = self._end_at(name, tag, content)
-        return count, end
+        return Page(indexes, values, end)
 
     def _end_at(self, name: bytes, tag: int, content: bytes) -> End:
         if tag == END_OF_MIB_VIEW:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,15 +40,15 @@ class Talk:
     def version(self) -> Version:
         return self.security.version
 
-    async def ask_get(self, names: list[bytes], load: Load) -> Answer:
+    def ask_get(self, names: list[bytes], load: Load) -> Awaitable[Answer]:
         bindings = encode_names(names)
 
         def pdu(request_id: int, _attempt: int) -> bytes:
             return encode_pdu(PduType.GET, request_id, 0, 0, bindings)
 
-        return await self._ask(pdu, load)
+        return self._ask(pdu, load)
 
-    async def ask_next(self, name: bytes, rows: int, load: Load) -> Answer:
+    def ask_next(self, name: bytes, rows: int, load: Load) -> Awaitable[Answer]:
         """Up to `rows` rows after `name`. Each time it is sent again it asks for half as many: they may not
         have fitted.
         """
@@ -60,13 +60,19 @@ class Talk:
                 return encode_pdu(PduType.GETNEXT, request_id, 0, 0, bindings)
             return encode_pdu(PduType.GETBULK, request_id, 0, repetitions, bindings)
 
-        return await self._ask(pdu, load)
+        return self._ask(pdu, load)
 
-    async def _ask(self, pdu: Callable[[int, int], bytes], load: Load) -> Answer:
-        """Raises SecurityError when an SNMPv3 engine reports that it will not answer."""
+    def _ask(self, pdu: Callable[[int, int], bytes], load: Load) -> Awaitable[Answer]:
+        """What only passes on is no coroutine of its own: this is done for every page of every walk."""
         security = self.security
-        if not isinstance(security, UserSecurity):
-            return await self._send(security, pdu, load)
+        if isinstance(security, UserSecurity):
+            return self._ask_as_user(security, pdu, load)
+        return self._send(security, pdu, load)
+
+    async def _ask_as_user(
+        self, security: UserSecurity, pdu: Callable[[int, int], bytes], load: Load
+    ) -> Answer:
+        """Raises SecurityError when the engine reports that it will not answer."""
         reports = 0
         while True:
             if not security.is_ready:
@@ -97,11 +103,11 @@ class Talk:
 
         await self._send(Discovery(security.engine), pdu, load)
 
-    async def _send(self, security: Security, pdu: Callable[[int, int], bytes], load: Load) -> Answer:
+    def _send(self, security: Security, pdu: Callable[[int, int], bytes], load: Load) -> Awaitable[Answer]:
         def build(request_id: int, attempt: int) -> bytes:
             return security.seal(request_id, pdu(request_id, attempt))
 
-        return await self.peer.ask(security, build, self.asking, load)
+        return self.peer.ask(security, build, self.asking, load)
 
     def rows_asked(self, rows: int, attempt: int) -> int:
         return max(1, rows >> attempt) if self.bulk else 1

@@ -137,7 +137,9 @@ async def first_row(talk: Talk, column: Oid) -> tuple[bytes, Value] | None:
         raise stopped.error from None
     except BerError as error:
         raise talk.corrupt(error) from error
-    return None if answer.message.error_status else next(iter(page.rows.items()), None)
+    if answer.message.error_status or not page.indexes:
+        return None
+    return page.indexes[0], page.values[0]
 
 
 async def _walk_between_clock_readings(
@@ -228,13 +230,14 @@ class _ColumnWalk:
 
     def _take(self, page: Page) -> bool:
         """Keeps the page's rows; True at the end of the column."""
-        rows, expected = self._column.rows, len(self._column.rows) + len(page.rows)
-        rows.update(page.rows)
-        if page.repeated or len(rows) != expected:
+        rows, came = self._column.rows, len(page.indexes)
+        expected = len(rows) + came
+        rows.update(zip(page.indexes, page.values, strict=True))
+        if len(rows) != expected:
             raise RepeatingOids(
                 f"{self._who} gave rows again that it had given before, near row {self._name(page.last)}"
             )
-        if page.rows:
+        if came:
             arcs = ber.decode_arcs(page.last)
             # Some firmware does not sort. Every row comes once all the same, and a repetition is an error
             # above.
@@ -242,7 +245,7 @@ class _ColumnWalk:
                 self._column.pages_out_of_order += 1
             self._cursor, self._cursor_arcs = page.last, arcs
             if self._progress is not None:
-                self._progress(len(page.rows))
+                self._progress(came)
         if page.end is End.WENT_BACK:
             raise OidsWentBack(f"{self._who} went back to before the column; its end was not seen")
         return page.end is not None
@@ -314,19 +317,20 @@ class _ColumnWalk:
         except BerError as error:
             talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
             raise talk.corrupt(error) from error
-        if not page.rows and page.end is None:
+        came = len(page.indexes)
+        if not came and page.end is None:
             talk.peer.window.timed_out(answer.generation, talk.asking.timeout)
             raise talk.corrupt("it holds no value at all")
         # Without GETBULK one row is all that can be asked for, and counts as a full-sized answer.
-        talk.learn(answer, asked if talk.bulk else talk.peer.window.varbinds, len(page.rows), self._load)
-        if asked < wanted and len(page.rows) == asked:
+        talk.learn(answer, asked if talk.bulk else talk.peer.window.varbinds, came, self._load)
+        if asked < wanted and came == asked:
             talk.peer.window.smaller_worked(wanted, len(message.bindings) * wanted // asked)
         return page, asked, 0
 
     def _end_of_v1(self, message: Message) -> Page | None:
         """SNMPv1 says "no such name" where later versions say that the MIB ends."""
         if self._talk.version == Version.V1 and message.error_status == ErrorStatus.noSuchName:
-            return Page({}, b"", End.END_OF_MIB, False)
+            return Page([], [], End.END_OF_MIB)
         return None
 
     async def _page_past_bad_row(self) -> Page:
