@@ -9,6 +9,7 @@ import pytest
 from django.db import transaction
 
 from facho.apps.discovery.models import Onu
+from facho.apps.discovery.statements import read
 from facho.apps.discovery.store import Finding, Stored, store_findings
 from facho.vendors import Key
 from tests.database.found import NOW, an_olt, discovered, facts, places, store
@@ -264,3 +265,28 @@ def test_the_same_mac_with_another_serial_is_another_onu() -> None:
     for serial in ("A", "B"):
         store(olt, Finding(facts([(1, {"serial": serial, "mac": "aa:00:00:00:00:01"})]), True))
     assert places(olt) == {"A": None, "B": "0/1/7:1"}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["x"],
+        ["x", "x", "x"],
+        ["", "", ""],
+        ["a,b", "a,b"],
+        ['","', '","', "n,ul"],
+        ["x", "x", "y"],
+        ['"', "\\", "ñ"],
+    ],
+)
+def test_columns_are_read_as_they_were_stored(texts: list[str]) -> None:
+    """Those in which everybody has the same are read in a way of their own, which no comma may mislead."""
+    olt = an_olt()
+    store(olt, Finding(facts((onu, {"description": text}) for onu, text in enumerate(texts)), True))
+    ids = list(Onu.objects.order_by("id").values_list("id", flat=True))
+    nothing, none = [None] * len(texts), [0] * len(texts)
+    assert read(olt.pk, ("description", "distance_m", "id", "missed")) == [texts, nothing, ids, none]
+
+
+def test_nobody_is_read_as_empty_columns() -> None:
+    assert read(an_olt().pk, ("id", "serial", "onu_rx_dbm")) == [[], [], []]

@@ -18,8 +18,22 @@ Model = type[models.Model]
 def read(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
     """Column by column, in the order of their ids, which is mostly that of the OLT's own tables."""
     if connection.vendor == "sqlite":
-        return _read_at_once(olt_id, columns)
-    return _read_rows(olt_id, columns)
+        return _read_json(olt_id, columns)
+    return _read_arrays(olt_id, columns)
+
+
+def _read_arrays(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+    """A row for each ONU would be an object for each: it takes longer, and the garbage collector goes through
+    all of them several times.
+    """
+    names = list(dict.fromkeys(("id", *columns)))
+    arrays = ", ".join(f"array_agg({_name(column)})" for column in names)
+    onus = f"SELECT {_names(names)} FROM {_table()} WHERE olt_id = %s ORDER BY id"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {arrays} FROM ({onus}) AS onus", [olt_id])  # noqa: S608
+        found = [array or [] for array in cursor.fetchone()]
+    by_name = dict(zip(names, _in_order(found), strict=True))
+    return [by_name[column] for column in columns]
 
 
 def _read_rows(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
@@ -32,30 +46,41 @@ def _read_rows(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
         return found or [[] for _ in columns]
 
 
-def _read_at_once(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+def _read_json(olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
     """All rows in one step of SQLite.
 
     Its Python module gives other threads a turn at every row, and with the SNMP loop at work each turn costs
     more than the row. Its JSON has fewer digits than a float, so those are read as rows.
     """
     floats = [column for column in columns if _is_float(column)]
-    others = [column for column in ("id", *columns) if column not in floats]
+    others = [column for column in dict.fromkeys(("id", *columns)) if column not in floats]
     arrays = ", ".join(f"json_group_array({_name(column)})" for column in others)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {arrays} FROM {_table()} WHERE olt_id = %s", [olt_id])  # noqa: S608
-        found = [json.loads(array) for array in cursor.fetchone()]
+        ids, *rest = cursor.fetchone()
+    found = [json.loads(ids)]
+    found += [_parsed(array, len(found[0])) for array in rest]
     by_name = dict(zip(others, _in_order(found), strict=True))
     if floats:
         by_name.update(zip(floats, _read_rows(olt_id, floats), strict=True))
     return [by_name[column] for column in columns]
 
 
+def _parsed(array: str, size: int) -> list[Any]:
+    """In many columns everybody has the same, which is seen in a tenth of the time that parsing takes."""
+    first = array[1 : array.find(",")]
+    if size > 1 and array == f"[{f'{first},' * (size - 1)}{first}]":
+        return [json.loads(first)] * size
+    found: list[Any] = json.loads(array)
+    return found
+
+
 def _in_order(found: list[list[Any]]) -> list[list[Any]]:
-    """By the first column; SQLite promises no order within an aggregate."""
+    """By the first column; databases promise no order within an aggregate."""
     ids = found[0]
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    if order == list(range(len(ids))):
+    if ids == sorted(ids):
         return found
+    order = sorted(range(len(ids)), key=ids.__getitem__)
     return [[column[row] for row in order] for column in found]
 
 
