@@ -19,7 +19,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
 BRANDS = ", ".join(builtin())
 NEW = NewOlt("olt-1", "10.0.0.1", brand="huawei")
-BRANDS = ", ".join(builtin())
 
 
 def seen_as(profile: str, model: str = "") -> Identified:
@@ -165,3 +164,23 @@ def test_an_unknown_olt_is_named_with_what_may_have_been_meant() -> None:
     add_olts("olt-norte")
     with refused("olt", "there is no OLT named 'olt-nort'; did you mean olt-norte?"):
         update_olt("olt-nort", OltChanges(site="x"))
+
+
+@pytest.mark.parametrize(
+    "changes", [OltChanges(address="10.0.0.2"), OltChanges(port=1161), OltChanges(brand="zte")]
+)
+def test_of_another_device_nothing_is_known_yet(changes: OltChanges) -> None:
+    add_olts("olt-1")
+    found = {
+        "lacks": {"1.2.3": "2026-03-01T11:00:00+00:00"},
+        "version": "V1",
+        "uptime_s": 60,
+        "cpu_pct": 95.0,
+    }
+    Olt.objects.update(**found)
+    same = Olt.objects.get()
+    update_olt("olt-1", OltChanges(site="Norte", address=same.address, port=same.port, brand="huawei"))
+    assert Olt.objects.values(*found).get() == found
+    update_olt("olt-1", changes)
+    olt = Olt.objects.get()
+    assert (olt.lacks, olt.version, olt.uptime_s, olt.cpu_pct) == ({}, "", None, None)

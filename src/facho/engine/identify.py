@@ -85,7 +85,8 @@ def identity_of(values: Mapping[Oid, Value]) -> Identity:
     descr, object_id = values.get(_DESCR), values.get(_OBJECT_ID)
     return Identity(
         str(object_id) if isinstance(object_id, Oid) else "",
-        descr.decode("utf-8", "replace") if isinstance(descr, bytes) else "",
+        # Some agents end it with a NUL, which PostgreSQL refuses in a text.
+        descr.decode("utf-8", "replace").replace("\0", "") if isinstance(descr, bytes) else "",
     )
 
 

@@ -125,7 +125,14 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
         _refuse_running_faster(olt, changes.limits.shortest_interval_s)
     if changes.brand is not None:
         found |= _changed_brand(olt, brand_for(changes.brand, detected), detected)
+    if any(getattr(olt, column) != found[column] for column in _ANOTHER_DEVICE if column in found):
+        found |= {column: Olt._meta.get_field(column).get_default() for column in _OF_THE_DEVICE}
     return found
+
+
+# What makes it another device, as far as anybody knows; and what was found out about the one before.
+_ANOTHER_DEVICE: Final = ("address", "port", "brand")
+_OF_THE_DEVICE: Final = ("lacks", "version", "uptime_s", "uptime_read_at", "cpu_pct", "cpu_read_at")
 
 
 def _changed_brand(olt: Olt, brand: Brand, detected: Identified | None) -> dict[str, Any]:

@@ -1,0 +1,10 @@
+"""Who a device says that it is."""
+
+from facho.engine.identify import identity_of
+from facho.snmp import Oid
+
+
+def test_a_description_that_ends_as_in_c_is_the_text_alone() -> None:
+    """PostgreSQL would refuse the rest, and a pattern would not find the end."""
+    values = {Oid.parse("1.3.6.1.2.1.1.1.0"): b"FD1608S\0"}
+    assert identity_of(values).descr == "FD1608S"
