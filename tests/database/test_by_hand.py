@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.db import OperationalError
 
 from facho.apps.executions.models import Execution, State
 from facho.config import current
+from facho.engine import by_hand, runner
 from facho.engine.assign import claim_one
 from facho.engine.by_hand import Came, Conversing, converse
 from facho.engine.clock import database_now
 from facho.engine.commands.runs import collect_all
 from facho.engine.conversation import Guard
-from facho.engine.leases import Keeper
+from facho.engine.leases import Keeper, LeaseLost, Started
+from facho.engine.recorder import record_by_hand
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import SnmpLoop
+from facho.engine.work import PartOutcome
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
 from tests.database.making import make_olt
@@ -91,3 +95,34 @@ def test_what_somebody_else_started_is_not_asked_twice(claimed: Execution, runti
         raise AssertionError("it was asked")
 
     assert not converse(claimed.pk, runtime, "record", conversation)
+
+
+def test_who_lost_an_olt_that_cannot_be_asked_is_told_so(claimed: Execution, runtime: Runtime) -> None:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+        raise AddressError("nobody knows that name")
+
+    def lost(*_: object) -> None:
+        raise LeaseLost("it was disabled")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(by_hand, "record_by_hand", lost)
+        assert not converse(claimed.pk, runtime, "record", conversation)
+
+
+def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
+    claimed: Execution, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+        return Came(7)
+
+    troubles = [OperationalError("database is locked")]
+
+    def store(started: Started, outcome: PartOutcome) -> None:
+        if troubles:
+            raise troubles.pop()
+        record_by_hand(started, outcome)
+
+    monkeypatch.setattr(runner, "_PAUSE_S", 0)
+    monkeypatch.setattr(by_hand, "record_by_hand", store)
+    whole, execution = after(claimed, runtime, conversation)
+    assert (whole, execution.state) == (True, State.SUCCESS)

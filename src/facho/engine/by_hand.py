@@ -12,7 +12,7 @@ from facho.apps import sql
 from facho.engine.conversation import Guard, tag_of
 from facho.engine.leases import LeaseLost, start
 from facho.engine.recorder import record_by_hand
-from facho.engine.runner import Runtime, let_go
+from facho.engine.runner import Runtime, insist, let_go
 from facho.engine.snmp_loop import Errand
 from facho.engine.work import Part, PartOutcome, PartState
 from facho.snmp import Client, Load, SnmpError
@@ -44,15 +44,22 @@ def converse(execution_id: int, runtime: Runtime, what: str, conversation: Conve
         began = time.monotonic()
         try:
             sql.give_back()
-            came = errand.run(conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
-            record_by_hand(started, _outcome(what, came, began))
+            came, error = _said(errand, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
+            outcome = _outcome(what, came, began)
+            insist(lambda: record_by_hand(started, outcome), held, runtime.config)
         except (LeaseLost, CancelledError):
             let_go(started, runtime)
             return False
-        except SnmpError as error:
-            record_by_hand(started, _outcome(what, Came(error=str(error)), began))
-            raise
+    if error is not None:
+        raise error
     return True
+
+
+def _said(errand: Errand, conversation: Coroutine[Any, Any, Came]) -> tuple[Came, SnmpError | None]:
+    try:
+        return errand.run(conversation), None
+    except SnmpError as error:
+        return Came(error=str(error)), error
 
 
 def _outcome(what: str, came: Came, began: float) -> PartOutcome:

@@ -101,7 +101,7 @@ def _run(
         log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
         return _fail(_by_bug(bug), started, held, config)
     try:
-        return _insist(lambda: record(started, planned, collection, config), held, config)
+        return insist(lambda: record(started, planned, collection, config), held, config)
     except LeaseLost:
         raise
     except Exception as bug:
@@ -111,14 +111,14 @@ def _run(
 
 
 def _fail(why: str, started: Started, held: Held, config: Config) -> State:
-    return _insist(lambda: record_failure(started, why, config), held, config)
+    return insist(lambda: record_failure(started, why, config), held, config)
 
 
 def _by_bug(bug: Exception) -> str:
     return f"internal error, see the log: {type(bug).__name__}"
 
 
-def _insist(store: Callable[[], T], held: Held, config: Config) -> T:
+def insist(store: Callable[[], T], held: Held, config: Config) -> T:
     """A database that is locked, full or away is tried again for as long as the OLT is ours.
 
     One that refuses what it is given refuses it again: that is raised at once.
