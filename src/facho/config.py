@@ -25,6 +25,8 @@ ENV_FILE: Final = "FACHO_ENV_FILE"
 _OTHERS: Final = frozenset({ENV_FILE, "FACHO_AUTH_PASSWORD", "FACHO_PRIV_PASSWORD"})
 LANGUAGES: Final = ("es", "en")
 MOST_ROWS_AT_ONCE: Final = 10_000
+# The column that counts them holds no more.
+_MOST_MISSED: Final = 32_767
 
 
 class BadSettings(Exception):
@@ -191,6 +193,8 @@ def _contradictions(config: Config) -> list[str]:
         found.append(
             f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
         )
+    if config.absent_after > _MOST_MISSED:
+        found.append(f"FACHO_ABSENT_AFTER must not be larger than {_MOST_MISSED}")
     return found
 
 

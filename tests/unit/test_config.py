@@ -104,6 +104,7 @@ def test_all_mistakes_are_named_at_once(home: dict[str, str]) -> None:
             "FACHO_DATABASE_URL must begin with sqlite:/// or postgresql://",
         ),
         ({"FACHO_BATCH": "10"}, "FACHO_SUB_BATCH must not be larger than FACHO_BATCH"),
+        ({"FACHO_ABSENT_AFTER": "32768"}, "FACHO_ABSENT_AFTER must not be larger than 32767"),
         ({"FACHO_RETENTION_CHUNK": "10001"}, "FACHO_RETENTION_CHUNK must not be larger than 10000"),
     ],
 )
