@@ -125,6 +125,19 @@ def test_one_that_had_no_port_has_its_history_too(nowhere: Key) -> None:
     assert power_of(onu) == {"09:00": -20.0, "10:00": -21.0}
 
 
+def test_one_whose_slot_was_told_after_its_port_has_its_history_too() -> None:
+    olt = an_olt()
+    onu = an_onu(olt, None, None, 3)
+    says(olt, "10:00", {onu.pk: -20.0})
+    close("11:00")
+    # That is no move.
+    onu.frame, onu.slot = 0, 2
+    onu.save()
+    says(olt, "11:30", {onu.pk: -21.0})
+    close("12:00")
+    assert power_of(onu) == {"10:00": -20.0, "11:30": -21.0}
+
+
 def test_a_port_has_all_its_onus() -> None:
     olt = an_olt()
     stays, leaves, elsewhere = (an_onu(olt, 0, 1, port) for port in (7, 7, 8))

@@ -44,12 +44,13 @@ def test_a_port_that_a_column_tells_is_stored_and_is_no_part_of_the_address(olt:
     assert OnuEvent.objects.get().place == "3:UBNT20731888"
 
 
-def test_the_last_known_port_is_kept_where_the_profile_says_so(olt: Olt) -> None:
+def test_the_last_known_port_is_kept(olt: Olt) -> None:
     store(olt, table(3))
     assert store(olt, table(None)).changed == 0
     assert Onu.objects.get().port == 3
+    # Also where the profile does not say so: its chart is read from where it was.
     store(olt, Finding(table(None).facts, True))
-    assert Onu.objects.get().port is None
+    assert Onu.objects.get().port == 3
     assert moves() == []
 
 

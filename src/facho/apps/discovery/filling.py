@@ -61,8 +61,8 @@ def _fill_part(roster: Roster, rows: Rows, part: StoredFact, number: int) -> Non
     if isinstance(at, range) and roster[part.name] == values:
         return
     if rows.finding.is_whole:
-        for keep, some in rows.by_keeping(part.name, at):
-            roster.fill(part, some, values, keep=keep)
+        # Nobody is nowhere: who is offline, and has no port in its table, is still where it was.
+        roster.fill(part, at, values, keep=True)
     else:
         roster.fill_empty(part, at, values)
     roster.note_told(part.name, at)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from facho.apps import sql
@@ -41,10 +43,16 @@ def places_of_onu(onu: Onu) -> list[str]:
     """All at which its numbers may be: where it is, and where its events say that it was."""
     moves = OnuEvent.objects.filter(onu=onu.pk, kind=EventKind.MOVED).values_list("place", "before")
     ports = (_PORT.match(text) for move in moves for text in move)
-    return sorted(
-        {
-            place_of(onu.pk, onu.frame, onu.slot, onu.port),
-            place_without_port(onu.pk),
-            *(found.group() for found in ports if found),
-        }
-    )
+    places = {
+        place_of(onu.pk, onu.frame, onu.slot, onu.port),
+        *(found.group() for found in ports if found),
+    }
+    less = {each for place in places for each in _with_less_known(place)}
+    return sorted({place_without_port(onu.pk), *places, *less})
+
+
+def _with_less_known(place: str) -> Iterator[str]:
+    """Numbers that columns tell come one by one, and that is no move."""
+    *others, port = place.split("/")
+    for count in range(len(others)):
+        yield from ("/".join((*some, port)) for some in combinations(others, count))
