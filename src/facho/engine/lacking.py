@@ -21,18 +21,28 @@ ENOUGH: Final = 10
 
 
 def lacking(part: Part, answers: Answers, decoded: Decoded, profile: Profile) -> frozenset[str]:
-    """OIDs that were asked for. For a part that did not fail."""
-    empty = [column for column in part.columns if column.read_as and not answers.rows.get(column.read_as)]
+    """OIDs that were asked for. For a part that did not fail.
+
+    Without what only serves to read the others: a get does not ask for names, and a walk that leaves them out
+    would put every ONU somewhere else.
+    """
+    entities = {oid: {table.entity for table in tables} for oid, tables in tables_of(profile).items()}
+    empty = {
+        each: entities[each.read_as]
+        for each in part.columns
+        if not each.helps and entities.get(each.read_as) and not answers.rows.get(each.read_as)
+    }
     if answers.onus_asked:
         if answers.lacking:
             return frozenset()
         sure = answers.onus_asked >= ENOUGH
-        return frozenset(each.oid for each in empty if sure or each.read_as in answers.no_such_object)
+        return frozenset(
+            each.oid
+            for each, of in empty.items()
+            if Entity.ONU in of and (sure or each.read_as in answers.no_such_object)
+        )
     known = _ALWAYS_THERE | ({Entity.ONU} if len(decoded.onus) else frozenset())
-    entities = {oid: {table.entity for table in tables} for oid, tables in tables_of(profile).items()}
-    return frozenset(
-        each.oid for each in empty if entities.get(each.read_as) and entities[each.read_as] <= known
-    )
+    return frozenset(each.oid for each, of in empty.items() if of <= known)
 
 
 def tables_not_present(part: Part, lacks: frozenset[str], decoded: Decoded, profile: Profile) -> list[str]:

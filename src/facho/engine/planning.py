@@ -86,10 +86,10 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
 
 def without(part: Part, lacks: frozenset[str]) -> Part:
     """Without what the OLT does not have. A discovery that would ask for nothing asks for everything again:
-    that nobody is there must be seen.
+    that nobody is there must be seen. What only serves to read the others is theirs, and goes with them.
     """
-    left_out = tuple(column for column in part.columns if column.oid in lacks)
-    rest = tuple(column for column in part.columns if column.oid not in lacks)
+    left_out = tuple(column for column in part.columns if column.oid in lacks and not column.helps)
+    rest = tuple(column for column in part.columns if column not in left_out)
     if not left_out or (part.kind == JobKind.DISCOVERY and not _tells(rest)):
         return part
     return replace(part, columns=rest if _tells(rest) else (), left_out=left_out)
