@@ -126,7 +126,7 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
     if changes.brand is not None:
         found |= _changed_brand(olt, brand_for(changes.brand, detected), detected)
     if any(getattr(olt, column) != found[column] for column in _ANOTHER_DEVICE if column in found):
-        found |= {column: Olt._meta.get_field(column).get_default() for column in _OF_THE_DEVICE}
+        found |= {column: getattr(Olt(), column) for column in _OF_THE_DEVICE}
     return found
 
 
