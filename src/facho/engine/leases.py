@@ -130,12 +130,14 @@ def _blockers(execution: _Taken) -> list[Blocker]:
     """Attempt by attempt: between two of them an execution has no OLT."""
     rows = (
         Attempt.objects.filter(execution__olt=execution.olt_id)
-        .filter(Q(execution__ended_at__gt=execution.slot) | Q(execution__ended_at__isnull=True))
         .filter(Q(ended_at__gt=execution.slot) | Q(ended_at__isnull=True))
         .exclude(execution=execution.id)
         .order_by()
         .values_list("execution", "execution__node__job__name", "started_at", "ended_at")
     )
+    # For both at once SQLite would look at all that ever ran on the OLT.
+    ended, open_ = rows.filter(execution__ended_at__gt=execution.slot), rows.filter(execution__ended_at=None)
+    rows = ended.union(open_, all=True)
     return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows]
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from facho.apps import sql
-from facho.apps.executions.models import Execution, State
+from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.engine.failures import FailedAttempt, count_failure, next_attempt
@@ -80,14 +80,22 @@ def _expired(now: datetime) -> QuerySet[Execution]:
     return Execution.objects.filter(lease_expires_at__lte=now)
 
 
+def _leased() -> tuple[QuerySet[Execution], QuerySet[Execution]]:
+    """Those under way, and those that ended under their holder. Nothing else has a lease.
+
+    Each has an index of its own; the expiry has none.
+    """
+    ended = Execution.objects.exclude(state__in=ACTIVE).exclude(lease_token="")
+    return Execution.objects.filter(state__in=ACTIVE), ended
+
+
 def _shorten_far_leases(now: datetime, config: Config) -> None:
     """A lease further ahead than its length was written before the clock was set back.
 
     Its holder may be alive, and renews it; so it is given one more length, not taken away.
     """
-    Execution.objects.filter(lease_expires_at__gt=_far(now, config)).update(
-        lease_expires_at=now + config.lease
-    )
+    for leased in _leased():
+        leased.filter(lease_expires_at__gt=_far(now, config)).update(lease_expires_at=now + config.lease)
 
 
 def _end_unwanted(now: datetime, config: Config) -> None:
@@ -102,8 +110,9 @@ def _end_unwanted(now: datetime, config: Config) -> None:
 
 def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
     """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
-    held = Execution.objects.filter(lease_expires_at__gt=now - ahead).update(
-        lease_expires_at=now + config.lease
+    held = sum(
+        leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)
+        for leased in _leased()
     )
     log.warning(
         "clock set forward",
