@@ -7,10 +7,18 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 # How long a writer waits for another one. Writes are short, so this is reached only when something is wrong.
 WAIT_S: Final = 10
+# Connections of a process: enough for the web and for every thread that is no poller.
+_FEWEST: Final = 20
+_BESIDE_POLLERS: Final = 10
 
 
 def database_settings(url: str) -> dict[str, Any]:
     return _sqlite(url) if url.startswith("sqlite:") else _postgresql(url)
+
+
+def most_connections(pollers: int) -> int:
+    """Of a process with so many pollers, which may all want to store at once."""
+    return max(_FEWEST, pollers + _BESIDE_POLLERS)
 
 
 def _sqlite(url: str) -> dict[str, Any]:
@@ -41,12 +49,12 @@ def _postgresql(url: str) -> dict[str, Any]:
         "HOST": host,
         "PORT": str(parts.port or ""),
         "CONN_HEALTH_CHECKS": True,
-        # A poller that waits for an OLT gives its connection back; so few serve many.
         "OPTIONS": {
             "connect_timeout": "5",
             # A process that was frozen in the middle of a transaction must not hold its locks for ever.
             "options": f"-c lock_timeout={WAIT_S}s -c idle_in_transaction_session_timeout={WAIT_S}s",
-            "pool": {"min_size": 0, "max_size": 20, "timeout": WAIT_S},
+            # As many as are needed at a time: a poller that waits for an OLT gives its connection back.
+            "pool": {"min_size": 0, "max_size": _FEWEST, "timeout": WAIT_S},
             **options,
         },
     }

@@ -89,3 +89,10 @@ def give_back() -> None:
     """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
     if connection.vendor != "sqlite":
         connection.close()
+
+
+def make_room(connections: int) -> None:
+    """For so many threads of this process at once. On SQLite each has its own connection anyway."""
+    pool = getattr(connection, "pool", None)
+    if pool is not None:
+        pool.resize(min_size=0, max_size=connections)

@@ -14,8 +14,10 @@ from typing import Final
 
 from django.db import connection
 
+from facho.apps import sql
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
+from facho.databases import most_connections
 from facho.engine.clock import database_now
 from facho.engine.leases import Keeper
 from facho.engine.loop import attempt, keep_alive, keep_probing
@@ -47,6 +49,7 @@ def poller_process(
     sys.setswitchinterval(_SWITCH_S)
     # Before several pollers want them at once.
     builtin()
+    sql.make_room(most_connections(config.pollers))
     name = worker_name()
     register(name, config.pollers, database_now(), queues)
     ending = threading.Event()

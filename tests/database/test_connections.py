@@ -1,0 +1,26 @@
+"""How many connections a process may have at once."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+
+from facho.backends.poller_process import poller_process
+from facho.config import Config
+from facho.databases import most_connections
+
+
+def test_few_pollers_leave_enough_for_the_rest_and_many_have_one_each() -> None:
+    assert [most_connections(pollers) for pollers in (1, 10, 11, 200)] == [20, 20, 21, 210]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("pollers", [4, 60])
+def test_a_process_has_a_connection_for_each_of_its_pollers(pollers: int) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("on SQLite each thread has its own connection anyway")
+    try:
+        with poller_process(replace(Config(), pollers=pollers)):
+            assert connection.pool.max_size >= pollers + 10
+    finally:
+        connection.pool.resize(min_size=0, max_size=20)
