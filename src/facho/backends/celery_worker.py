@@ -10,8 +10,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from celery import signals
+from celery.concurrency import get_implementation
+from celery.concurrency.thread import TaskPool
 from django.db import connection
 
+from facho.backends.distributed import key_problem, reasons_not_to_start
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
 from facho.core.queue import SNMP_QUEUES
@@ -72,14 +75,30 @@ def poller() -> Pollers:
     return _worker.pollers
 
 
+@signals.beat_init.connect
+def _check(**_: Any) -> None:
+    """Celery's own command refuses in the same words as `facho worker` and `facho beat`."""
+    for reason in reasons_not_to_start(current()):
+        raise SystemExit(f"Error: {reason}")
+    if problem := key_problem():
+        raise SystemExit(f"Error: {problem}")
+
+
 @signals.worker_init.connect
 def _start(sender: Any, **_: Any) -> None:
     """Whatever this raised, Celery would go on, take messages, and have nobody to run them."""
     try:
+        _check()
+        _refuse_processes(sender)
         _lend(sender)
     except Exception as error:
         log.exception("worker not started", extra={"action": "worker_not_started"})
         raise SystemExit(f"Error: this worker cannot lend pollers: {error}") from error
+
+
+def _refuse_processes(sender: Any) -> None:
+    if get_implementation(sender.pool_cls) is not TaskPool:
+        raise SystemExit("Error: pollers are threads of one process: start the worker with --pool threads")
 
 
 def _lend(sender: Any) -> None:

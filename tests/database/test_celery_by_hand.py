@@ -1,0 +1,81 @@
+"""Celery started by its own command: what `facho worker` refuses is refused there too, in the same words."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from celery import signals
+
+from facho.backends import celery_worker
+from facho.config import Config
+
+pytestmark = pytest.mark.django_db
+RIGHT = replace(Config(), database_url="postgresql://db/facho", broker_url="redis://db:6379/0")
+
+
+class Starting:
+    """A worker of Celery that takes no SNMP queue, so that it lends nothing."""
+
+    def __init__(self, pool: str) -> None:
+        self.pool_cls = pool
+        self.app = SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from={})))
+
+
+STARTS = (
+    lambda: signals.worker_init.send(sender=Starting("threads")),
+    lambda: signals.beat_init.send(sender=object()),
+)
+
+
+def use(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(celery_worker, "current", lambda: config)
+
+
+@pytest.fixture(autouse=True)
+def broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_there(url: str) -> Iterator[str]:
+        return iter(())
+
+    monkeypatch.setattr("facho.backends.distributed.broker_away", is_there)
+
+
+@pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (replace(RIGHT, database_url="sqlite:///x"), "^Error: workers on several machines need PostgreSQL"),
+        (replace(RIGHT, broker_url=""), "^Error: no broker is set: set FACHO_BROKER_URL"),
+        (replace(RIGHT, broker_url="amqp://db"), "^Error: FACHO_BROKER_URL must begin with redis://"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    start: Any, config: Config, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(config, monkeypatch)
+    with pytest.raises(SystemExit, match=sentence):
+        start()
+
+
+@pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
+def test_keys_that_open_nothing_are_refused(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(RIGHT, monkeypatch)
+    monkeypatch.setattr(celery_worker, "key_problem", lambda: "no key opens the credentials")
+    with pytest.raises(SystemExit, match=r"^Error: no key opens"):
+        start()
+
+
+@pytest.mark.parametrize("pool", ["solo", "prefork"])
+def test_a_worker_whose_pollers_would_be_no_threads_is_refused(
+    pool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(RIGHT, monkeypatch)
+    with pytest.raises(SystemExit, match="--pool threads"):
+        signals.worker_init.send(sender=Starting(pool))
+
+
+@pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
+def test_what_can_work_starts(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(RIGHT, monkeypatch)
+    start()
