@@ -9,6 +9,8 @@ do next:
 * judge nothing while a request is overdue: it may be lost, which shows only when its time is out;
 * on a time-out, halve. A setting that has long done well comes back after one clean epoch, for packets do get
   lost; one that has not is given up, and not tried again for long;
+* but a lone small request to an agent that answers at once was lost on the way: smaller ones would only be
+  more of them, to be lost as well;
 * shrink too when latency comes near the time-out, or rose while several of our own requests were queued.
 
 Our own scheduling adds a few milliseconds to what we measure, so inflation under NOISE is taken for flat.
@@ -25,6 +27,8 @@ WORTH_KEEPING: Final = 1.10
 NEARLY_DOUBLE: Final = 1.7
 INFLATED: Final = 2.0
 DANGER: Final = 0.4
+# Of the time-out: an agent that answers so soon does not run into it by itself.
+AT_ONCE: Final = 0.1
 # A request that takes so many times as long as the others, and longer than this, is overdue.
 OVERDUE: Final = 4.0
 OVERDUE_S: Final = 0.1
@@ -150,7 +154,8 @@ Decide = Callable[[Pace, Epoch, Limits, float], Pace]
 
 def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
     if epoch.timeouts:
-        return _lost(pace)
+        # The latency is forgotten: a second loss without any answer in between is not by chance.
+        return replace(pace, quiet_latency=0.0) if _lost_on_the_way(pace, epoch, timeout) else _lost(pace)
     if epoch.mean_latency > DANGER * timeout:
         return _settle(pace, _half(pace.learned))
     if epoch.overdue:
@@ -180,6 +185,12 @@ def _lost(pace: Pace) -> Pace:
     if settled.learned.in_flight < pace.learned.in_flight:
         return replace(settled, in_flight_pause=LONGEST_PAUSE)
     return replace(settled, pause=LONGEST_PAUSE)
+
+
+def _lost_on_the_way(pace: Pace, epoch: Epoch, timeout: float) -> bool:
+    latency = epoch.mean_latency if epoch.answers else pace.quiet_latency
+    alone = pace.trial is None and pace.learned.in_flight == 1
+    return alone and pace.learned.varbinds <= Learned().varbinds and 0.0 < latency < AT_ONCE * timeout
 
 
 def _half(learned: Learned) -> Learned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -114,6 +115,29 @@ def test_a_timeout_without_any_answer_is_understood_too() -> None:
 def test_an_agent_that_only_times_out_is_asked_for_one_value_at_a_time() -> None:
     last = converse(lambda _varbinds, _in_flight: 10.0, start(Learned(50, 5)), epochs=20)[-1].learned
     assert (last.varbinds, last.in_flight) == (1, 1)
+
+
+def test_packets_lost_on_the_way_do_not_make_ever_more_and_smaller_requests_of_them() -> None:
+    """A walk over a line that loses one packet in 25 would otherwise end with a request for each value."""
+    chance = random.Random(1)
+    pace, smallest = start(Learned(20, 2), Limits(5, 20)), 20
+    for _ in range(EPOCHS):
+        lost = chance.random() < 1 - 0.96 ** pace.epoch_size(streams=5)
+        pace = decide(pace, seen(pace, 0.01, timeouts=int(lost)), Limits(5, 20), TIMEOUT)
+        smallest = min(smallest, pace.learned.varbinds)
+    assert smallest == 20
+
+
+def test_two_losses_without_an_answer_in_between_are_not_by_chance() -> None:
+    calm = replace(start(Learned(20, 1)), quiet_latency=0.01)
+    first = decide(calm, Epoch(timeouts=1), LIMITS, TIMEOUT)
+    assert first.learned == calm.learned
+    assert decide(first, Epoch(timeouts=1), LIMITS, TIMEOUT).learned.varbinds == 10
+
+
+def test_a_lone_request_to_an_agent_that_takes_its_time_is_made_smaller() -> None:
+    pace = start(Learned(20, 1))
+    assert decide(pace, seen(pace, 0.2 * TIMEOUT, timeouts=1), LIMITS, TIMEOUT).learned.varbinds == 10
 
 
 def test_latency_near_the_timeout_is_taken_for_the_warning_that_it_is() -> None:
