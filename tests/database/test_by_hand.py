@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
 
 from facho.apps.executions.models import Execution, State
+from facho.cli.turns import wait_for_turn
 from facho.config import current
 from facho.engine import by_hand, runner
 from facho.engine.assign import claim_one
@@ -126,3 +130,26 @@ def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
     monkeypatch.setattr(by_hand, "record_by_hand", store)
     whole, execution = after(claimed, runtime, conversation)
     assert (whole, execution.state) == (True, State.SUCCESS)
+
+
+def test_the_olt_is_taken_back_from_a_process_that_died_also_without_an_engine() -> None:
+    olt, now = make_olt("norte"), database_now()
+    dead = Execution.objects.create(
+        olt=olt,
+        state=State.RUNNING,
+        attempt=1,
+        slot=now,
+        not_before=now,
+        queued_at=now,
+        lease_token="of the dead",
+        lease_expires_at=now,
+    )
+    waiting = collect_all(olt.name, now)
+    # Where it never comes, the wait is ended instead of the test hanging.
+    stopping = threading.Event()
+    patience = threading.Timer(10, stopping.set)
+    patience.start()
+    wait_for_turn(waiting, replace(current(), lease_renew=timedelta(0)), stopping)
+    patience.cancel()
+    dead.refresh_from_db()
+    assert (dead.state, Execution.objects.get(id=waiting).state) == (State.FAILED, State.PENDING)

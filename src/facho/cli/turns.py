@@ -44,6 +44,7 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
     from facho.engine.assign import claim_one
     from facho.engine.clock import database_now
     from facho.engine.commands.runs import abort, still_wanted
+    from facho.engine.recovery import recover
 
     told = now = database_now()
     while not claim_one(execution_id, now, config):
@@ -51,6 +52,8 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
             return
         if now - told > config.lease_renew:
             still_wanted(execution_id, now)
+            # There may be no engine that would take the OLT back from a process that died.
+            recover(now, config)
             told = now
         if stopping.wait(LOOK_EVERY_S):
             abort(execution_id, database_now(), "the person who asked for it went away")
