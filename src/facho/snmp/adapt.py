@@ -29,6 +29,8 @@ INFLATED: Final = 2.0
 DANGER: Final = 0.4
 # Of the time-out: an agent that answers so soon does not run into it by itself.
 AT_ONCE: Final = 0.1
+# Losses without an answer in between, before they are not taken for chance any more.
+MOST_EXCUSED: Final = 3
 # A request that takes so many times as long as the others, and longer than this, is overdue.
 OVERDUE: Final = 4.0
 OVERDUE_S: Final = 0.1
@@ -116,6 +118,8 @@ class Pace:
     pause: int = 0
     in_flight_pause: int = 0
     next_pause: int = 4
+    # Losses in a row that were taken for chance.
+    excused: int = 0
 
     @classmethod
     def start(cls, learned: Learned, limits: Limits) -> Pace:
@@ -154,8 +158,9 @@ Decide = Callable[[Pace, Epoch, Limits, float], Pace]
 
 def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
     if epoch.timeouts:
-        # The latency is forgotten: a second loss without any answer in between is not by chance.
-        return replace(pace, quiet_latency=0.0) if _lost_on_the_way(pace, epoch, timeout) else _lost(pace)
+        if _lost_on_the_way(pace, epoch, timeout):
+            return replace(pace, excused=0 if epoch.answers else pace.excused + 1)
+        return _lost(pace)
     if epoch.mean_latency > DANGER * timeout:
         return _settle(pace, _half(pace.learned))
     if epoch.overdue:
@@ -171,6 +176,7 @@ def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
         credit=min(pace.credit + 1, MOST_CREDIT),
         quiet_latency=_quiet(pace, epoch),
         in_flight_pause=max(0, pace.in_flight_pause - 1),
+        excused=0,
     )
     if pace.pause:
         return replace(pace, pause=pace.pause - 1)
@@ -189,8 +195,9 @@ def _lost(pace: Pace) -> Pace:
 
 def _lost_on_the_way(pace: Pace, epoch: Epoch, timeout: float) -> bool:
     latency = epoch.mean_latency if epoch.answers else pace.quiet_latency
-    alone = pace.trial is None and pace.learned.in_flight == 1
-    return alone and pace.learned.varbinds <= Learned().varbinds and 0.0 < latency < AT_ONCE * timeout
+    small = pace.learned.in_flight == 1 and pace.learned.varbinds <= Learned().varbinds
+    by_chance = pace.trial is None and (epoch.answers or pace.excused < MOST_EXCUSED)
+    return bool(small and by_chance) and 0.0 < latency < AT_ONCE * timeout
 
 
 def _half(learned: Learned) -> Learned:

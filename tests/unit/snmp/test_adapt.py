@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facho.snmp.adapt import Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
+from facho.snmp.adapt import MOST_EXCUSED, Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
 
 TIMEOUT: Final = 3.0
 LIMITS: Final = Limits(in_flight=5, varbinds=50)
@@ -128,11 +128,13 @@ def test_packets_lost_on_the_way_do_not_make_ever_more_and_smaller_requests_of_t
     assert smallest == 20
 
 
-def test_two_losses_without_an_answer_in_between_are_not_by_chance() -> None:
-    calm = replace(start(Learned(20, 1)), quiet_latency=0.01)
-    first = decide(calm, Epoch(timeouts=1), LIMITS, TIMEOUT)
-    assert first.learned == calm.learned
-    assert decide(first, Epoch(timeouts=1), LIMITS, TIMEOUT).learned.varbinds == 10
+def test_losses_without_an_answer_in_between_are_not_by_chance_for_long() -> None:
+    pace = replace(start(Learned(20, 1)), quiet_latency=0.01)
+    sizes = []
+    for _ in range(MOST_EXCUSED + 2):
+        pace = decide(pace, Epoch(timeouts=1), LIMITS, TIMEOUT)
+        sizes.append(pace.learned.varbinds)
+    assert sizes == [20] * MOST_EXCUSED + [10, 5]
 
 
 def test_a_lone_request_to_an_agent_that_takes_its_time_is_made_smaller() -> None:
