@@ -6,8 +6,9 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from rich.table import Table
 
-from facho.cli.output import print_whole
+from facho.cli.output import console, print_whole
 
 
 class NarrowPipe:
@@ -30,3 +31,16 @@ def test_what_a_pipe_does_not_take_at_once_is_offered_again(monkeypatch: pytest.
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
     print_whole("São José, " * 10)
     assert pipe.taken.decode() == "São José, " * 10 + "\n"
+
+
+def test_nothing_is_cut_off_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    table = Table("serial", "description", box=None, pad_edge=False)
+    table.add_row("HWTC12345678", "a customer " * 20)
+    console().print(table)
+    heading, row = capsys.readouterr().out.splitlines()
+    assert row.startswith("HWTC12345678")
+    assert row.count("a customer") == 20
+    assert len(heading) < 300

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from facho.cli.children import stop_on_signals
 from facho.cli.exits import Exit
-from facho.cli.output import print_whole
+from facho.cli.output import console, print_whole
 from facho.cli.progress import counting
 from facho.cli.system import system
 from facho.cli.target import AsJson, refuse
@@ -102,15 +101,15 @@ def _show(execution: Execution) -> None:
     for part in execution.parts:
         numbers = (f"{part['seconds']:.2f}", f"{part['rows']:,}", str(part.get("onus_unanswered", 0)))
         table.add_row(part["job"], part["state"], *numbers, part.get("error", ""))
-    console = Console()
-    console.print(table)
+    out = console()
+    out.print(table)
     counts = ", ".join(f"{name} {number:,}" for name, number in execution.counts.items() if number)
     load = execution.load
-    console.print(f"Execution {execution.id}: {execution.state}. {counts}")
+    out.print(f"Execution {execution.id}: {execution.state}. {counts}")
     if load:
-        console.print(
+        out.print(
             f"Asked the OLT {load['requests']:,} times for {load['varbinds']:,} values in "
             f"{load['seconds']:.2f} s; {load['timeouts']} time-outs."
         )
     if execution.error:
-        console.print(f"Error: {execution.error}", style="red", markup=False)
+        out.print(f"Error: {execution.error}", style="red", markup=False)

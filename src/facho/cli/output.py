@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Final
+
+from rich.console import Console
+
+_ANY_WIDTH: Final = 10_000
+
+
+def console() -> Console:
+    """A terminal's lines are as wide as it is. In a pipe or a file nothing is cut off: grep looks for it."""
+    made = Console()
+    return made if made.is_terminal or "COLUMNS" in os.environ else Console(width=_ANY_WIDTH)
 
 
 def print_whole(text: str) -> None:

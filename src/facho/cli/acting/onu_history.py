@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +19,7 @@ from facho.apps.history.selectors import onu_series
 from facho.cli.acting.onu_pages import onu_named
 from facho.cli.acting.showing import clock, print_json, written
 from facho.cli.moments import BadMoment, parse_moment
-from facho.cli.output import print_whole
+from facho.cli.output import console, print_whole
 from facho.config import current
 from facho.core.condense import Point, Span, condense, evenly
 from facho.engine.clock import database_now
@@ -28,7 +27,10 @@ from facho.engine.commands.errors import CommandError
 
 # More rows than this are nothing to look at: then there is one for each hour, or each day.
 _MOST_ROWS: Final = 48
-_CELLS: Final = 60
+# Of a line, as far as the terminal has room beside the numbers.
+_MOST_CELLS: Final = 60
+_FEWEST_CELLS: Final = 10
+_BESIDE_THE_LINE: Final = 58
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _HOUR: Final = timedelta(hours=1)
 
@@ -104,13 +106,14 @@ def _show(history: History) -> None:
     if not any(map(_any, history.values.values())):
         typer.echo("There are no values in this time.")
         return
-    console = Console()
+    out = console()
+    cells = max(_FEWEST_CELLS, min(_MOST_CELLS, out.width - _BESIDE_THE_LINE))
     table = Table("fact", "values", "min", "avg", "max", "last", "", box=None, pad_edge=False)
     for fact in history.values:
-        table.add_row(fact, *_summary(history, fact), sparkline(history, fact))
-    console.print(table)
-    console.print()
-    console.print(_points(history) if len(history.moments) <= _MOST_ROWS else _spans(history))
+        table.add_row(fact, *_summary(history, fact), sparkline(history, fact, cells))
+    out.print(table)
+    out.print()
+    out.print(_points(history) if len(history.moments) <= _MOST_ROWS else _spans(history))
 
 
 def _summary(history: History, fact: str) -> list[str]:
@@ -126,9 +129,9 @@ def _numbers(span: Span) -> list[str]:
     return ["" if value is None else f"{value:.2f}" for value in (span.least, span.mean, span.most)]
 
 
-def sparkline(history: History, fact: str) -> str:
+def sparkline(history: History, fact: str, cells: int) -> str:
     """A gap where nothing was collected or there was no value."""
-    means = evenly(history.points(fact), history.start, history.end, _CELLS)
+    means = evenly(history.points(fact), history.start, history.end, cells)
     known = [mean for mean in means if mean is not None]
     if not known:
         return ""

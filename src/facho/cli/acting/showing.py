@@ -8,11 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from facho.cli.output import print_whole
+from facho.cli.output import console, print_whole
 from facho.config import current
 from facho.core.interval import format_interval
 
@@ -29,15 +28,14 @@ def _as_json(value: object) -> str:
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], nothing: str) -> None:
     """A column that is empty in every row is left out."""
-    console = Console()
     if not rows:
-        console.print(Text(nothing))
+        console().print(Text(nothing))
         return
     shown = [column for column in columns if any(row[column] not in (None, "") for row in rows)]
     table = Table(*shown, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(written(row[column])) for column in shown))
-    console.print(table)
+    console().print(table)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -45,7 +43,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     for name, value in facts.items():
         if value not in (None, ""):
             table.add_row(name.replace("_", " "), Text(written(value)))
-    Console().print(table)
+    console().print(table)
 
 
 def written(value: object) -> str:
