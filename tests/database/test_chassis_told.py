@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
+from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import chassis, olts
 from facho.engine.chassis import store_chassis
@@ -105,6 +106,20 @@ def test_the_uptime_goes_on_after_it_was_read() -> None:
     told = chassis.told(olt, NOW + timedelta(minutes=1))
     assert (told["version"], told["uptime_seconds"]) == ("V100R019", 1060)
     assert chassis.told(olt, NOW - timedelta(minutes=1))["uptime_seconds"] == 1000
+
+
+@pytest.mark.parametrize(("told", "elsewhere", "onus"), [(None, False, None), (None, True, 0), (7, False, 7)])
+def test_onus_of_a_port_that_none_names_are_not_none_where_that_is_not_known(
+    told: int | None, elsewhere: bool, onus: int | None
+) -> None:
+    olt = make_olt("north", "calix")
+    PonPort.objects.create(olt=olt, place="1/1/1", frame=1, slot=1, port=1, onus_told=told, updated_at=NOW)
+    seen = {"first_seen": NOW, "last_seen": NOW}
+    if elsewhere:
+        Onu.objects.create(olt=olt, address="1", frame=1, slot=1, port=2, onu_id=1, state="online", **seen)
+    Onu.objects.create(olt=olt, address="2", onu_id=316, state="online", **seen)
+    port = chassis.told(olt, NOW)["pon_ports"][0]
+    assert (port["onus"], port["onus_online"]) == (onus, 0 if onus == 0 else None)
 
 
 def test_what_an_olt_lacks_is_told_by_name() -> None:

@@ -23,7 +23,7 @@ class PortRow:
     state: str | None
     admin_state: str | None
     down_cause: str | None
-    onus: int
+    onus: int | None
     onus_online: int | None
     tx_dbm: float | None
     rx_dbm: float | None
@@ -147,9 +147,8 @@ def _part_order(row: OltHealth) -> tuple[tuple[int, ...], str]:
 
 def _port(row: PonPort, counted: dict[str, Counted]) -> PortRow:
     there = counted.get(row.place)
-    # The OLT is believed about a port where no ONU was found, for it may not have been asked who is there.
-    onus = there.known if there else row.onus_told or 0
-    online = there.online if there else row.onus_online_told if onus else 0
+    onus = there.known if there else _onus_told(row, counted)
+    online = there.online if there else row.onus_online_told if onus != 0 else 0
     return PortRow(
         port=row.place,
         name=row.name or None,
@@ -166,6 +165,16 @@ def _port(row: PonPort, counted: dict[str, Counted]) -> PortRow:
         bias_ma=row.bias_ma,
         updated_at=row.updated_at,
     )
+
+
+def _onus_told(row: PonPort, counted: dict[str, Counted]) -> int | None:
+    """The OLT is believed about a port where no ONU was found, for it may not have been asked who is there.
+
+    Where it does not say, nobody is there if its ONUs name their ports; if they do not, that is not known.
+    """
+    if row.onus_told is not None:
+        return row.onus_told
+    return 0 if counted else None
 
 
 def _part(row: OltHealth) -> PartRow:

@@ -83,7 +83,7 @@ def _detected(detected: Identified | None) -> dict[str, Any] | None:
         "why": detected.detection.why,
         "sys_descr": detected.sys_descr,
         "sys_object_id": detected.sys_object_id,
-        "uptime_s": detected.uptime_s,
+        "uptime_s": None if detected.uptime_s is None else int(detected.uptime_s),
     }
 
 
