@@ -1,6 +1,7 @@
 """How many connections a process may have at once."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -19,8 +20,9 @@ def test_few_pollers_leave_enough_for_the_rest_and_many_have_one_each() -> None:
 def test_a_process_has_a_connection_for_each_of_its_pollers(pollers: int) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite each thread has its own connection anyway")
+    postgresql: Any = connection
     try:
         with poller_process(replace(Config(), pollers=pollers)):
-            assert connection.pool.max_size >= pollers + 10
+            assert postgresql.pool.max_size >= pollers + 10
     finally:
-        connection.pool.resize(min_size=0, max_size=20)
+        postgresql.pool.resize(min_size=0, max_size=20)

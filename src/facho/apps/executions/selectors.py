@@ -94,7 +94,8 @@ def held(now: datetime) -> list[Held]:
     # Each half has an index of its own; for both at once SQLite would look through the whole table.
     active = rows.filter(state__in=ACTIVE)
     leased = rows.filter(~Q(lease_token=""), lease_expires_at__gt=now)
-    found = [Held(*row[:3], row[3] or "", *row[4:]) for row in active.union(leased)]
+    rows = active.union(leased)
+    found = [Held(i, olt, name, job or "", state, at) for i, olt, name, job, state, at in rows]
     return sorted(
         found, key=lambda each: (each.started_at is None, each.started_at or now, each.execution_id)
     )
