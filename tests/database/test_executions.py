@@ -423,3 +423,13 @@ def test_what_was_left_out_is_not_said_to_be_collected(site: Site) -> None:
     (execution,) = site.step()
     assert (execution.state, execution.load["requests"]) == ("SUCCESS", 0)
     assert not Collected.objects.filter(olt=site.olt).exists()
+
+
+def test_a_technology_that_an_olt_has_no_board_for_is_asked_for_once_a_day(site: Site) -> None:
+    site.node(make_job("discovery"), next_run_at=at("10:00"))
+    (first,) = site.step()
+    assert Olt.objects.get(id=site.olt.id).lacks
+    site.pass_to("10:10")
+    (second,) = site.step()
+    assert second.load["requests"] < first.load["requests"]
+    assert (second.counts["onus"], second.counts["absent"]) == (ONUS, 0)

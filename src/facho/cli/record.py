@@ -25,7 +25,6 @@ from facho.cli.recording import (
     Gently,
     Interrupted,
     Wanted,
-    is_under,
     left_out,
     never_read,
     record_into,
@@ -54,6 +53,7 @@ from facho.cli.target import (
 from facho.cli.turns import runtime_by_hand, stop_with, wait_for_turn
 from facho.engine.conversation import Guard
 from facho.engine.identify import identify
+from facho.engine.questions import is_under
 from facho.sim import snmprec
 from facho.sim.masked import masked
 from facho.snmp import Client, SnmpError, Target

@@ -10,6 +10,7 @@ from facho.cli.asking import Asked, get_online
 from facho.cli.progress import Steps
 from facho.engine.asking import Clock, add_load
 from facho.engine.conversation import Guard, with_manners
+from facho.engine.questions import is_under
 from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
 from facho.snmp.errors import BadOid, DeadlineExceeded, NoAnswer, SecurityError
@@ -100,10 +101,6 @@ def _interfaces(profile: Profile) -> Iterator[Piece]:
 def _recognised_by(profile: Profile) -> Piece:
     """Without it a recording would be taken for that of another family."""
     return Piece("what it is recognised by", tuple(rule.probe for rule in profile.rules if rule.probe))
-
-
-def is_under(oid: str, above: str) -> bool:
-    return f"{oid.strip('.')}.".startswith(f"{above.strip('.')}.")
 
 
 def never_read(profiles: Iterable[Profile]) -> list[NeverRead]:

@@ -47,12 +47,12 @@ def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     """Raises CannotAsk for what the profile says must never be read."""
     for column in columns:
         for never in profile.manners.never:
-            if _is_under(column.oid, never.oid) or _is_under(never.oid, column.oid):
+            if is_under(column.oid, never.oid) or is_under(never.oid, column.oid):
                 why = f"{never.oid} is never read ({never.why})"
                 raise CannotAsk(f"{column.name}: {column.oid} is not asked for, because {why}")
 
 
-def _is_under(oid: str, above: str) -> bool:
+def is_under(oid: str, above: str) -> bool:
     return f"{oid.strip('.')}.".startswith(f"{above.strip('.')}.")
 
 

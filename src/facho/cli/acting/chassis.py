@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import typer
-from rich.console import Console
-
 from facho.apps.chassis.selectors import Health, PartRow, health_of, ports_of, waiting_onus
 from facho.apps.hosts.models import Olt
-from facho.cli.acting.showing import print_json, print_rows
+from facho.cli.acting.showing import print_json, print_rows, print_titled
 from facho.engine.commands.olts import olt_named
 from facho.engine.planning import profile_of
 from facho.vendors import Profile
@@ -55,7 +52,7 @@ def print_tables(told: Mapping[str, Any]) -> None:
         ("Fans", health["fans"], _FANS),
         ("PON ports", told["pon_ports"], _PORTS),
     ):
-        _print_titled(title, rows, columns)
+        print_titled(title, rows, columns)
 
 
 def list_waiting(olt: str | None, *, as_json: bool) -> None:
@@ -64,13 +61,6 @@ def list_waiting(olt: str | None, *, as_json: bool) -> None:
         print_json(rows)
     else:
         print_rows(rows, _WAITING, "No ONU waits to be provisioned.")
-
-
-def _print_titled(title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    if rows:
-        typer.echo()
-        Console().print(title, style="bold")
-        print_rows(rows, columns, "")
 
 
 def _uptime(olt: Olt, now: datetime) -> int | None:

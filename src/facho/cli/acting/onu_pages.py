@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
-from rich.console import Console
-from rich.text import Text
-
 from facho.apps.discovery.looking_up import is_interface, onus_called, onus_collected_at, onus_nearly_called
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import events_of, interface_of, onu_rows
-from facho.cli.acting.showing import print_facts, print_json, print_rows
+from facho.cli.acting.showing import print_facts, print_json, print_titled
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 
@@ -32,10 +28,10 @@ def show(name: str, olt: str | None, *, as_json: bool) -> None:
         print_json({**facts, "collected": collected, "events": events})
         return
     print_facts(facts)
-    _print_titled(
+    print_titled(
         "Last collected", [{"datum": each, "at": at} for each, at in collected.items()], ("datum", "at")
     )
-    _print_titled("Events", events, ("at", "event", "place", "before", "cause"))
+    print_titled("Events", events, ("at", "event", "place", "before", "cause"))
 
 
 def onu_named(name: str, olt: str | None) -> Onu:
@@ -79,11 +75,3 @@ def told(onu: Onu) -> dict[str, Any]:
 
 def _event(at: datetime, kind: str, place: str, before: str, cause: str) -> dict[str, Any]:
     return {"at": at, "event": kind, "place": place, "before": before or None, "cause": cause or None}
-
-
-def _print_titled(title: str, rows: list[dict[str, Any]], columns: Iterable[str]) -> None:
-    if rows:
-        console = Console()
-        console.print()
-        console.print(Text(title, style="bold"))
-        print_rows(rows, tuple(columns), "")

@@ -38,6 +38,15 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], nothin
     console().print(table)
 
 
+def print_titled(title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Nothing at all if there are no rows."""
+    if rows:
+        console = Console()
+        console.print()
+        console.print(Text(title, style="bold"))
+        print_rows(rows, columns, "")
+
+
 def print_facts(facts: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in facts.items():
