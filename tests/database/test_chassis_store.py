@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.chassis.selectors import health_of, ports_of, waiting_onus
+from facho.apps.chassis.selectors import health_of, kinds_told, ports_of, waiting_onus
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.told import Told
@@ -60,6 +60,16 @@ def test_ports_are_stored_by_place() -> None:
     assert (row.state, row.tx_dbm, row.onus_told, row.name) == ("up", 3.5, 12, "GPON 0/1/7")
     assert (row.rx_dbm, row.updated_at) == (None, NOW)
     assert [port.port for port in ports_of(olt.pk)] == ["0/1/7", "0/1/10"]
+
+
+def test_what_an_olt_ever_told_of_is_known() -> None:
+    olt, other = an_olt(), an_olt("other")
+    store_ports(olt.pk, [ports({7: {"tx_dbm": 3.0}})], NOW)
+    fans = facts(Entity.FAN, {Key(0, extra=number): {"state": Said("ok", "1")} for number in (1, 2)})
+    for each in (olt, other):
+        store_health(each.pk, [], [], [fans], NOW)
+    assert (kinds_told(olt.pk), kinds_told(other.pk)) == ({"port", "fan"}, {"fan"})
+    assert kinds_told(an_olt("new").pk) == set()
 
 
 def test_a_port_is_written_when_something_changed_and_only_then() -> None:

@@ -1,20 +1,24 @@
 """Which of the columns that an OLT was lacking may be left out of the next executions.
 
-What is empty now may not be so for long: on an OLT that has just started, and of ONUs that are offline. That
-an execution lacked something is told with the execution; only what is lasting is noted with the OLT.
+What is empty now may not be so for long: on an OLT that has just started, of ONUs that are offline, and while
+a board is away. That an execution lacked something is told with the execution; only what is lasting is noted
+with the OLT.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from facho.apps.discovery.selectors import Census
+from facho.apps.chassis.selectors import kinds_told
+from facho.apps.discovery.selectors import Census, census
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.lacking import ENOUGH
 from facho.engine.questions import tables_of
 from facho.engine.work import Collection, PartOutcome
 from facho.vendors import Entity, Profile
+from facho.vendors.schema import Table
 
 # Boards come up one after the other, and ONUs after them.
 _HAS_STARTED_S: Final = 1800.0
@@ -23,27 +27,47 @@ _HAS_STARTED_S: Final = 1800.0
 Counted = Mapping[str, Census]
 
 
-def lasting(collection: Collection, profile: Profile, census: Callable[[], Counted]) -> set[str]:
-    """OIDs that were asked for. `census` counts the OLT's ONUs as they are after this collection."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored of an OLT, after this collection."""
+
+    onus: Counted
+    # Kinds of things that it had at some time: "port", "board", "fan", "olt".
+    parts: frozenset[str]
+
+
+def known_of(olt_id: int) -> Known:
+    return Known(census(olt_id), frozenset(kinds_told(olt_id)))
+
+
+def lasting(collection: Collection, profile: Profile, known: Callable[[], Known]) -> set[str]:
+    """OIDs that were asked for. `known` is looked up only if something was lacking."""
     if not any(part.lacking for part in collection.parts):
         return set()
     if collection.uptime_s is not None and collection.uptime_s < _HAS_STARTED_S:
         return set()
-    onus = census()
+    stored = known()
     return {
         oid
         for part in collection.parts
         for oid in part.lacking
-        if all(_says_enough(part, each, onus) for each in _technologies(oid, part, profile))
+        if all(_lacks_table(part, table, stored) for table in _tables(oid, part, profile))
     }
 
 
-def _technologies(oid: str, part: PartOutcome, profile: Profile) -> Iterator[str]:
-    """Of the ONUs that a column is about; none for a column about the OLT itself."""
+def _tables(oid: str, part: PartOutcome, profile: Profile) -> Iterator[Table]:
     for column in part.part.columns:
         if column.oid == oid:
-            tables = tables_of(profile).get(column.read_as, ())
-            yield from (table.technology for table in tables if table.entity is Entity.ONU)
+            yield from tables_of(profile).get(column.read_as, ())
+
+
+def _lacks_table(part: PartOutcome, table: Table, stored: Known) -> bool:
+    if table.entity is Entity.ONU:
+        return _says_enough(part, table.technology, stored.onus)
+    # Where it had ports and none comes at all, their board is away.
+    return table.entity.value not in stored.parts or (
+        part.decoded is not None and len(part.decoded[table.entity]) > 0
+    )
 
 
 def _says_enough(part: PartOutcome, technology: str, onus: Counted) -> bool:

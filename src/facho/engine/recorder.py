@@ -12,7 +12,6 @@ from typing import Any, Final
 from django.db import connection, transaction
 
 from facho.apps import sql
-from facho.apps.discovery.selectors import census
 from facho.apps.discovery.store import Stored, note_collected, store_findings
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.history.models import Subject
@@ -24,7 +23,7 @@ from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
 from facho.engine.failures import FailedAttempt, count_failure, may_queue, next_attempt
 from facho.engine.findings import findings_of
-from facho.engine.lasting import lasting
+from facho.engine.lasting import known_of, lasting
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.locks import lock_node, lock_running
 from facho.engine.olt_changes import told_of_olt
@@ -230,7 +229,7 @@ def _note_olt(started: Started, planned: Planned, collection: Collection, now: d
         changes["learned"] = written(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
-    missing = lasting(collection, planned.work.profile, partial(census, started.olt_id))
+    missing = lasting(collection, planned.work.profile, partial(known_of, started.olt_id))
     changes |= told_of_olt(planned.before, collection, missing, now)
     sql.update_one(Olt, started.olt_id, changes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facho.apps.discovery.selectors import Census
-from facho.engine.lasting import lasting
+from facho.engine.lasting import Known, lasting
 from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState
 from facho.vendors import Decoder, builtin
 
@@ -14,7 +14,9 @@ XPON = "1.3.6.1.4.1.2011.6.128.1.1.2"
 GPON_DISTANCE, EPON_DISTANCE = f"{XPON}.46.1.20", f"{XPON}.57.1.19"
 GPON_STATE, PORT_OPTICS = f"{XPON}.46.1.15", f"{XPON}.23.1.4"
 HOUR_S = 3600.0
-ONU = b"\x8f\xd0\x80\x80\x00\x01"
+PORT_STATE = f"{XPON}.21.1.10"
+PORT = b"\x8f\xd0\x80\x80\x00"
+ONU = PORT + b"\x01"
 ALL_ONLINE = Census(known=50, present=50, online=50, told=50)
 
 
@@ -25,15 +27,18 @@ def lacked(
     epon: Census | None = None,
     uptime_s: float | None = HOUR_S,
     sees_gpon: bool = True,
+    had: frozenset[str] = frozenset(),
+    came: tuple[str, ...] = (),
 ) -> set[str]:
     columns = tuple(AskedColumn(oid, oid, oid) for oid in oids)
     part = Part(1, "job", kind, "get_state", (), columns)
-    decoded = Decoder(HUAWEI).decode({GPON_STATE: {ONU: 1}} if sees_gpon else {})
+    rows = {oid: {PORT: 1} for oid in came}
+    decoded = Decoder(HUAWEI).decode(rows | ({GPON_STATE: {ONU: 1}} if sees_gpon else {}))
     assert len(decoded.onus) == sees_gpon
     outcome = PartOutcome(part, PartState.SUCCESS, decoded=decoded, lacking=frozenset(oids))
     counted = {"gpon": gpon, "epon": epon}
     onus = {name: census for name, census in counted.items() if census is not None}
-    return lasting(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: onus)
+    return lasting(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: Known(onus, had))
 
 
 def test_the_columns_of_this_test_are_what_it_says() -> None:
@@ -71,6 +76,12 @@ def test_an_olt_that_has_just_started_says_nothing() -> None:
     assert lacked(PORT_OPTICS, uptime_s=60.0) == set()
     assert lacked(PORT_OPTICS) == {PORT_OPTICS}
     assert lacked(PORT_OPTICS, uptime_s=None) == {PORT_OPTICS}
+
+
+def test_ports_that_are_away_with_their_board_are_asked_for_again() -> None:
+    assert lacked(PORT_OPTICS, PORT_STATE, had=frozenset({"port"})) == set()
+    # Another column has its ports: so it is only this one that it has not.
+    assert lacked(PORT_OPTICS, had=frozenset({"port"}), came=(PORT_STATE,)) == {PORT_OPTICS}
 
 
 @pytest.mark.parametrize("kind", ["table", "discovery"])

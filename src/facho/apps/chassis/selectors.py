@@ -111,6 +111,12 @@ def health_of(olt_id: int) -> Health:
     return Health(itself[0] if itself else None, of_kind[PartKind.BOARD], of_kind[PartKind.FAN])
 
 
+def kinds_told(olt_id: int) -> set[str]:
+    """What an OLT ever told of: "port", and the kinds of its parts."""
+    kinds = set(OltHealth.objects.filter(olt=olt_id).order_by().values_list("kind", flat=True).distinct())
+    return kinds | {"port"} if PonPort.objects.filter(olt=olt_id).exists() else kinds
+
+
 def waiting_onus(olt: Olt | None = None) -> Iterator[WaitingRow]:
     """ONUs that are not provisioned, by OLT and place."""
     rows = Unprovisioned.objects.filter(**({} if olt is None else {"olt": olt}))
