@@ -41,9 +41,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], nothin
 def print_titled(title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
     """Nothing at all if there are no rows."""
     if rows:
-        console = Console()
-        console.print()
-        console.print(Text(title, style="bold"))
+        console().print()
+        console().print(Text(title, style="bold"))
         print_rows(rows, columns, "")
 
 
