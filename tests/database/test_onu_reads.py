@@ -11,6 +11,7 @@ import pytest
 from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
 from facho.cli.acting.onus import list_onus
+from facho.engine.commands.errors import CommandError
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts, store
 
@@ -121,3 +122,8 @@ def test_duplicates_are_listed_for_scripts_with_exactly_the_fields_they_know(
     list_onus(None, "", "", duplicates=True, absent=False, limit=None, as_json=True)
     rows = json.loads(capsys.readouterr().out)
     assert [(list(row), row["onu"], row["rx_dbm"]) for row in rows] == [(FIELDS, 9, None), (FIELDS, 10, None)]
+
+
+def test_a_state_that_no_onu_can_have_is_refused_with_those_there_are() -> None:
+    with pytest.raises(CommandError, match="'onlin' is no state of an ONU; these are: online, "):
+        list_onus(None, "", "onlin", duplicates=False, absent=False, limit=None, as_json=True)

@@ -237,6 +237,7 @@ def test_a_profile_is_checked_and_all_mistakes_are_named(tmp_path: Path) -> None
         (["--address", "127.0.0.1", "--recording", "x"], "either --address or --recording"),
         (["nothing.yaml", "--address", "127.0.0.1"], "No such file"),
         (["--recording", "nothing.snmprec"], "No such file"),
+        (["olt-7.snmprec"], "is a recording, not a profile: --recording olt-7.snmprec"),
         (["--address", "127.0.0.1:99999"], "port"),
     ],
 )

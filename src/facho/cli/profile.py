@@ -181,6 +181,8 @@ def try_profile(
 
     Without a profile the device's own is found, and it says why.
     """
+    if profile is not None and profile.endswith(".snmprec"):
+        refuse(f"{profile} is a recording, not a profile: --recording {profile}")
     given = None if profile is None else _profile(profile)
     if (address is None) == (recording is None):
         refuse("give either --address or --recording")

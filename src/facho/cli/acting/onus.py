@@ -10,7 +10,9 @@ import typer
 from facho.apps.discovery.models import Presence
 from facho.apps.discovery.selectors import onu_rows, onus_like
 from facho.cli.acting.showing import print_json, print_rows
+from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
+from facho.vendors.vocabulary import ONU_STATES
 
 _COLUMNS: Final = (
     "olt", "interface", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",
@@ -30,6 +32,8 @@ def list_onus(
     limit: int | None,
     as_json: bool,
 ) -> None:
+    if state and state not in ONU_STATES:
+        raise CommandError("state", f"'{state}' is no state of an ONU; these are: {', '.join(ONU_STATES)}")
     onus = onus_like(
         None if olt is None else olt_named(olt),
         search=search,
