@@ -18,7 +18,7 @@ def test_a_job_is_on_every_olt_that_has_something_for_it_and_asks_for_what_its_p
 ) -> None:
     _prepare([("127.0.0.1", 20_000 + number) for number in range(len(OLTS))])
     jobs = list(SnmpJob.objects.order_by("id"))
-    assert {"discovery", "health", "ports", "autofind"} <= {job.name for job in jobs}
+    assert {"discovery", "model", "health", "ports", "autofind"} <= {job.name for job in jobs}
     for olt in Olt.objects.select_related("brand"):
         for job in jobs:
             asked = columns_for(olt, spelled_out(job.facts, builtin()[olt.brand.name]), job.kind)

@@ -30,6 +30,7 @@ _SITE: Final = "demo"
 _USUAL: Final = (
     ("discovery", "discovery", "5m"),
     ("description", "table", "2m"),
+    ("model", "table", "5m"),
     ("state", "table", "1m"),
     ("optics", "get", "1m"),
     ("health", "table", "2m"),
