@@ -123,7 +123,11 @@ def _named_by(job: NodeJob) -> Iterable[Oid]:
 
 
 def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
-    """What the OLT's own profile does not read is kept as it comes."""
+    """What the OLT's own profile does not read is kept as it comes.
+
+    The generic profile's ports are interfaces, by their number: read by it, they would stand as other ports
+    beside those that the family has by slot and port.
+    """
     own = profile_of(olt).name
     return (
         AskedColumn(
