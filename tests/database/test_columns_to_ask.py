@@ -161,7 +161,7 @@ def test_a_family_offers_what_it_has() -> None:
         "optics": ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c"),
         "model": ("model", "type"),
         "health": (
-            "olt.uptime_s", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
+            "olt.uptime_s", "olt.version", "board.name", "board.state", "board.cpu_pct", "board.memory_pct",
             "board.temperature_c", "fan.speed_rpm",
         ),
         "ports": ("port.name", "port.state", "port.tx_dbm", "port.temperature_c", "port.voltage_v"),
