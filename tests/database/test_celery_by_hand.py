@@ -23,10 +23,8 @@ class Starting:
         self.app = SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from={})))
 
 
-STARTS = (
-    lambda: signals.worker_init.send(sender=Starting("threads")),
-    lambda: signals.beat_init.send(sender=object()),
-)
+# Not by sending the signals: others listen too, and close the connection that a test is about to roll back.
+STARTS = (lambda: celery_worker._start(sender=Starting("threads")), celery_worker._check)
 
 
 def use(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,10 +70,16 @@ def test_a_worker_whose_pollers_would_be_no_threads_is_refused(
 ) -> None:
     use(RIGHT, monkeypatch)
     with pytest.raises(SystemExit, match="--pool threads"):
-        signals.worker_init.send(sender=Starting(pool))
+        celery_worker._start(sender=Starting(pool))
 
 
 @pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
 def test_what_can_work_starts(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     use(RIGHT, monkeypatch)
     start()
+
+
+def test_celery_tells_when_it_starts() -> None:
+    heard = ((signals.worker_init, celery_worker._start), (signals.beat_init, celery_worker._check))
+    for signal, told in heard:
+        assert told in [receiver() for _, receiver in signal.receivers]
