@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from facho.bench.collect import Result as Collected
     from facho.bench.scheduler import Result as Promptness
     from facho.bench.snmp import Result
-    from facho.snmp import Learned
 
 app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
@@ -109,6 +108,8 @@ def _written(run: Run) -> str:
 
 
 def _print_grid(comparison: Comparison, title: str) -> None:
+    from facho.snmp import Learned
+
     table = Table("values a request", title=title)
     in_flight = sorted({setting.in_flight for setting in comparison.fixed})
     for number in in_flight:

@@ -1,0 +1,20 @@
+"""What benchmarks print for people, from figures made by hand."""
+
+import pytest
+
+from facho.bench.adapt import Comparison, Run
+from facho.cli.bench import _print_grid
+from facho.snmp import Learned
+
+
+def test_the_grid_of_settings_is_printed_with_what_was_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = {
+        Learned(10, 1): Run(2.0, 100, 0, True, Learned(10, 1)),
+        Learned(10, 2): Run(1.0, 50, 5, True, Learned()),
+    }
+    found = Run(1.1, 60, 0, True, Learned(10, 2))
+    _print_grid(Comparison("slow", fixed, (found,)), "slow; 100 ONUs")
+    printed = capsys.readouterr().out
+    assert "2.00 s" in printed
+    assert "1.00 s (10% lost)" in printed
+    assert "1.10 s" in printed
