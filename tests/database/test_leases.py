@@ -14,6 +14,7 @@ from facho.engine import leases
 from facho.engine.clock import Forward
 from facho.engine.commands.runs import still_wanted
 from facho.engine.leases import Keeper, LeaseLost, release, start
+from facho.engine.pollers import leave, register
 from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
 from facho.engine.step import step_now
@@ -302,6 +303,16 @@ def test_a_worker_that_is_not_heard_of_leaves_the_pool() -> None:
     assert recover(at("10:00:15"), CONFIG) == Recovered()
     assert recover(at("10:00:16"), CONFIG) == Recovered(workers=1)
     assert (Worker.objects.count(), Poller.objects.count()) == (0, 0)
+
+
+def test_the_last_to_leave_gives_back_what_nobody_is_there_to_begin() -> None:
+    for name in ("first", "last"):
+        register(name, 2, at("10:00"))
+    pending = make_execution(make_node(), at("10:00"), State.PENDING)
+    leave("first")
+    assert columns(pending, "state") == ("PENDING",)
+    leave("last")
+    assert columns(pending, "state", "lease_expires_at", "attempt") == ("WAITING", None, 0)
 
 
 def test_handing_back_does_not_cost_an_attempt(clocks: Clocks) -> None:

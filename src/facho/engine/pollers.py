@@ -43,8 +43,11 @@ def heartbeat(
 
 
 def leave(worker: str) -> None:
+    """Whoever leaves last gives back what was claimed while it was leaving: nobody is there to begin it."""
     Worker.objects.filter(name=worker).delete()
     Poller.objects.filter(worker=worker).delete()
+    if not Worker.objects.filter(pollers__gt=0).exists():
+        Execution.objects.filter(state=State.PENDING).update(state=State.WAITING, lease_expires_at=None)
 
 
 @dataclass(slots=True)
