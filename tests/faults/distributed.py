@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -74,9 +75,15 @@ class Site:
                 self.start(role)
         for worker in self.workers:
             self.facho.wait_for(worker)
+        for beat in self.beats:
+            wait_until(partial(self._has_begun, beat), what=f"the beat starts; {beat.log}")
         # The test before has seen it.
         if workers and not all_were_here:
             self.runs_again(began)
+
+    def _has_begun(self, beat: Engine) -> bool:
+        log = self.facho.home / "logs" / "beat.log"
+        return log.exists() and f"beat={beat.process.pid}" in log.read_text()
 
     def now(self) -> datetime:
         found = self.facho.one("SELECT clock_timestamp()")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from facho.config import Config
 
 app = typer.Typer()
+log = logging.getLogger(__name__)
 
 # May be under way: the scheduler's step, the coordinator's, and the housekeeping.
 _STEPS_AT_ONCE: Final = 3
@@ -85,6 +88,7 @@ def _start_beat_with_worker() -> None:
 
     def start(**_: Any) -> None:
         service.start()
+        log.info("beat started", extra={"action": "beat_started", "beat": os.getpid()})
 
     def stop(**_: Any) -> None:
         service.stop()
@@ -94,7 +98,6 @@ def _start_beat_with_worker() -> None:
 
 
 def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
-    import os
     import signal
     import socket
 
