@@ -75,6 +75,7 @@ def test_a_spread_is_told_by_its_percentiles() -> None:
     assert Spread.of([]).count == 0
 
 
+@pytest.mark.skipif("TESTS_LONG" not in os.environ, reason="long, and run by make bench")
 def test_workers_tell_how_throughput_grows(own_postgres: Postgres, own_redis: Redis) -> None:
     own_postgres.create_database("bench")
     servers = ("--database-url", own_postgres.url("bench"), "--broker-url", own_redis.url)

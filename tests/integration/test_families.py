@@ -19,7 +19,7 @@ from tests.database.setting_up import know_brands
 from tests.integration.family_differences import differences
 from tests.integration.family_site import Told, family_site, onus_of, told_of, without
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 FAMILIES: Final = Path(__file__).parent.parent / "families"
 CASES: Final = sorted(path.stem for path in FAMILIES.glob("*.snmprec"))
@@ -110,6 +110,7 @@ def test_every_family_has_a_case() -> None:
     assert {expected_of(case)["family"] for case in CASES} == builtin().keys() - {GENERIC}
 
 
+@pytest.mark.both_databases
 @every_case
 def test_what_people_see_is_what_the_olt_says_and_no_job_alone_undoes_it(case: str) -> None:
     expected = expected_of(case)
