@@ -11,7 +11,9 @@ WAITING := 4 --dist loadscope
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
-BOTH_DATABASES_TESTS := $(wildcard tests/contract tests/database tests/faults tests/integration/test_families.py)
+# What the admin shows is the same on both.
+BOTH_DATABASES_TESTS := $(filter-out tests/database/test_admin_%.py,$(wildcard tests/database/test_*.py)) \
+	$(wildcard tests/contract tests/faults tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help

@@ -17,6 +17,8 @@ from facho.bench.scheduler import Spread
 from tests.services.postgres import Postgres
 from tests.services.redis import Redis
 
+long = pytest.mark.skipif("TESTS_LONG" not in os.environ, reason="long, and run by make bench")
+
 
 def bench(*arguments: str, home: Path | None = None) -> subprocess.CompletedProcess[str]:
     """In a process of its own, as a person starts it."""
@@ -37,6 +39,7 @@ def result_of(*arguments: str, home: Path | None = None) -> Any:
     return json.loads(done.stdout)
 
 
+@long
 def test_collect_tells_what_a_value_costs_beside_snmpbulkwalk(
     tmp_path: Path, net_snmp: Callable[[str], str]
 ) -> None:
@@ -50,6 +53,7 @@ def test_collect_tells_what_a_value_costs_beside_snmpbulkwalk(
     assert not (tmp_path / "mine").exists()
 
 
+@long
 def test_scheduler_tells_how_promptly_nodes_start(tmp_path: Path) -> None:
     told = result_of("scheduler", "--olts", "4", "--nodes", "600", "--seconds", "3", home=tmp_path / "mine")
     assert told["executions"] > 0
@@ -75,7 +79,7 @@ def test_a_spread_is_told_by_its_percentiles() -> None:
     assert Spread.of([]).count == 0
 
 
-@pytest.mark.skipif("TESTS_LONG" not in os.environ, reason="long, and run by make bench")
+@long
 def test_workers_tell_how_throughput_grows(own_postgres: Postgres, own_redis: Redis) -> None:
     own_postgres.create_database("bench")
     servers = ("--database-url", own_postgres.url("bench"), "--broker-url", own_redis.url)
