@@ -124,6 +124,15 @@ class Config:
         600, "how long after its end an hour of history is closed, and put in order"
     )
 
+    quota_kept: float = _setting(80.0, "percentage of its runs below which a task's quota is violated")
+    quota_close_within: timedelta = _seconds(
+        600, "an hour of quotas is closed so long after its end at the latest"
+    )
+    quota_catch_up: timedelta = _days(
+        7, "how far back hours are accounted for in which the engine was stopped"
+    )
+    emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
+
     keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
     keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")
     keep_events: timedelta = _days(365, "how long events of ONUs are kept")

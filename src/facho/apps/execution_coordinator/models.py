@@ -3,7 +3,170 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
+
+from facho.apps.hosts.models import Olt
+from facho.core.journal import Event, Level
+
+
+class QuotaStatus(models.TextChoices):
+    IN_PROGRESS = "IN_PROGRESS", _("in progress")
+    COMPLETED = "COMPLETED", _("completed")
+    PARTIAL = "PARTIAL", _("partial")
+    QUOTA_NOT_MET = "QUOTA_NOT_MET", _("quota not met")
+    FAILED = "FAILED", _("failed")
+    INTERRUPTED = "INTERRUPTED", _("interrupted")
+
+
+class QuotaTracker(models.Model):
+    """What an OLT is owed of a task in one hour, and what it got. Open until it is closed, once."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="quotas", verbose_name=_("OLT"))
+    task_type = models.CharField(_("task type"), max_length=60)
+    # After the one, up to and with the other.
+    period_start = models.DateTimeField(_("from"))
+    period_end = models.DateTimeField(_("until"))
+    quota_required = models.PositiveIntegerField(_("required"), default=0)
+    quota_completed = models.PositiveIntegerField(_("completed"), default=0)
+    quota_failed = models.PositiveIntegerField(_("failed"), default=0)
+    quota_skipped = models.PositiveIntegerField(_("skipped"), default=0)
+    quota_pending = models.PositiveIntegerField(_("pending"), default=0)
+    # Of those completed.
+    total_duration_ms = models.PositiveBigIntegerField(_("total duration (ms)"), default=0)
+    avg_duration_ms = models.PositiveIntegerField(_("mean duration (ms)"), default=0)
+    # Why slots were lost: how many, and for how many seconds there was no data because of it.
+    reasons = models.JSONField(_("reasons"), default=list)
+    status = models.CharField(
+        _("status"), max_length=20, choices=QuotaStatus.choices, default=QuotaStatus.IN_PROGRESS
+    )
+    closed_at = models.DateTimeField(_("closed at"), null=True)
+    created_at = models.DateTimeField(_("created at"))
+    updated_at = models.DateTimeField(_("updated at"))
+
+    class Meta:
+        db_table = "quota_tracker"
+        ordering: ClassVar = ["-period_start", "olt_id", "task_type"]
+        verbose_name = _("quota tracker")
+        verbose_name_plural = _("quota trackers")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["olt", "task_type", "period_start"], name="quota_tracker_once_an_hour"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    quota_required=F("quota_completed")
+                    + F("quota_failed")
+                    + F("quota_skipped")
+                    + F("quota_pending")
+                ),
+                name="quota_tracker_adds_up",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=QuotaStatus.values), name="quota_tracker_status_known"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "period_start"], name="quota_tracker_of_olt"),
+            models.Index(fields=["status"], name="quota_tracker_status"),
+            models.Index(fields=["period_start"], name="quota_tracker_period"),
+            models.Index(
+                fields=["period_end"], name="quota_tracker_open", condition=Q(closed_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_type} {self.period_start:%Y-%m-%d %H:%M}"
+
+
+class ViolationSeverity(models.TextChoices):
+    LOW = "LOW", _("low")
+    MEDIUM = "MEDIUM", _("medium")
+    HIGH = "HIGH", _("high")
+    CRITICAL = "CRITICAL", _("critical")
+
+
+class QuotaViolation(models.Model):
+    """An hour in which an OLT did not get enough of one of its tasks: what, and why not."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="violations", verbose_name=_("OLT"))
+    period_start = models.DateTimeField(_("from"))
+    period_end = models.DateTimeField(_("until"))
+    report = models.JSONField(_("report"), default=dict)
+    severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
+    notified = models.BooleanField(_("notified"), default=False)
+    notified_at = models.DateTimeField(_("notified at"), null=True)
+    created_at = models.DateTimeField(_("created at"))
+
+    class Meta:
+        db_table = "quota_violations"
+        ordering: ClassVar = ["-created_at", "-id"]
+        verbose_name = _("quota violation")
+        verbose_name_plural = _("quota violations")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "period_start"], name="quota_violations_once_an_hour"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "created_at"], name="quota_violations_of_olt"),
+            models.Index(fields=["severity"], name="quota_violations_severity"),
+            models.Index(fields=["notified"], name="quota_violations_notified"),
+            models.Index(fields=["created_at"], name="quota_violations_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.severity} {self.period_start:%Y-%m-%d %H:%M}"
+
+
+class CoordinatorLog(models.Model):
+    """A decision of the coordinator, or what made it decide. The same line is in its file."""
+
+    # Empty is what concerns them all.
+    olt = models.ForeignKey(
+        Olt, models.SET_NULL, related_name="logs", null=True, blank=True, verbose_name=_("OLT")
+    )
+    event_type = models.CharField(
+        _("event"), max_length=40, choices=[(event.value, event.value) for event in Event]
+    )
+    level = models.CharField(
+        _("level"), max_length=10, choices=[(level.value, level.value) for level in Level]
+    )
+    message = models.TextField(_("message"))
+    details = models.JSONField(_("details"), default=dict)
+    timestamp = models.DateTimeField(_("time"))
+
+    class Meta:
+        db_table = "coordinator_logs"
+        ordering: ClassVar = ["-timestamp", "-id"]
+        verbose_name = _("coordinator log")
+        verbose_name_plural = _("coordinator logs")
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "timestamp"], name="coordinator_logs_of_olt"),
+            models.Index(fields=["event_type", "timestamp"], name="coordinator_logs_event"),
+            models.Index(fields=["level", "timestamp"], name="coordinator_logs_level"),
+            models.Index(fields=["timestamp"], name="coordinator_logs_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.timestamp:%Y-%m-%d %H:%M:%S} {self.event_type}"
+
+
+class OltConfiguration(models.Model):
+    """What people had configured for an OLT when the coordinator last looked: a difference is a change."""
+
+    olt = models.OneToOneField(
+        Olt, models.CASCADE, related_name="configuration", primary_key=True, verbose_name=_("OLT")
+    )
+    fingerprint = models.CharField("SHA-256", max_length=64)
+    state = models.TextField(_("state"))
+    changed_at = models.DateTimeField(_("changed at"))
+
+    class Meta:
+        db_table = "olt_configurations"
+        verbose_name = _("configuration of an OLT")
+        verbose_name_plural = _("configurations of OLTs")
+
+    def __str__(self) -> str:
+        return self.fingerprint[:12]
 
 
 class CoordinatorState(models.Model):

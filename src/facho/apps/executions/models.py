@@ -60,6 +60,9 @@ class Execution(models.Model):
     counts = models.JSONField(_("counts"), default=dict)
     load = models.JSONField(_("load"), default=dict)
     result = models.JSONField(_("result"), default=dict)
+    # What its slot counts for, fixed when the slot came: node, task type, seconds between two slots, of each
+    # part. Empty for a run that a person asked for.
+    owes = models.JSONField(default=list, editable=False)
     error = models.TextField(_("error"), default="", blank=True)
     worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
     # The OLT belongs to whoever holds this token, until then.

@@ -101,6 +101,8 @@ class Olt(models.Model):
     version = models.CharField(_("software version"), max_length=120, default="", blank=True, editable=False)
     uptime_s = models.BigIntegerField(_("uptime (s)"), null=True, editable=False)
     uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
+    # Executions, of whatever node, since one succeeded.
+    failed_in_a_row = models.PositiveIntegerField(_("failed in a row"), default=0, editable=False)
     # Columns of its profile that it turned out not to have, and since when that is known.
     lacks = models.JSONField(_("tables it does not have"), default=dict, editable=False)
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)

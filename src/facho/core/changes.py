@@ -1,0 +1,192 @@
+"""What an OLT is to be asked, as one state: its fingerprint, and what differs between two of them.
+
+A state has all that people configure and nothing that the engine writes. In its canonical form it is the same
+text, and so has the same SHA-256, on any machine and in any version of Python.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+
+class Task(NamedTuple):
+    """A node with its job. Plain values, so that the canonical form is the list of them."""
+
+    node_id: int
+    # Neither the node nor its job was switched off.
+    enabled: bool
+    interval_s: int
+    priority: int
+    job_id: int
+    job: str
+    kind: str
+    task_type: str
+    master_job_id: int | None
+    max_attempts: int
+    retry_delay_s: int
+    facts: tuple[str, ...]
+    oids: tuple[str, ...]
+
+
+class Device(NamedTuple):
+    """The OLT itself. Its credentials are no part of it: encrypted again, they look like others."""
+
+    enabled: bool
+    name: str
+    brand: str
+    model: str
+    address: str
+    port: int
+    snmp_version: str
+    site: str
+    max_in_flight: int | None
+    max_varbinds: int | None
+    max_requests_per_second: float | None
+    shortest_interval_s: int | None
+
+
+class OltState(NamedTuple):
+    device: Device
+    # In the order of their nodes' ids.
+    tasks: tuple[Task, ...]
+
+
+def canonical(state: OltState) -> str:
+    return json.dumps(state, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def parse(text: str) -> OltState | None:
+    """None for what another version of this program wrote: it says nothing about what changed."""
+    try:
+        device, tasks = json.loads(text)
+        return OltState(Device._make(device), tuple(_task(each) for each in tasks))
+    except (ValueError, TypeError):
+        return None
+
+
+def _task(values: list[Any]) -> Task:
+    return Task._make(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def fingerprint(text: str) -> str:
+    """The SHA-256 of a canonical form."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAdded:
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRemoved:
+    """Gone, or switched off."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIntervalChanged:
+    task: Task
+    before_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class OltEnabled:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class OltDisabled:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanged:
+    """Anything else: of one of its tasks, or of the OLT itself when that is None. Old and new by name."""
+
+    task: Task | None
+    changed: Mapping[str, tuple[Any, Any]]
+
+
+Change: TypeAlias = TaskAdded | TaskRemoved | TaskIntervalChanged | OltEnabled | OltDisabled | ConfigChanged
+
+
+class Effect(enum.Enum):
+    """What a change brings about. Every change has the OLT planned anew."""
+
+    # The node's grid begins anew, one interval from now.
+    NEW_GRID = enum.auto()
+    # What of it waits is aborted and leaves the queue; what runs finishes, and counts.
+    END_QUEUED = enum.auto()
+    # Everything is aborted: what runs stops at its next request, and writes nothing.
+    END_ALL = enum.auto()
+    # What this hour and the next ones owe is another number.
+    ADJUST_QUOTA = enum.auto()
+    INTERRUPT_QUOTA = enum.auto()
+
+
+_EFFECTS: Final[Mapping[type, frozenset[Effect]]] = {
+    TaskAdded: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
+    TaskRemoved: frozenset({Effect.END_QUEUED, Effect.ADJUST_QUOTA}),
+    TaskIntervalChanged: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
+    OltEnabled: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
+    OltDisabled: frozenset({Effect.END_ALL, Effect.INTERRUPT_QUOTA}),
+    # A chain or a task type may be another one, and with it what is owed.
+    ConfigChanged: frozenset({Effect.ADJUST_QUOTA}),
+}
+
+
+def effects_of(change: Change) -> frozenset[Effect]:
+    return _EFFECTS[type(change)]
+
+
+def differences(before: OltState | None, after: OltState) -> Iterator[Change]:
+    """None for an OLT that is seen for the first time: it has what it has from now on."""
+    if before is None:
+        yield from (TaskAdded(task) for task in after.tasks if task.enabled)
+        return
+    yield from _of_device(before.device, after.device)
+    old = {task.node_id: task for task in before.tasks}
+    new = {task.node_id: task for task in after.tasks}
+    yield from (TaskRemoved(task) for key, task in old.items() if key not in new and task.enabled)
+    for key, task in new.items():
+        yield from _of_task(old.get(key), task)
+
+
+def _of_device(before: Device, after: Device) -> Iterator[Change]:
+    if after.enabled and not before.enabled:
+        yield OltEnabled()
+    if before.enabled and not after.enabled:
+        yield OltDisabled()
+    if changed := _changed(before, after, ("enabled",)):
+        yield ConfigChanged(None, changed)
+
+
+def _of_task(before: Task | None, after: Task) -> Iterator[Change]:
+    if before is None or not before.enabled:
+        if after.enabled:
+            yield TaskAdded(after)
+        return
+    if not after.enabled:
+        yield TaskRemoved(after)
+        return
+    if before.interval_s != after.interval_s:
+        yield TaskIntervalChanged(after, before.interval_s)
+    if changed := _changed(before, after, ("enabled", "interval_s")):
+        yield ConfigChanged(after, changed)
+
+
+def _changed(
+    before: Task | Device, after: Task | Device, apart_from: tuple[str, ...]
+) -> dict[str, tuple[Any, Any]]:
+    return {
+        name: (old, new)
+        for name, old, new in zip(before._fields, before, after, strict=True)
+        if old != new and name not in apart_from
+    }

@@ -1,0 +1,57 @@
+"""What the coordinator writes down: every decision that a person may ask about afterwards."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Level(enum.StrEnum):
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
+
+
+class Event(enum.StrEnum):
+    TASK_ADDED = "TASK_ADDED"
+    TASK_REMOVED = "TASK_REMOVED"
+    TASK_INTERVAL_CHANGED = "TASK_INTERVAL_CHANGED"
+    OLT_ENABLED = "OLT_ENABLED"
+    OLT_DISABLED = "OLT_DISABLED"
+    CONFIG_CHANGED = "CONFIG_CHANGED"
+    PLAN_ADJUSTED = "PLAN_ADJUSTED"
+    EMERGENCY_REPLAN = "EMERGENCY_REPLAN"
+    QUOTA_VIOLATION = "QUOTA_VIOLATION"
+    EXECUTION_ABORTED = "EXECUTION_ABORTED"
+    LEASE_LOST = "LEASE_LOST"
+    RECOVERED = "RECOVERED"
+    OLT_SUSPENDED = "OLT_SUSPENDED"
+    OLT_BACK = "OLT_BACK"
+    NODE_SUSPENDED = "NODE_SUSPENDED"
+    NODE_BACK = "NODE_BACK"
+    SATURATION_BEGINS = "SATURATION_BEGINS"
+    SATURATION_ENDS = "SATURATION_ENDS"
+    ENGINE_WAS_STOPPED = "ENGINE_WAS_STOPPED"
+    CLOCK_CHANGED = "CLOCK_CHANGED"
+    LOG_LOST = "LOG_LOST"
+
+
+LEVELS = {
+    Event.TASK_REMOVED: Level.WARNING,
+    Event.OLT_DISABLED: Level.WARNING,
+    Event.EMERGENCY_REPLAN: Level.WARNING,
+    Event.QUOTA_VIOLATION: Level.CRITICAL,
+    Event.EXECUTION_ABORTED: Level.WARNING,
+    Event.LEASE_LOST: Level.ERROR,
+    Event.RECOVERED: Level.WARNING,
+    Event.OLT_SUSPENDED: Level.ERROR,
+    Event.NODE_SUSPENDED: Level.ERROR,
+    Event.SATURATION_BEGINS: Level.WARNING,
+    Event.ENGINE_WAS_STOPPED: Level.WARNING,
+    Event.CLOCK_CHANGED: Level.WARNING,
+    Event.LOG_LOST: Level.WARNING,
+}
+
+
+def level_of(event: Event) -> Level:
+    return LEVELS.get(event, Level.INFO)

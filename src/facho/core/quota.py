@@ -1,0 +1,130 @@
+"""What each OLT is owed in an hour: how many runs of a task, and what became of them.
+
+An hour is (start, end] on the operator's clock: a slot on the stroke of eleven belongs to the hour from ten.
+A partial hour requires only the slots that fit, and nothing is made up for later. A run belongs to the hour
+of its slot, and a slot has one outcome, that of its last attempt. Always:
+
+    required = completed + failed + skipped + pending
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+# Below this share of its runs a task's quota is not met.
+KEPT: Final = 80.0
+# An hour is closed so long after its end at the latest, whatever is still pending.
+CLOSE_WITHIN: Final = timedelta(minutes=10)
+
+_HOUR: Final = timedelta(hours=1)
+
+
+class Status(enum.StrEnum):
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    PARTIAL = "PARTIAL"
+    QUOTA_NOT_MET = "QUOTA_NOT_MET"
+    FAILED = "FAILED"
+    # The OLT was disabled: what it did not get is nobody's fault.
+    INTERRUPTED = "INTERRUPTED"
+
+
+class Outcome(enum.StrEnum):
+    """What became of a slot. Aborted is skipped."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Hour:
+    """After `start`, up to and with `end`; both in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def __contains__(self, slot: datetime) -> bool:
+        return self.start < slot <= self.end
+
+
+def hour_of(slot: datetime, zone: tzinfo) -> Hour:
+    """The operator's hour that a slot belongs to.
+
+    It begins and ends where the clock on the wall shows a whole hour. Where zones are half an hour off, so
+    are the hours; where a clock is set by half an hour, one of them is shorter or longer than the others.
+    """
+    earlier = max(each for each in _whole_hours(slot, zone) if each < slot)
+    later = min(each for each in _whole_hours(slot, zone) if each >= slot)
+    return Hour(earlier, later)
+
+
+def _whole_hours(around: datetime, zone: tzinfo) -> Iterator[datetime]:
+    """Instants near `around` at which the wall clock shows a whole hour."""
+    for near in (around - _HOUR, around, around + _HOUR):
+        wall = near.astimezone(zone)
+        floor = near.astimezone(UTC) - timedelta(
+            minutes=wall.minute, seconds=wall.second, microseconds=wall.microsecond
+        )
+        for each in (floor, floor + _HOUR):
+            shown = each.astimezone(zone)
+            if not (shown.minute or shown.second or shown.microsecond):
+                yield each
+
+
+def hours_between(after: datetime, until: datetime, zone: tzinfo) -> Iterator[Hour]:
+    """The hours of all slots after `after` and not after `until`, in their order."""
+    while after < until:
+        hour = hour_of(after + timedelta(microseconds=1), zone)
+        yield hour
+        after = hour.end
+
+
+def slots_from(next_run_at: datetime, interval: timedelta, hour: Hour) -> int:
+    """How many slots of the hour a node has yet to get, the next of them at `next_run_at`."""
+    return _slots_until(next_run_at, interval, hour.end) - _slots_until(next_run_at, interval, hour.start)
+
+
+def slots_by_hour(
+    first: datetime, last: datetime, interval: timedelta, zone: tzinfo
+) -> Iterator[tuple[Hour, int]]:
+    """Of the slots from `first` to `last`, how many belong to each hour."""
+    for hour in hours_between(first - timedelta(microseconds=1), last, zone):
+        upto = Hour(hour.start, min(hour.end, last))
+        if count := slots_from(first, interval, upto):
+            yield hour, count
+
+
+def _slots_until(next_run_at: datetime, interval: timedelta, until: datetime) -> int:
+    return max(0, (until - next_run_at) // interval + 1)
+
+
+def status_of(required: int, completed: int, *, kept: float = KEPT) -> Status:
+    """Of an hour that is over."""
+    if completed >= required:
+        return Status.COMPLETED
+    if not completed:
+        return Status.FAILED
+    return Status.PARTIAL if is_kept(required, completed, kept=kept) else Status.QUOTA_NOT_MET
+
+
+def is_kept(required: int, completed: int, *, kept: float = KEPT) -> bool:
+    return completed * 100 >= required * kept
+
+
+def must_close(end: datetime, now: datetime, *, within: timedelta = CLOSE_WITHIN) -> bool:
+    """Is it so late that an hour which ended then is closed with what is still pending?
+
+    What ends later than this has no outcome any more: it was skipped.
+    """
+    return now > end + within
+
+
+def slots_left(pending: int, required: int, completed: int, *, kept: float = KEPT) -> tuple[int, int]:
+    """How many slots of the hour are left, and how many of them must succeed for the quota to be kept."""
+    needed = -int(-required * kept // 100)
+    return pending, max(0, needed - completed)

@@ -1,0 +1,37 @@
+"""How bad it is that an OLT did not get what it was owed."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Final
+
+from facho.core.quota import KEPT, is_kept
+
+
+class Severity(enum.StrEnum):
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+    CRITICAL = "CRITICAL"
+
+
+_WORSE: Final = {each: place for place, each in enumerate(Severity)}
+
+
+def severity_of(required: int, completed: int, *, kept: float = KEPT) -> Severity | None:
+    """None when enough of it was done. Half of it, exactly, is still HIGH; 65 % is still MEDIUM."""
+    if is_kept(required, completed, kept=kept):
+        return None
+    percent = completed * 100
+    if percent < 25 * required:
+        return Severity.CRITICAL
+    if percent <= 50 * required:
+        return Severity.HIGH
+    if percent <= 65 * required:
+        return Severity.MEDIUM
+    return Severity.LOW
+
+
+def worst(severities: Iterable[Severity | None]) -> Severity | None:
+    return max((each for each in severities if each is not None), key=_WORSE.__getitem__, default=None)
