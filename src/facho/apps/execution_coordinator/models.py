@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
 from facho.core.journal import Event, Level
@@ -12,10 +13,10 @@ from facho.core.journal import Event, Level
 
 class QuotaStatus(models.TextChoices):
     IN_PROGRESS = "IN_PROGRESS", _("in progress")
-    COMPLETED = "COMPLETED", _("completed")
+    COMPLETED = "COMPLETED", pgettext_lazy("quota", "completed")
     PARTIAL = "PARTIAL", _("partial")
     QUOTA_NOT_MET = "QUOTA_NOT_MET", _("quota not met")
-    FAILED = "FAILED", _("failed")
+    FAILED = "FAILED", pgettext_lazy("quota", "failed")
     INTERRUPTED = "INTERRUPTED", _("interrupted")
 
 
@@ -28,10 +29,10 @@ class QuotaTracker(models.Model):
     period_start = models.DateTimeField(_("from"))
     period_end = models.DateTimeField(_("until"))
     quota_required = models.PositiveIntegerField(_("required"), default=0)
-    quota_completed = models.PositiveIntegerField(_("completed"), default=0)
-    quota_failed = models.PositiveIntegerField(_("failed"), default=0)
-    quota_skipped = models.PositiveIntegerField(_("skipped"), default=0)
-    quota_pending = models.PositiveIntegerField(_("pending"), default=0)
+    quota_completed = models.PositiveIntegerField(pgettext_lazy("runs", "completed"), default=0)
+    quota_failed = models.PositiveIntegerField(pgettext_lazy("runs", "failed"), default=0)
+    quota_skipped = models.PositiveIntegerField(pgettext_lazy("runs", "skipped"), default=0)
+    quota_pending = models.PositiveIntegerField(pgettext_lazy("runs", "pending"), default=0)
     # Of those completed.
     total_duration_ms = models.PositiveBigIntegerField(_("total duration (ms)"), default=0)
     avg_duration_ms = models.PositiveIntegerField(_("mean duration (ms)"), default=0)
