@@ -12,7 +12,7 @@ from django.db import connection
 
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
-from facho.cli.acting.checkup import Finding, Level, print_findings
+from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
 from facho.cli.acting.condition import conditions
 from facho.cli.acting.room import disk, retention, size
 from facho.config import Config
@@ -211,6 +211,8 @@ def test_before_the_clock_is_believed_nothing_is_too_slow() -> None:
 
 
 def test_the_doctor_tells_both_also_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    print_findings(list(conditions(CONFIG)), as_json=True)
+    checkup = Checkup()
+    checkup.findings.extend(conditions(CONFIG, checkup))
+    print_checkup(checkup, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert {"retention", "disk"} <= {finding["what"] for finding in told["findings"]}

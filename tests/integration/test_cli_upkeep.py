@@ -31,7 +31,7 @@ def examined(facho: OwnFacho, **environment: str) -> tuple[int, dict[str, list[s
 def engine_was_here(facho: OwnFacho, ago: float = 0) -> None:
     seen = (datetime.now(UTC) - timedelta(seconds=ago)).replace(tzinfo=None).isoformat(" ")
     turns = json.dumps({"since": datetime.now(UTC).isoformat(), "failed": {}})
-    for name, value in (("scheduler", "{}"), ("retention", turns)):
+    for name, value in (("scheduler", "{}"), ("coordinator", "{}"), ("retention", turns)):
         facho.rows(
             "INSERT INTO coordinator_state (name, value, updated_at) VALUES (?, ?, ?)", name, value, seen
         )
@@ -60,7 +60,7 @@ def test_an_engine_that_stands_still_is_an_error(facho: OwnFacho) -> None:
     engine_was_here(facho, ago=60)
     code, found = examined(facho)
     assert code == 1
-    assert [each.partition(":")[0] for each in found["error"]] == ["scheduler", "workers"]
+    assert [each.partition(":")[0] for each in found["error"]] == ["scheduler", "coordinator", "workers"]
     assert "facho up" in facho.run("doctor").stdout
 
 

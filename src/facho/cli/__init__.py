@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "keys": "keys",
     "migrate": "upkeep",
     "doctor": "upkeep",
+    "coordinator": "coordinator",
     "snmp": "snmp",
     "record": "record",
     "profile": "profile",

@@ -53,9 +53,9 @@ def migrate(as_json: AsJson = False) -> None:
 @app.command(epilog=_EXAMPLES_DOCTOR)
 def doctor(as_json: AsJson = False) -> None:
     """Look whether all is well, and say what to do."""
-    from facho.cli.acting.checkup import Level, examine, print_findings
+    from facho.cli.acting.checkup import Level, examine, print_checkup
 
-    findings = list(examine())
-    print_findings(findings, as_json=as_json)
-    if any(finding.level is Level.ERROR for finding in findings):
+    checkup = examine()
+    print_checkup(checkup, as_json=as_json)
+    if checkup.level is Level.ERROR:
         raise typer.Exit(Exit.FAILED)

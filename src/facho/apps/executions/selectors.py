@@ -36,6 +36,9 @@ class Held:
     job: str
     state: str
     started_at: datetime | None
+    # Empty until one has taken it.
+    worker: str
+    lease_expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +92,13 @@ class Ended:
 
 def held(now: datetime) -> list[Held]:
     """What runs, and who was aborted but may not know it yet: the OLT is not given to another before."""
-    columns = ("id", "olt_id", "olt__name", "node__job__name", "state", "started_at")
-    rows = Execution.objects.order_by().values_list(*columns)
+    columns = ("id", "olt_id", "olt__name", "node__job__name", "state", "started_at", "worker")
+    rows = Execution.objects.order_by().values_list(*columns, "lease_expires_at")
     # Each half has an index of its own; for both at once SQLite would look through the whole table.
     active = rows.filter(state__in=ACTIVE)
     leased = rows.filter(~Q(lease_token=""), lease_expires_at__gt=now)
     rows = active.union(leased)
-    found = [Held(i, olt, name, job or "", state, at) for i, olt, name, job, state, at in rows]
+    found = [Held(i, olt, name, job or "", *held) for i, olt, name, job, *held in rows]
     return sorted(
         found, key=lambda each: (each.started_at is None, each.started_at or now, each.execution_id)
     )

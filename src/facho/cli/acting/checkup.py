@@ -6,9 +6,11 @@ import enum
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.text import Text
@@ -16,6 +18,13 @@ from rich.text import Text
 from facho.config import BadSettings, Config, current
 from facho.core.disk import Room
 from facho.keys import CREDENTIALS, SECRET, KeyProblem, Vault
+
+if TYPE_CHECKING:
+    from facho.engine.condition import Condition
+
+_MOST_NAMED: Final = 5
+# The folder of its log.
+COORDINATOR: Final = "coordinator"
 
 
 class Level(enum.StrEnum):
@@ -31,6 +40,18 @@ class Finding:
     told: str
     # What a person can do about it.
     do: str = ""
+
+
+@dataclass(slots=True)
+class Checkup:
+    findings: list[Finding] = field(default_factory=list)
+    # None where the database cannot tell it: a finding says why.
+    coordinator: Condition | None = None
+
+    @property
+    def level(self) -> Level:
+        """That of the worst."""
+        return max((finding.level for finding in self.findings), key=list(Level).index)
 
 
 def ok(what: str, told: str) -> Finding:
@@ -50,7 +71,17 @@ def start_it(config: Config) -> str:
     return "start them: facho beat, and facho worker" if config.broker_url else "start the engine: facho up"
 
 
-def examine() -> Iterator[Finding]:
+def named(names: Collection[str]) -> str:
+    return ", ".join(islice(names, _MOST_NAMED)) + (", ..." if len(names) > _MOST_NAMED else "")
+
+
+def examine() -> Checkup:
+    checkup = Checkup()
+    checkup.findings.extend(_examine(checkup))
+    return checkup
+
+
+def _examine(checkup: Checkup) -> Iterator[Finding]:
     """Ends where nothing that follows could be told."""
     try:
         config = current()
@@ -65,11 +96,15 @@ def examine() -> Iterator[Finding]:
     for name in (CREDENTIALS, SECRET):
         yield from _mode(config.home / name)
     if keys.level is not Level.ERROR:
-        yield from _system(config)
+        yield from _system(config, checkup)
 
 
 def _home(config: Config) -> Iterator[Finding]:
-    for what, folder in (("home", config.home), ("logs", config.logs)):
+    for what, folder in (
+        ("home", config.home),
+        ("logs", config.logs),
+        ("coordinator's log", config.logs / COORDINATOR),
+    ):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / f".doctor-{os.getpid()}"
@@ -108,27 +143,37 @@ def _mode(path: Path) -> Iterator[Finding]:
         yield error("keys", f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
 
 
-def _system(config: Config) -> Iterator[Finding]:
+def _system(config: Config, checkup: Checkup) -> Iterator[Finding]:
     from facho.cli.system import set_up
 
     set_up()
     from facho.cli.acting.condition import conditions
 
-    yield from conditions(config)
+    yield from conditions(config, checkup)
 
 
-def print_findings(findings: list[Finding], *, as_json: bool) -> None:
+def print_checkup(checkup: Checkup, *, as_json: bool) -> None:
     if as_json:
-        from facho.cli.acting.showing import print_json
-
-        worst = max(findings, key=lambda finding: list(Level).index(finding.level)).level
-        print_json({"level": worst, "findings": [asdict(finding) for finding in findings]})
+        _print_json(checkup)
         return
     console = Console()
     styles = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
-    for finding in findings:
+    for finding in checkup.findings:
         line = Text(f"{finding.level:<8}", style=styles[finding.level])
         line.append(f"{finding.what}: {finding.told}", style="default")
         console.print(line, soft_wrap=True)
         if finding.do:
             console.print(Text(f"        {finding.do}"), soft_wrap=True)
+
+
+def _print_json(checkup: Checkup) -> None:
+    from facho.cli.acting.showing import print_json
+
+    condition = checkup.coordinator
+    print_json(
+        {
+            "level": checkup.level,
+            "findings": [asdict(finding) for finding in checkup.findings],
+            "coordinator": None if condition is None else condition.as_json(),
+        }
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Final
 
 import celery
@@ -11,28 +11,26 @@ from django.db import DatabaseError, connection
 from django.db.models import F, TextField
 from django.db.models.functions import Cast
 
-from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import vault
 from facho.apps.hosts.models import Olt
-from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
-from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
+from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
+from facho.cli.acting.coordinator import findings
 from facho.cli.acting.room import disk, retention
 from facho.cli.system import database_sentence, reach_database
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.commands.setup import missing_migrations
-from facho.engine.step import SCHEDULER
+from facho.engine.condition import coordinator_state
 from facho.keys import KeyProblem
 
-_MOST_NAMED: Final = 5
-# A step that is later than so many times its interval is missing.
-_LATE: Final = 10
+_MOST_STUCK: Final = 5
 
 
-def conditions(config: Config) -> Iterator[Finding]:
+def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
+    """Leaves the coordinator's state with the checkup, when the database can tell it."""
     if config.broker_url:
         yield _broker(config)
         yield _celery(celery.__version__)
@@ -44,6 +42,8 @@ def conditions(config: Config) -> Iterator[Finding]:
             return
         yield ok("schema", "as this version needs it")
         now = database_now()
+        checkup.coordinator = coordinator_state(now, config)
+        yield from findings(checkup.coordinator, config)
         for look in _LOOKS:
             yield look(now, config)
     except DatabaseError as problem:
@@ -75,7 +75,7 @@ def _version() -> str:
 def _credentials(_now: datetime, _config: Config) -> Finding:
     stored = Olt.objects.values_list("name", Cast("credentials", TextField()))
     if shut := [name for name, token in stored if not _opens(token)]:
-        told = f"those of {len(shut)} OLTs cannot be opened: {_named(shut)}"
+        told = f"those of {len(shut)} OLTs cannot be opened: {named(shut)}"
         return error("credentials", told, "put the old key back, or enter them again")
     return ok("credentials", "all can be opened")
 
@@ -86,21 +86,6 @@ def _opens(token: str) -> bool:
     except KeyProblem:
         return False
     return True
-
-
-def _scheduler(now: datetime, config: Config) -> Finding:
-    last = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True).first()
-    if last is None:
-        return warning("scheduler", "it has never made a step", start_it(config))
-    age = now - last
-    told = f"its last step was {age.total_seconds():.0f} s ago"
-    if age > max(_LATE * config.scheduler_step, timedelta(seconds=_LATE)):
-        return error("scheduler", told, start_it(config))
-    if age < -config.worker_seen_within:
-        return error(
-            "scheduler", "its last step lies ahead", "the clock was set back: look after the time service"
-        )
-    return ok("scheduler", told)
 
 
 def _workers(now: datetime, config: Config) -> Finding:
@@ -117,24 +102,9 @@ def _olts(_now: datetime, _config: Config) -> Finding:
     silent = list(enabled.filter(reachable=False, suspended_reason="").values_list("name", flat=True))
     if suspended or silent:
         parts = [("suspended", suspended), ("unreachable", silent)]
-        told = "; ".join(f"{len(names)} {word}: {_named(names)}" for word, names in parts if names)
+        told = "; ".join(f"{len(names)} {word}: {named(names)}" for word, names in parts if names)
         return warning("OLTs", told, "facho olt test NAME says what is wrong")
     return ok("OLTs", f"{enabled.count()} enabled, none of them unreachable")
-
-
-def _nodes(now: datetime, config: Config) -> Finding:
-    overdue = SnmpJobHost.objects.filter(
-        enabled=True,
-        job__enabled=True,
-        olt__enabled=True,
-        next_run_at__lt=now - _LATE * config.scheduler_step,
-    ).count()
-    suspended = SnmpJobHost.objects.filter(enabled=True).exclude(suspended_reason="").count()
-    if overdue:
-        return warning("nodes", f"{overdue} are due and were not queued", start_it(config))
-    if suspended:
-        return warning("nodes", f"{suspended} are suspended", "facho olt show NAME says why")
-    return ok("nodes", "none is overdue or suspended")
 
 
 def _stuck(now: datetime, config: Config) -> Finding:
@@ -144,24 +114,17 @@ def _stuck(now: datetime, config: Config) -> Finding:
     endless = Execution.objects.filter(
         state=State.RUNNING, started_at__lt=now - config.execution_timeout - config.lease
     )
-    ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_NAMED])
+    ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_STUCK])
     if ids:
         return error("executions", f"stuck: {', '.join(map(str, ids))}", start_it(config))
     waiting = Execution.objects.filter(state=State.WAITING, not_before__lte=F("queued_at")).count()
     return ok("executions", f"none is stuck; {waiting} wait")
 
 
-def _named(names: Iterable[str]) -> str:
-    every = list(names)
-    return ", ".join(every[:_MOST_NAMED]) + (", ..." if len(every) > _MOST_NAMED else "")
-
-
 _LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     _credentials,
-    _scheduler,
     _workers,
     _olts,
-    _nodes,
     _stuck,
     retention,
     disk,
