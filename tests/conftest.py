@@ -6,6 +6,14 @@ settings.register_profile("facho", deadline=None)
 settings.load_profile("facho")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_thread_of_the_log() -> None:
+    """It would write to the database of a test while another one empties it."""
+    from facho.engine.journal import journal
+
+    journal.background = False
+
+
 @pytest.fixture
 def services_elsewhere(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pytest that a test starts in another folder finds `tests.services`, and leaves facho itself alone."""

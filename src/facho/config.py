@@ -133,12 +133,17 @@ class Config:
     )
     emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
 
+    log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
+    log_backups: int = _setting(5, "how many rotated files of each log are kept")
+    log_queue: int = _setting(10_000, "entries of the coordinator's log that wait for the database, at most")
+
     keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
     keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")
     keep_events: timedelta = _days(365, "how long events of ONUs are kept")
     keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
+    keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
     retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")
 
     @property

@@ -1,8 +1,11 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.utils import translation
 
+from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.engine import journal_writing
+from facho.engine.journal import journal
 from tests.database.setting_up import know_brands
 
 
@@ -12,3 +15,16 @@ def brands(db: None) -> Iterator[None]:
     with translation.override("en"):
         know_brands()
         yield
+
+
+@pytest.fixture
+def logged(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[CoordinatorLog]]:
+    """What is in the coordinator's log by now. It does not wait for the end of the test's transaction."""
+    journal.rows.forget()
+    monkeypatch.setattr(journal_writing, "when_settled", lambda write: write())
+
+    def rows() -> list[CoordinatorLog]:
+        journal.flush()
+        return list(CoordinatorLog.objects.order_by("id"))
+
+    return rows
