@@ -116,7 +116,7 @@ def test_a_name_is_given_once() -> None:
     with refused("name", "there is a job named 'state' already"):
         create_job(replace(NEW, oids=[OWN]), NOW)
     with refused("name", "there is a job named 'state' already"):
-        update_job("other", JobChanges(name="state", priority=1))
+        update_job("other", JobChanges(name="state", priority=1), NOW)
 
 
 def test_a_generic_job_takes_olts_of_any_brand_and_facts_of_all() -> None:
@@ -219,14 +219,14 @@ def test_a_bad_interval_changes_nothing(interval: str) -> None:
 
 def test_a_job_is_changed_and_keeps_what_its_kind_needs() -> None:
     add_job("state")
-    update_job("state", JobChanges(facts=["serial"], oids=[OWN], priority=7, retry_delay="1m"))
+    update_job("state", JobChanges(facts=["serial"], oids=[OWN], priority=7, retry_delay="1m"), NOW)
     job = SnmpJob.objects.get()
     assert (job.facts, job.priority, job.retry_delay_s) == (["serial"], 7, 60)
     assert [oid.oid for oid in job.oids.all()] == [OWN]
-    update_job("state", JobChanges(oids=[]))
+    update_job("state", JobChanges(oids=[]), NOW)
     assert not job.oids.exists()
     with refused("facts", "a get needs the facts"):
-        update_job("state", JobChanges(facts=[], priority=9))
+        update_job("state", JobChanges(facts=[], priority=9), NOW)
 
 
 def test_a_copy_asks_for_the_same_and_is_on_no_olt() -> None:
@@ -243,11 +243,11 @@ def test_a_node_has_its_own_priority() -> None:
     add_olts("olt-1")
     add_job("state", "olt-1")
     node = node_of("state", "olt-1").id
-    change_node_priority(node, 77)
+    change_node_priority(node, 77, NOW)
     assert node_of("state", "olt-1").priority == 77
     with refused("priority", "0 is not between 1 and 100"):
-        change_node_priority(node, 0)
-    change_node_priority(node, None)
+        change_node_priority(node, 0, NOW)
+    change_node_priority(node, None, NOW)
     assert node_of("state", "olt-1").priority is None
 
 

@@ -13,7 +13,10 @@ from facho.engine.commands.olts import NewOlt, OltChanges, OltLimits, add_olt, u
 from facho.engine.identify import Identified
 from facho.snmp.usm import User
 from facho.vendors import Detection, builtin
+from tests.database.making import at
 from tests.database.setting_up import add_job, add_olts, refused
+
+NOW = at("10:00")
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
@@ -119,7 +122,7 @@ def test_a_name_is_given_once() -> None:
     with refused("name", "there is an OLT named 'olt-1' already"):
         add_olt(NEW)
     with refused("name", "there is an OLT named 'olt-1' already"):
-        update_olt("olt-2", OltChanges(name="olt-1", site="elsewhere"))
+        update_olt("olt-2", OltChanges(name="olt-1", site="elsewhere"), NOW)
 
 
 def test_a_change_touches_nothing_else() -> None:
@@ -127,7 +130,7 @@ def test_a_change_touches_nothing_else() -> None:
     read_before = Olt.objects.get()
     # The engine learned something between the reading and the saving of a form.
     Olt.objects.update(suspended_reason="silent", learned={"varbinds": 7}, reachable=False)
-    update_olt(read_before.name, OltChanges(name="olt-7", site="Norte", port=1161))
+    update_olt(read_before.name, OltChanges(name="olt-7", site="Norte", port=1161), NOW)
     olt = Olt.objects.get()
     assert (olt.name, olt.site, olt.port) == ("olt-7", "Norte", 1161)
     assert (olt.suspended_reason, olt.learned, olt.reachable) == ("silent", {"varbinds": 7}, False)
@@ -137,33 +140,33 @@ def test_a_change_touches_nothing_else() -> None:
 def test_credentials_change_together_with_the_version_that_needs_them() -> None:
     add_olts("olt-1")
     with refused("user", "SNMPv3 needs a user"):
-        update_olt("olt-1", OltChanges(version="3"))
-    update_olt("olt-1", OltChanges(version="3", credentials=Credentials(user=User("me"))))
+        update_olt("olt-1", OltChanges(version="3"), NOW)
+    update_olt("olt-1", OltChanges(version="3", credentials=Credentials(user=User("me"))), NOW)
     assert Olt.objects.get().credentials.user == User("me")
 
 
 def test_an_olt_with_jobs_of_its_brand_keeps_it() -> None:
     add_olts("olt-1")
     add_job("any", "olt-1", brand="generic", facts=["state"])
-    update_olt("olt-1", OltChanges(brand="zte"))
-    update_olt("olt-1", OltChanges(brand="huawei"))
+    update_olt("olt-1", OltChanges(brand="zte"), NOW)
+    update_olt("olt-1", OltChanges(brand="huawei"), NOW)
     add_job("state", "olt-1")
     with refused("brand", "olt-1 has jobs for huawei: detach it from state first"):
-        update_olt("olt-1", OltChanges(brand="zte"))
+        update_olt("olt-1", OltChanges(brand="zte"), NOW)
 
 
 def test_a_shortest_interval_that_a_job_undercuts_is_refused() -> None:
     add_olts("olt-1")
     add_job("state", "olt-1", interval="5m")
     with refused("shortest_interval_s", "these jobs run more often there: state"):
-        update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=600)))
-    update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=300)))
+        update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=600)), NOW)
+    update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=300)), NOW)
 
 
 def test_an_unknown_olt_is_named_with_what_may_have_been_meant() -> None:
     add_olts("olt-norte")
     with refused("olt", "there is no OLT named 'olt-nort'; did you mean olt-norte?"):
-        update_olt("olt-nort", OltChanges(site="x"))
+        update_olt("olt-nort", OltChanges(site="x"), NOW)
 
 
 @pytest.mark.parametrize(
@@ -179,8 +182,8 @@ def test_of_another_device_nothing_is_known_yet(changes: OltChanges) -> None:
     }
     Olt.objects.update(**found)
     same = Olt.objects.get()
-    update_olt("olt-1", OltChanges(site="Norte", address=same.address, port=same.port, brand="huawei"))
+    update_olt("olt-1", OltChanges(site="Norte", address=same.address, port=same.port, brand="huawei"), NOW)
     assert Olt.objects.values(*found).get() == found
-    update_olt("olt-1", changes)
+    update_olt("olt-1", changes, NOW)
     olt = Olt.objects.get()
     assert (olt.lacks, olt.version, olt.uptime_s, olt.cpu_pct) == ({}, "", None, None)

@@ -383,7 +383,7 @@ def test_an_olt_whose_credentials_no_key_opens_is_told_so_and_holds_up_nobody(si
 
 def test_lost_credentials_can_be_entered_anew(site: Site) -> None:
     Olt.objects.filter(id=site.olt.id).update(credentials=Value("lost", output_field=TextField()))
-    update_olt(site.olt.name, OltChanges(credentials=Credentials(community="again")))
+    update_olt(site.olt.name, OltChanges(credentials=Credentials(community="again")), at("10:00"))
     assert Olt.objects.get(id=site.olt.id).credentials.community == "again"
 
 

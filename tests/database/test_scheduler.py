@@ -11,7 +11,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
 from facho.engine import scheduler, step
-from facho.engine.commands.nodes import replan_changed
+from facho.engine.changes import notice_changes
 from facho.engine.pollers import write_stats
 from facho.engine.scheduler import Queued, queue_due, set_right
 from facho.engine.step import scheduler_step
@@ -207,7 +207,7 @@ def test_a_part_of_the_step_that_fails_keeps_no_node_from_its_slot(monkeypatch: 
         raise RuntimeError("a row that nobody thought of")
 
     monkeypatch.setattr(step, "recover", fail)
-    monkeypatch.setattr(step, "replan_changed", fail)
+    monkeypatch.setattr(step, "set_right", fail)
     with pytest.raises(RuntimeError, match="nobody thought of"):
         scheduler_step(at("10:00"), CONFIG)
     assert Execution.objects.get().state == State.WAITING
@@ -241,7 +241,7 @@ def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
     node = make_node(job=make_job(interval=600), enabled=False)
     SnmpJobHost.objects.update(enabled=True)
 
-    replan_changed(at("10:50"))
+    notice_changes(at("10:50"))
 
     assert next_run(node) == at("11:00")
 
@@ -251,7 +251,7 @@ def test_a_node_whose_olt_somebody_disabled_by_sql_loses_its_time_and_its_queue(
     waiting = make_execution(node, at("10:00"))
     Olt.objects.update(enabled=False)
 
-    replan_changed(at("10:01"))
+    notice_changes(at("10:01"))
 
     assert next_run(node) is None
     waiting.refresh_from_db()
@@ -264,6 +264,6 @@ def test_what_is_as_it_should_be_is_left_alone() -> None:
     node = make_node(olt, master, next_run_at=at("10:07"))
     chained = make_node(olt, make_job("state", "table", master=master))
 
-    replan_changed(at("10:01"))
+    notice_changes(at("10:01"))
 
     assert (next_run(node), next_run(chained)) == (at("10:07"), None)

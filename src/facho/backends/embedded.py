@@ -10,6 +10,7 @@ from django.db import connection
 from facho.backends.local import LocalBackend
 from facho.backends.poller_process import in_background, poller_process
 from facho.config import Config
+from facho.engine.coordinator import coordinate_until
 from facho.engine.housekeeping import keep_house_until
 from facho.engine.loop import SchedulerLoop
 
@@ -24,14 +25,18 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         backend = LocalBackend(process.runtime, process.board, wake.set)
         backend.start()
         in_background("waker", lambda: _wake_when(stopping, wake))
-        housekeeping = in_background("housekeeping", lambda: keep_house_until(stopping, config))
+        others = (
+            in_background("coordinator", lambda: coordinate_until(stopping, config)),
+            in_background("housekeeping", lambda: keep_house_until(stopping, config)),
+        )
         log.info("engine started", extra={"action": "engine_started", "worker": process.runtime.worker})
         try:
             SchedulerLoop(config, backend, process.board, wake).run(stopping)
         finally:
             stopping.set()
             backend.stop()
-            housekeeping.join(config.stop_within.total_seconds())
+            for thread in others:
+                thread.join(config.stop_within.total_seconds())
             log.info("engine stopped", extra={"action": "engine_stopped", "worker": process.runtime.worker})
     connection.close()
 

@@ -9,7 +9,7 @@ from facho.backends.celery_worker import poller
 from facho.celery import app
 from facho.config import current
 from facho.engine.clock import database_now
-from facho.engine.commands.nodes import replan_changed
+from facho.engine.coordinator import coordinator_step
 from facho.engine.housekeeping import keep_house
 from facho.engine.loop import attempt
 from facho.engine.step import step_now
@@ -38,8 +38,7 @@ def zabbix_scheduler_loop_task() -> None:
 
 @app.task(name=queues.COORDINATOR_STEP)
 def coordinator_loop_task() -> None:
-    """What was changed behind our back is noticed."""
-    attempt("coordinator", lambda: replan_changed(database_now()))
+    attempt("coordinator", lambda: coordinator_step(database_now(), current()))
 
 
 @app.task(name=queues.HOUSEKEEPING)

@@ -89,3 +89,22 @@ def _overlap(blocker: Blocker, since: datetime, until: datetime) -> timedelta:
     """How much of the time from `since` to `until` it held the OLT."""
     ended_at = until if blocker.ended_at is None else min(blocker.ended_at, until)
     return max(_NONE, ended_at - max(blocker.started_at, since))
+
+
+def why_pending(
+    slot: datetime,
+    queued_at: datetime,
+    *,
+    waiting: bool,
+    retried: bool,
+    olt_busy: bool,
+    after: timedelta = DELAYED_AFTER,
+) -> Why:
+    """Why a run has not ended when its hour is closed."""
+    if is_delayed(slot, queued_at, after=after):
+        return Why.ENGINE_STOPPED
+    if not waiting:
+        return Why.STILL_RUNNING
+    if retried:
+        return Why.RETRYING
+    return Why.OLT_BUSY if olt_busy else Why.POLLERS_BUSY

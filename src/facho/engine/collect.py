@@ -28,7 +28,7 @@ from facho.snmp.errors import BadOid
 from facho.vendors import Decoded, Decoder, Entity, Facts, Profile
 
 GET: Final = "get"
-_TOO_BUSY: Final = "skipped: OLT CPU too high"
+TOO_BUSY: Final = "skipped: OLT CPU too high"
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class _Collector:
 
     def _run_part(self, part: Part) -> PartOutcome:
         if part.kind == GET and self._work.asking is Asking.SKIP_GETS:
-            return skipped(part, _TOO_BUSY)
+            return skipped(part, TOO_BUSY)
         if not self._stopped and self._end <= time.monotonic():
             self._stopped = f"not run: the time limit of {_written(self._work)} was over"
         if self._stopped:

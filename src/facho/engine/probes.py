@@ -17,6 +17,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.retry import probe_after
 from facho.engine.clock import database_now
+from facho.engine.emergency import BACK, plan_anew
 from facho.engine.identify import probe
 from facho.engine.planning import first_column
 from facho.engine.suspension import come_back
@@ -112,10 +113,12 @@ def run_probes(
 def _note_answer(each: Probe, config: Config) -> None:
     now = database_now()
     with sql.writing():
-        if each.node_id is None:
-            Olt.objects.filter(id=each.olt_id).update(reachable=True, unreachable_since=None)
+        away = Olt.objects.filter(id=each.olt_id, unreachable_since__isnull=False)
+        back = each.node_id is None and away.update(reachable=True, unreachable_since=None)
         if config.come_back:
             come_back(now, olt_id=each.olt_id, node_id=each.node_id)
+        if back:
+            plan_anew(each.olt_id, BACK, now, config)
 
 
 async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -18,9 +19,14 @@ from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import Config
+from facho.config import Config, current
+from facho.core.delay import Why
+from facho.core.quota import Outcome
+from facho.core.reasons import FAILED
 from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
+from facho.engine.collect import TOO_BUSY
+from facho.engine.emergency import OltBefore, note_end
 from facho.engine.failures import FailedAttempt, count_failure, may_queue, next_attempt
 from facho.engine.findings import findings_of
 from facho.engine.lasting import known_of, lasting
@@ -28,6 +34,7 @@ from facho.engine.leases import LeaseLost, Started
 from facho.engine.locks import lock_node, lock_running
 from facho.engine.olt_changes import told_of_olt
 from facho.engine.planning import Planned
+from facho.engine.quotas import Came, Slot, count_aborted, count_failed, count_parts, slot_of
 from facho.engine.recovery import close_attempt
 from facho.engine.suspension import come_back
 from facho.engine.targets import written
@@ -44,7 +51,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
     """Raises LeaseLost, and has then written nothing."""
     now = database_now()
     with sql.writing():
-        _check_lease(started, now)
+        ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
         outcome = _outcome(started, collection, now)
         _end(
@@ -60,6 +67,8 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
         _note_olt(started, planned, collection, now)
         state = State(outcome["state"])
         _after(started, state, collection, now, config)
+        _count(ours, state, collection, planned, now, config)
+        note_end(ours.olt, state, collection, now, config)
     log.info(
         "execution ended",
         extra={
@@ -76,12 +85,15 @@ def record_failure(started: Started, error: str, config: Config) -> State:
     """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
     now = database_now()
     with sql.writing():
-        _check_lease(started, now)
+        ours = _check_lease(started, now)
         failed = _failed(started, error)
         outcome = next_attempt(failed, now)
         _end(started, now, error=error, **outcome)
         state = State(outcome["state"])
         count_failure(failed, state, now, config)
+        if state is State.FAILED:
+            count_failed(ours.slot, error, now, config)
+            note_end(ours.olt, state, None, now, config)
     return state
 
 
@@ -106,7 +118,8 @@ def hand_back(started: Started) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
     now = database_now()
     with transaction.atomic():
-        if lock_running(started.execution_id, lease_token=started.token) is None:
+        running = lock_running(started.execution_id, lease_token=started.token)
+        if running is None:
             return
         if started.node_id is not None:
             lock_node(started.node_id)
@@ -123,26 +136,68 @@ def hand_back(started: Started) -> None:
             _forget_attempt(started)
         else:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
+            slot = slot_of(running.olt_id, running.slot, running.owes)
+            count_aborted([slot], "the process stopped", now, current())
 
 
 def _forget_attempt(started: Started) -> None:
     Attempt.objects.filter(execution=started.execution_id, number=started.attempt).delete()
 
 
-def _check_lease(started: Started, now: datetime) -> None:
+@dataclass(frozen=True, slots=True)
+class _Ours:
+    """What the execution counts for, and what its OLT was like before it."""
+
+    slot: Slot
+    olt: OltBefore
+
+
+def _check_lease(started: Started, now: datetime) -> _Ours:
     """Locks the row, so that nobody aborts or takes it back before this transaction ends.
 
     Everything else that the transaction locks comes after it, in the order of `locks`.
     """
-    lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
-    if not sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)]):
+    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update else ""
+    rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
+    if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
+    slot, owes, away, failed_in_a_row = rows[0]
+    return _Ours(
+        slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
+        OltBefore(started.olt_id, bool(away), failed_in_a_row),
+    )
 
 
 _OURS: Final = (
-    "SELECT id FROM snmp_executions"
-    " WHERE id = %s AND lease_token = %s AND state = 'RUNNING' AND lease_expires_at > %s"
+    "SELECT e.slot, e.owes, o.unreachable_since IS NOT NULL, o.failed_in_a_row"
+    " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
+    " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
 )
+
+
+def _count(
+    ours: _Ours, state: State, collection: Collection, planned: Planned, now: datetime, config: Config
+) -> None:
+    """The slot has its outcome, unless it is tried again."""
+    if state is State.WAITING:
+        return
+    parts = {part.part.node_id: _came(part) for part in collection.parts if part.part.node_id is not None}
+    # What the family does not have is not owed: it is done as far as it can be.
+    nothing = {part.part.node_id: Came(Outcome.COMPLETED) for part in planned.left_out if part.part.node_id}
+    count_parts(ours.slot, {**nothing, **parts}, Came(Outcome.SKIPPED, why=Why.SUSPENDED), now, config)
+
+
+_OUTCOMES: Final = {
+    PartState.SUCCESS: Outcome.COMPLETED,
+    PartState.FAILED: Outcome.FAILED,
+    PartState.SKIPPED: Outcome.SKIPPED,
+}
+
+
+def _came(part: PartOutcome) -> Came:
+    if part.error == TOO_BUSY:
+        return Came(Outcome.SKIPPED, why=Why.CPU_HIGH)
+    return Came(_OUTCOMES[part.state], part.seconds, FAILED, part.error)
 
 
 def _end(started: Started, now: datetime, *, state: State, error: str, **columns: Any) -> None:

@@ -14,8 +14,10 @@ from facho.apps import sql
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
+from facho.engine.emergency import note_lost
 from facho.engine.failures import FailedAttempt, count_failure, next_attempt
 from facho.engine.locks import lock_running
+from facho.engine.quotas import count_failed, slot_of
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +153,12 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
             {"error": lost.error, "lease_token": "", "lease_expires_at": None, **change},
         )
         close_attempt(execution_id, execution.attempt, now, lost.error)
-        count_failure(lost, State(change["state"]), now, config)
+        state = State(change["state"])
+        count_failure(lost, state, now, config)
+        if state is State.FAILED:
+            slot = slot_of(execution.olt_id, execution.slot, execution.owes)
+            count_failed(slot, lost.error, now, config)
+            note_lost(execution.olt_id, now, config)
     return True
 
 

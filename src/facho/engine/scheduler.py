@@ -7,7 +7,7 @@ slot can be queued only once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps import sql
+from facho.apps.execution_coordinator.selectors import Owed, owed_by
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.rows import insert_rows, update_rows
@@ -26,6 +27,7 @@ from facho.core.cpu import Asking, how_to_ask
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
+from facho.engine.quotas import Passed, count_failed, count_passed, reconcile, slot_of
 
 log = logging.getLogger(__name__)
 
@@ -70,17 +72,18 @@ def _queue_one_by_one(now: datetime, config: Config) -> Queued:
                 "a slot cannot be queued",
                 extra={"action": "not_queued", "node_id": node_id, "error": str(error)},
             )
-            _pass_over_slot_that_ran(node_id, now)
+            _pass_over_slot_that_ran(node_id, now, config)
     return done
 
 
-def _pass_over_slot_that_ran(node_id: int, now: datetime) -> None:
+def _pass_over_slot_that_ran(node_id: int, now: datetime, config: Config) -> None:
     """Somebody set the node's time back by hand, to a slot that it has had."""
     with sql.writing():
         for row in _due(now, only=node_id):
             ahead = advance(row.next_run_at, row.interval, now)
             if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
                 update_rows(SnmpJobHost, ["next_run_at"], [(node_id, ahead.next_run_at)])
+                reconcile([row.olt_id], now, config)
 
 
 class _Due(NamedTuple):
@@ -139,19 +142,33 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
         (row, advance(row.next_run_at, row.interval, now), _fate(row, unfinished, busy, now, config))
         for row in due
     ]
+    owed = owed_by([row.node_id for row in due])
     update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
-    _end_replaced(fates, now)
-    fates = _adopt(fates, now)
+    _end_replaced(fates, now, config)
+    fates = _adopt(fates, owed, now)
     queued = [
-        _waiting(row, ahead.slot, fate.attempt, now) for row, ahead, fate in fates if isinstance(fate, Queue)
+        _waiting(row, ahead.slot, fate.attempt, owed[row.node_id], now)
+        for row, ahead, fate in fates
+        if isinstance(fate, Queue)
     ]
     insert_rows(Execution, _QUEUED, queued)
     skipped = [*_missed(fates), *_skipped(fates)]
     SkippedSlots.objects.bulk_create(skipped)
+    count_passed(_passed(skipped, owed), now, config)
     return Queued(len(queued), sum(each.count for each in skipped))
 
 
+def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[Passed]:
+    """A reason names the job that was in the way, where one was; else it is what was said of it."""
+    in_the_way = {each.execution_id for each in skipped if each.execution_id is not None}
+    jobs = dict(Execution.objects.filter(id__in=in_the_way).values_list("id", "node__job__name"))
+    for each in skipped:
+        what = (jobs.get(each.execution_id) if each.execution_id else None) or each.detail
+        yield Passed(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
+
+
 _Fates = Sequence[tuple[_Due, Advance, Fate]]
+_OwedBy = Mapping[int, tuple[Owed, ...]]
 
 
 def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
@@ -192,35 +209,42 @@ def asking_of(cpu_pct: float | None, read_at: datetime | None, now: datetime, co
     )
 
 
-_QUEUED: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt")
+_QUEUED: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
 
 
-def _waiting(row: _Due, slot: datetime, attempt: int, now: datetime) -> tuple[Any, ...]:
+def _waiting(
+    row: _Due, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
+) -> tuple[Any, ...]:
     """A row of what is _QUEUED."""
     trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
-    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt
+    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt, owes
 
 
-def _end_replaced(fates: _Fates, now: datetime) -> None:
+def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     """Retries whose time has not come: their slot has failed, and the new slot is the next attempt."""
     ids = [fate.replaces for _, _, fate in fates if isinstance(fate, Queue) and fate.replaces is not None]
-    if ids:
-        Execution.objects.filter(id__in=ids, state=State.WAITING).update(state=State.FAILED, ended_at=now)
+    if not ids:
+        return
+    waiting = Execution.objects.filter(id__in=ids, state=State.WAITING).select_for_update()
+    rows = list(waiting.values_list("id", "olt_id", "slot", "owes", "error"))
+    Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
+    for _, olt_id, slot, owes, error in rows:
+        count_failed(slot_of(olt_id, slot, owes), error, now, config)
 
 
-def _adopt(fates: _Fates, now: datetime) -> _Fates:
+def _adopt(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
     """One that began since we looked is nobody's slot any more: the slot is skipped because of it."""
     return [
         (row, ahead, Skip(Why.STILL_RUNNING, fate.execution_id))
-        if isinstance(fate, Adopt) and not _adopted(fate.execution_id, ahead.slot, now)
+        if isinstance(fate, Adopt) and not _adopted(fate.execution_id, ahead.slot, owed[row.node_id], now)
         else (row, ahead, fate)
         for row, ahead, fate in fates
     ]
 
 
-def _adopted(execution_id: int, slot: datetime, now: datetime) -> bool:
+def _adopted(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
     waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
-    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now))
+    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
 
 
 def _missed(fates: _Fates) -> Iterable[SkippedSlots]:
@@ -261,15 +285,18 @@ def set_right(now: datetime, config: Config) -> int:
             runnable()
             .filter(next_run_at__gt=now + slack)
             .select_for_update(of=("self",), skip_locked=True)
-            .values_list("id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
+            .values_list("id", "olt_id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
         )
+        olt_of = {node_id: olt_id for node_id, olt_id, *_ in rows}
         too_far = [
             (node_id, first_run_of_changed(now, interval))
-            for node_id, next_run_at, interval_s in rows
+            for node_id, _, next_run_at, interval_s in rows
             if next_run_at is not None
             and is_too_far(next_run_at, now, interval := timedelta(seconds=interval_s), slack=slack)
         ]
         update_rows(SnmpJobHost, ["next_run_at"], too_far)
+        if too_far:
+            reconcile(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
     _probe_sooner(now, config)
     if too_far:
         log.warning("clock set back: %d nodes planned anew", len(too_far), extra={"action": "clock_set_back"})

@@ -12,7 +12,6 @@ from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.lease import SEND_SHARE
 from facho.engine.clock import Forward, database_now
-from facho.engine.commands.nodes import replan_changed
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, give_time, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
@@ -78,7 +77,6 @@ class _Parts:
 def _check(now: datetime, config: Config) -> None:
     if _is_time_to_check(now):
         set_right(now, config)
-        replan_changed(now)
 
 
 def _queue(now: datetime, config: Config) -> Queued:

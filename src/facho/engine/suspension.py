@@ -16,7 +16,10 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.rows import update_rows
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import current
+from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
+from facho.engine.quotas import count_aborted, reconcile, slot_of
 from facho.engine.scheduler import runnable
 
 log = logging.getLogger(__name__)
@@ -27,7 +30,12 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
     waiting = Execution.objects.filter(olt=olt.id, state=State.WAITING, run_now=False)
-    waiting.update(state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}")
+    rows = list(waiting.select_for_update().values_list("id", "slot", "owes"))
+    waiting.filter(id__in=[row[0] for row in rows]).update(
+        state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
+    )
+    slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
+    count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
     log.error("OLT suspended", extra={"action": "olt_suspended", "olt_id": olt.id, "reason": reason})
 
 
@@ -68,7 +76,8 @@ def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
         runnable()
         .filter(id__in=nodes, next_run_at__isnull=False)
         .select_for_update(of=("self",))
-        .values_list("id", Coalesce("interval_s", "job__interval_s"))
+        .values_list("id", "olt_id", Coalesce("interval_s", "job__interval_s"))
     )
-    planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, seconds in rows]
+    planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]
     update_rows(SnmpJobHost, ["next_run_at"], planned)
+    reconcile(sorted({olt for _, olt, _ in rows}), now, current())

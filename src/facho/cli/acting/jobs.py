@@ -21,6 +21,7 @@ from facho.cli.acting.olts import count_nodes, tell_switched
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit
 from facho.config import Config
+from facho.engine.changes import Replanned
 from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
@@ -36,7 +37,6 @@ from facho.engine.commands.jobs import (
     job_named,
     update_job,
 )
-from facho.engine.commands.nodes import Replanned
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
 
@@ -143,7 +143,7 @@ def change(name: str, changes: Changes, *, as_json: bool) -> None:
     now = database_now()
     with transaction.atomic():
         if changes.priority is not None:
-            update_job(name, JobChanges(priority=changes.priority))
+            update_job(name, JobChanges(priority=changes.priority), now)
         if changes.interval is not None:
             change_interval(name, changes.interval, now)
         if changes.master is not None:

@@ -18,8 +18,8 @@ from facho.cli.acting.connection import Silence, ask
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit
 from facho.config import Config
+from facho.engine.changes import Replanned
 from facho.engine.clock import database_now
-from facho.engine.commands.nodes import Replanned
 from facho.engine.commands.olts import (
     AUTO,
     NewOlt,

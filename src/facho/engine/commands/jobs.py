@@ -18,12 +18,14 @@ from facho.apps.hosts.selectors import spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
+from facho.engine.changes import Replanned, replan
 from facho.engine.commands.asked import check_enough, check_facts, find_oids
 from facho.engine.commands.checks import LARGEST, name_of, no_such, seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.nodes import Replanned, end_queued, refuse_too_short, replan, start_anew
+from facho.engine.commands.nodes import refuse_too_short, start_anew
 from facho.engine.commands.olts import brand_for, olts_named
 from facho.engine.commands.turns import command
+from facho.engine.ending import end_queued
 from facho.engine.planning import profile_of
 
 _TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
@@ -90,7 +92,7 @@ def create_job(new: NewJob, now: datetime) -> SnmpJob:
 
 
 @command
-def update_job(name: str, changes: JobChanges) -> SnmpJob:
+def update_job(name: str, changes: JobChanges, now: datetime) -> SnmpJob:
     job = job_named(name)
     found = _changed(job, changes)
     facts = found.get("facts", job.facts)
@@ -102,6 +104,7 @@ def update_job(name: str, changes: JobChanges) -> SnmpJob:
         _save(job, list(found))
     if changes.oids is not None:
         _set_oids(job, changes.oids)
+    replan(_olts_of([job]), now)
     return job
 
 
@@ -166,7 +169,7 @@ def detach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
         raise CommandError("olts", _("%(job)s runs on %(olts)s now: detach it when it has ended") % said)
     nodes.delete()
     done = replan([olt.id for olt in chosen], now)
-    return Replanned(done.first_runs, done.aborted + aborted)
+    return Replanned(done.first_runs, done.aborted + len(aborted))
 
 
 @command

@@ -17,9 +17,10 @@ from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
+from facho.engine.changes import Replanned, replan
 from facho.engine.commands.checks import LARGEST, name_of, no_such, whole_between
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.nodes import NOT_SUSPENDED, Replanned, replan, start_anew
+from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
 from facho.engine.commands.turns import command
 from facho.vendors import GENERIC
 
@@ -95,7 +96,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
 
 
 @command
-def update_olt(name: str, changes: OltChanges, *, detected: Identified | None = None) -> Olt:
+def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Identified | None = None) -> Olt:
     """Only what changes is written: the engine has columns of its own in the row."""
     olt = olt_named(name)
     changed = _changed(olt, changes, detected)
@@ -103,6 +104,7 @@ def update_olt(name: str, changes: OltChanges, *, detected: Identified | None = 
         setattr(olt, column, value)
     if changed:
         _save(olt, list(changed))
+        replan([olt.id], now)
     return olt
 
 

@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.nodes import end_open
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
+from facho.engine.ending import end_open
 from facho.engine.locks import lock_node
 
 # Each time another one got in between, and that one was gone again when we looked.

@@ -45,7 +45,7 @@ def save_new_olt(olt: Olt) -> None:
 
 def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
     """`name` is what it was called before. Only the columns in `changed` are written."""
-    olts.update_olt(name, _olt_changes(olt, changed))
+    olts.update_olt(name, _olt_changes(olt, changed), database_now())
     if "model" in changed:
         olt.save(update_fields=["model"])
     if "enabled" in changed:
@@ -98,7 +98,7 @@ def update_job(name: str, given: Given, changed: Collection[str], oids: Iterable
     if oids is not None:
         found["oids"] = list(oids)
     now = database_now()
-    job = jobs.update_job(name, jobs.JobChanges(**found)).name
+    job = jobs.update_job(name, jobs.JobChanges(**found), now).name
     if "interval" in changed:
         jobs.change_interval(job, given["interval"], now)
     if "master" in changed:
@@ -149,7 +149,7 @@ def change_node(node: SnmpJobHost, changed: Collection[str], now: datetime) -> N
         own = node.interval_s
         nodes.change_node_interval(node.pk, None if own is None else timedelta(seconds=own), now)
     if "priority" in changed:
-        nodes.change_node_priority(node.pk, node.priority)
+        nodes.change_node_priority(node.pk, node.priority, now)
     if "enabled" in changed:
         set_nodes_enabled([node.pk], now, enabled=node.enabled)
 

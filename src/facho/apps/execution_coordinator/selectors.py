@@ -1,0 +1,144 @@
+"""Reads what OLTs are owed: from the grids of their nodes, and from executions that are open."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from facho.apps import sql
+from facho.apps.execution_coordinator.store import Key
+from facho.core.quota import Hour, slots_from
+
+
+class Owed(NamedTuple):
+    """A part of a slot: what it counts for, and how many seconds pass until the next one."""
+
+    node_id: int
+    task_type: str
+    interval_s: int
+
+
+def owed_by(master_ids: Sequence[int]) -> dict[int, tuple[Owed, ...]]:
+    """What one slot of each of these nodes counts for: itself, and what is chained to it."""
+    if not master_ids:
+        return {}
+    found: dict[int, list[Owed]] = defaultdict(list)
+    for master, *owed in sql.rows(_OWED.format(", ".join(["%s"] * len(master_ids))), master_ids):
+        found[master].append(Owed(*owed))
+    return {master: tuple(owed) for master, owed in found.items()}
+
+
+_OWED: Final = (
+    "SELECT m.id, n.id, j.task_type, COALESCE(m.interval_s, mj.interval_s)"
+    " FROM snmp_job_hosts m JOIN snmp_jobs mj ON mj.id = m.job_id"
+    " JOIN snmp_job_hosts n ON n.olt_id = m.olt_id JOIN snmp_jobs j ON j.id = n.job_id"
+    " WHERE m.id IN ({}) AND (n.id = m.id OR (j.master_id = m.job_id AND n.enabled AND j.enabled"
+    " AND n.next_run_at IS NULL)) ORDER BY m.id, CASE WHEN n.id = m.id THEN 0 ELSE 1 END, n.id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Slots that are yet to come, of one part."""
+
+    olt_id: int
+    task_type: str
+    next_run_at: datetime
+    interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An execution that has not ended, and counts."""
+
+    olt_id: int
+    slot: datetime
+    state: str
+    attempt: int
+    queued_at: datetime
+    owes: tuple[Owed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is owed and has not come to its end, at one instant."""
+
+    grids: list[Grid]
+    open: list[Open]
+    # OLTs that are switched on.
+    enabled: frozenset[int]
+
+    def pending(self, hours: Sequence[Hour]) -> dict[Key, int]:
+        """Nothing for what has no slot in an hour."""
+        found: dict[Key, int] = defaultdict(int)
+        for key, count in (*self.to_come(hours), *self.under_way(hours)):
+            found[key] += count
+        return {key: count for key, count in found.items() if count}
+
+    def to_come(self, hours: Sequence[Hour]) -> Iterator[tuple[Key, int]]:
+        for hour in hours:
+            for grid in self.grids:
+                if grid.next_run_at <= hour.end:
+                    key = Key(grid.olt_id, grid.task_type, hour)
+                    yield key, slots_from(grid.next_run_at, grid.interval, hour)
+
+    def under_way(self, hours: Sequence[Hour]) -> Iterator[tuple[Key, int]]:
+        for each in self.open:
+            for hour in hours:
+                if each.slot in hour:
+                    for owed in each.owes:
+                        yield Key(each.olt_id, owed.task_type, hour), 1
+
+
+def outlook(olt_ids: Sequence[int] | None = None) -> Outlook:
+    """Of all OLTs, if none are named.
+
+    In one statement: a slot leaves its grid and becomes an execution in one transaction, and between two
+    statements it would be seen twice, or not at all.
+    """
+    if olt_ids is not None and not olt_ids:
+        return Outlook([], [], frozenset())
+    where = "" if olt_ids is None else f" AND {{}} IN ({', '.join(['%s'] * len(olt_ids))})"
+    statement = _OUTLOOK.format(where.format("n.olt_id"), where.format("e.olt_id"), where.format("o.id"))
+    found: tuple[list[sql.Row], ...] = ([], [], [])
+    for kind, *row in sql.rows(statement, [*(olt_ids or ())] * 3):
+        found[kind].append(tuple(row))
+    nodes, executions, olts = found
+    return Outlook(list(_grids(nodes)), list(map(_open, executions)), frozenset(olt for olt, *_ in olts))
+
+
+# Nodes; executions; OLTs: each in the columns that it has.
+_OUTLOOK: Final = (
+    "SELECT 0, n.olt_id, n.job_id, j.master_id, COALESCE(n.interval_s, j.interval_s), j.task_type,"
+    " n.next_run_at, CAST(NULL AS text), CAST(NULL AS timestamp with time zone)"
+    " FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id JOIN olts o ON o.id = n.olt_id"
+    " WHERE n.enabled AND j.enabled AND o.enabled{}"
+    " UNION ALL SELECT 1, e.olt_id, e.attempt, NULL, NULL, e.state, e.slot, CAST(e.owes AS text), e.queued_at"
+    " FROM snmp_executions e WHERE e.state IN ('WAITING', 'PENDING', 'RUNNING')"
+    " AND CAST(e.owes AS text) <> '[]'{}"
+    " UNION ALL SELECT 2, o.id, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM olts o WHERE o.enabled{}"
+)
+
+
+def _grids(nodes: Iterable[sql.Row]) -> Iterator[Grid]:
+    """A chained node has no time of its own, and the slots of its master."""
+    rows = list(nodes)
+    times = {
+        (olt, job): (sql.read(next_run_at), timedelta(seconds=interval_s))
+        for olt, job, _, interval_s, _, next_run_at, *_ in rows
+        if next_run_at is not None
+    }
+    for olt, job, master, _, task_type, next_run_at, *_ in rows:
+        at = times.get((olt, job if next_run_at is not None else master))
+        if at is not None:
+            yield Grid(olt, task_type, *at)
+
+
+def _open(row: sql.Row) -> Open:
+    olt, attempt, _, _, state, slot, owes, queued_at = row
+    parts = tuple(Owed(*each) for each in json.loads(owes))
+    return Open(olt, sql.read(slot), state, attempt, sql.read(queued_at), parts)

@@ -1,0 +1,216 @@
+"""Writes what hours owe and what became of it.
+
+Rows of trackers are the last that a transaction locks, and in the order of their keys, so that no two wait
+for each other. One that is closed is never written again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+
+from facho.apps import sql
+from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
+from facho.apps.rows import update_rows
+from facho.core.quota import Hour, Outcome
+from facho.core.reasons import Reason, merged
+
+_AT_ONCE: Final = 500
+
+
+class Key(NamedTuple):
+    """One tracker."""
+
+    olt_id: int
+    task_type: str
+    hour: Hour
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Slots that have their outcome. `reason` for those that were not completed."""
+
+    key: Key
+    outcome: Outcome
+    count: int = 1
+    duration_ms: int = 0
+    reason: Reason | None = None
+
+
+def settle(outcomes: Iterable[Settled], now: datetime) -> None:
+    """Each slot was pending and is no more. In the transaction of what they are the outcomes of."""
+    by_key: dict[Key, list[Settled]] = defaultdict(list)
+    for each in outcomes:
+        by_key[each.key].append(each)
+    keys = sorted(by_key)
+    for first in range(0, len(keys), _AT_ONCE):
+        chunk = keys[first : first + _AT_ONCE]
+        rows = [_row(key, by_key[key], now) for key in chunk]
+        sql.change(_settle(len(rows)), [value for row in rows for value in row])
+    _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
+
+
+def _row(key: Key, settled: Sequence[Settled], now: datetime) -> tuple[Any, ...]:
+    """In the order of _NEW."""
+    counts = {outcome: sum(each.count for each in settled if each.outcome is outcome) for outcome in Outcome}
+    total = sum(each.duration_ms for each in settled)
+    completed = counts[Outcome.COMPLETED]
+    moment = sql.written(now)
+    return (
+        key.olt_id,
+        key.task_type,
+        sql.written(key.hour.start),
+        sql.written(key.hour.end),
+        sum(counts.values()),
+        completed,
+        counts[Outcome.FAILED],
+        counts[Outcome.SKIPPED],
+        total,
+        total // max(completed, 1),
+        moment,
+        moment,
+    )
+
+
+_NEW: Final = (
+    "INSERT INTO quota_tracker AS q (olt_id, task_type, period_start, period_end, quota_required,"
+    " quota_completed, quota_failed, quota_skipped, total_duration_ms, avg_duration_ms, created_at,"
+    " updated_at, quota_pending, reasons, status) VALUES "
+)
+_VALUES: Final = "(" + "%s, " * 12 + "0, '[]', 'IN_PROGRESS')"
+# A tracker that nobody has made yet is made by its first outcome; by a slot that was not expected it grows.
+_AND_ADD: Final = (
+    " ON CONFLICT (olt_id, task_type, period_start) DO UPDATE SET"
+    " quota_required = {greatest}(q.quota_required,"
+    " q.quota_required - q.quota_pending + excluded.quota_required),"
+    " quota_completed = q.quota_completed + excluded.quota_completed,"
+    " quota_failed = q.quota_failed + excluded.quota_failed,"
+    " quota_skipped = q.quota_skipped + excluded.quota_skipped,"
+    " quota_pending = {greatest}(q.quota_pending - excluded.quota_required, 0),"
+    " total_duration_ms = q.total_duration_ms + excluded.total_duration_ms,"
+    " avg_duration_ms = (q.total_duration_ms + excluded.total_duration_ms)"
+    " / {greatest}(q.quota_completed + excluded.quota_completed, 1),"
+    " updated_at = excluded.updated_at WHERE q.closed_at IS NULL"
+)
+
+
+def _settle(rows: int) -> str:
+    greatest = "GREATEST" if connection.vendor == "postgresql" else "MAX"
+    return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=greatest)
+
+
+def _reasons(settled: Iterable[Settled]) -> list[Reason]:
+    return merged(each.reason for each in settled if each.reason is not None)
+
+
+def _add_reasons(new: Mapping[Key, Sequence[Reason]]) -> None:
+    """To rows that this transaction has just written, and so has to itself."""
+    if not new:
+        return
+    rows = []
+    for row_id, key, before in _known_reasons(new):
+        if key in new:
+            every = merged([*map(Reason.read, before), *new[key]])
+            rows.append((row_id, json.dumps([reason.written() for reason in every])))
+    rows.sort()
+    statement = "UPDATE quota_tracker SET reasons = %s WHERE id = %s"
+    for row_id, written in rows:
+        sql.change(statement, [written, row_id])
+
+
+def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str, Any]]]]:
+    trackers = QuotaTracker.objects.filter(
+        olt__in={key.olt_id for key in new},
+        period_start__in={key.hour.start for key in new},
+        closed_at=None,
+    )
+    columns = ("id", "olt_id", "task_type", "period_start", "period_end", "reasons")
+    for row_id, olt_id, task_type, start, end, reasons in trackers.values_list(*columns):
+        yield row_id, Key(olt_id, task_type, Hour(start, end)), reasons
+
+
+def make_missing(keys: Iterable[Key], now: datetime) -> None:
+    """Empty trackers, where there are none."""
+    missing = [
+        QuotaTracker(
+            olt_id=key.olt_id,
+            task_type=key.task_type,
+            period_start=key.hour.start,
+            period_end=key.hour.end,
+            created_at=now,
+            updated_at=now,
+        )
+        for key in sorted(keys)
+    ]
+    QuotaTracker.objects.bulk_create(missing, batch_size=_AT_ONCE, ignore_conflicts=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracker:
+    """An open one, whose row this transaction holds."""
+
+    id: int
+    key: Key
+    completed: int
+    failed: int
+    skipped: int
+    pending: int
+    status: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def ended(self) -> int:
+        return self.completed + self.failed + self.skipped
+
+
+def lock_open(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
+    """Those of the hours that begin then; of all OLTs, if none are named."""
+    trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
+    if olt_ids is not None:
+        trackers = trackers.filter(olt__in=olt_ids)
+    rows = (
+        trackers.order_by("olt_id", "task_type", "period_start")
+        .select_for_update()
+        .values_list(
+            "id", "olt_id", "task_type", "period_start", "period_end", "quota_completed", "quota_failed",
+            "quota_skipped", "quota_pending", "status", "reasons",
+        )
+    )  # fmt: skip
+    return [
+        Tracker(row_id, Key(olt, task, Hour(start, end)), done, failed, skipped, pending, status, _read(why))
+        for row_id, olt, task, start, end, done, failed, skipped, pending, status, why in rows
+    ]
+
+
+def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[Reason, ...]:
+    return tuple(map(Reason.read, reasons))
+
+
+def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None:
+    """With each how many slots are pending, and its status."""
+    update_rows(
+        QuotaTracker,
+        ["quota_pending", "quota_required", "status", "updated_at"],
+        [(each.id, pending, each.ended + pending, status, now) for each, pending, status in rows],
+    )
+
+
+def forget(trackers: Sequence[Tracker]) -> None:
+    """Hours without slots have no trackers."""
+    if trackers:
+        QuotaTracker.objects.filter(id__in=[each.id for each in trackers]).delete()
+
+
+def close(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetime) -> None:
+    """Nothing of them is pending any more."""
+    update_rows(
+        QuotaTracker,
+        ["status", "closed_at", "updated_at"],
+        [(each.id, status.value, now, now) for each, status in trackers],
+    )

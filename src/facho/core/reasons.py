@@ -1,0 +1,59 @@
+"""Why slots were lost, counted: for reports that say it in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+# Beside the reasons that delay a run, `core.delay.Why`.
+FAILED: Final = "failed"
+ABORTED: Final = "aborted"
+# It ended when its hour was closed already.
+LATE: Final = "late"
+OTHER: Final = "other"
+
+# An error that is another text each time must not make a list without end.
+_MOST: Final = 20
+_LONGEST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`what` is the job that kept the OLT busy, or an error. `lost_s` is for how long there was no data."""
+
+    why: str
+    what: str = ""
+    count: int = 1
+    lost_s: int = 0
+
+    def written(self) -> dict[str, Any]:
+        return {"why": self.why, "what": self.what, "count": self.count, "lost_s": self.lost_s}
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Reason:
+        return cls(written["why"], written["what"], written["count"], written["lost_s"])
+
+
+def merged(reasons: Iterable[Reason]) -> list[Reason]:
+    """Each of them once, the largest first; beyond so many the rest is one."""
+    found: dict[tuple[str, str], Reason] = {}
+    for each in reasons:
+        key = each.why, each.what[:_LONGEST]
+        before = found.get(key, Reason(*key, count=0))
+        found[key] = _plus(before, each)
+    ordered = sorted(found.values(), key=lambda each: (-each.count, -each.lost_s, each.why, each.what))
+    if len(ordered) <= _MOST:
+        return ordered
+    rest = Reason(OTHER, count=0)
+    for each in ordered[_MOST - 1 :]:
+        rest = _plus(rest, each)
+    return merged([*ordered[: _MOST - 1], rest])
+
+
+def top(reasons: Iterable[Reason], most: int) -> Sequence[Reason]:
+    return merged(reasons)[:most]
+
+
+def _plus(reason: Reason, other: Reason) -> Reason:
+    return replace(reason, count=reason.count + other.count, lost_s=reason.lost_s + other.lost_s)

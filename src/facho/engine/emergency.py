@@ -1,0 +1,68 @@
+"""What has an OLT planned anew at once: it went away, it is back, or too much fails on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import F
+
+from facho.apps import sql
+from facho.apps.executions.models import State
+from facho.apps.hosts.models import Olt
+from facho.config import Config
+from facho.engine.journal import journal
+from facho.engine.quotas import reconcile
+from facho.engine.work import Collection
+
+UNREACHABLE: Final = "unreachable"
+BACK: Final = "back"
+FAILURES: Final = "failures"
+
+
+@dataclass(frozen=True, slots=True)
+class OltBefore:
+    """What an OLT was like before an execution ended."""
+
+    olt_id: int
+    away: bool
+    failed_in_a_row: int
+
+
+def note_end(
+    before: OltBefore, state: State, collection: Collection | None, now: datetime, config: Config
+) -> None:
+    """In the transaction that ends an attempt, after everything else. `collection` is what was answered."""
+    failures = before.failed_in_a_row
+    if state in (State.SUCCESS, State.FAILED):
+        failures = failures + 1 if state is State.FAILED else 0
+    if failures != before.failed_in_a_row:
+        sql.update_one(Olt, before.olt_id, {"failed_in_a_row": failures})
+    why = _why(before, collection)
+    if why is None and state is State.FAILED and failures == config.emergency_failures:
+        why = FAILURES
+    if why is not None:
+        plan_anew(before.olt_id, why, now, config, failures=failures)
+
+
+def _why(before: OltBefore, collection: Collection | None) -> str | None:
+    if collection is None or not collection.was_asked:
+        return None
+    if collection.silent:
+        return None if before.away else UNREACHABLE
+    return BACK if before.away else None
+
+
+def note_lost(olt_id: int, now: datetime, config: Config) -> None:
+    """An execution failed for good whose process is gone."""
+    Olt.objects.filter(id=olt_id).update(failed_in_a_row=F("failed_in_a_row") + 1)
+    failures = Olt.objects.values_list("failed_in_a_row", flat=True).get(id=olt_id)
+    if failures == config.emergency_failures:
+        plan_anew(olt_id, FAILURES, now, config, failures=failures)
+
+
+def plan_anew(olt_id: int, why: str, now: datetime, config: Config, *, failures: int = 0) -> None:
+    """In the caller's transaction."""
+    reconcile([olt_id], now, config)
+    journal.emergency_replan(now, olt_id, why=why, failures=failures)
