@@ -6,7 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Collected, Onu, OnuEvent
-from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    CoordinatorState,
+    OltConfiguration,
+    QuotaTracker,
+    QuotaViolation,
+    StorageSample,
+)
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
@@ -22,6 +29,7 @@ def fill(count: int, *, beginning_at: int = 0) -> None:
         _execution(node, number)
         _found(node.olt, number)
         _engine(node, number)
+        _coordinator(node.olt)
 
 
 def _node(number: int) -> SnmpJobHost:
@@ -99,3 +107,23 @@ def _engine(node: SnmpJobHost, number: int) -> None:
     )
     CoordinatorState.objects.create(name=f"loop-{number}", updated_at=NOW)
     StorageSample.objects.create(at=NOW - timedelta(hours=number), database_bytes=1000)
+
+
+def _coordinator(olt: Olt) -> None:
+    hour = {"period_start": NOW, "period_end": NOW + timedelta(hours=1)}
+    times = {"created_at": NOW, "updated_at": NOW}
+    reason = {"why": "olt_busy", "what": "discovery", "count": 2, "lost_s": 600}
+    QuotaTracker.objects.create(
+        olt=olt, task_type="get_state", quota_required=4, quota_completed=1, quota_skipped=2,
+        quota_pending=1, reasons=[reason], **hour, **times,
+    )  # fmt: skip
+    task = {"task_type": "get_state", "required": 4, "completed": 2, "failed": 0, "skipped": 2}
+    report = {
+        "tasks": [{**task, "percent": 50.0, "severity": "HIGH", "reasons": [reason]}],
+        "reasons": [reason],
+    }
+    QuotaViolation.objects.create(olt=olt, severity="HIGH", report=report, created_at=NOW, **hour)
+    CoordinatorLog.objects.create(
+        olt=olt, event_type="TASK_ADDED", level="INFO", message="a task", timestamp=NOW
+    )
+    OltConfiguration.objects.create(olt=olt, fingerprint="f" * 64, state="[]", changed_at=NOW)

@@ -40,6 +40,10 @@ WRITTEN_BY_THE_SYSTEM = {
     "PollerStats",
     "CoordinatorState",
     "StorageSample",
+    "QuotaTracker",
+    "QuotaViolation",
+    "CoordinatorLog",
+    "OltConfiguration",
 }
 
 

@@ -18,3 +18,8 @@ def duration(length: timedelta) -> str:
     if whole < 86400:
         return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
     return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
+
+def about(length: timedelta) -> str:
+    """The same without a second unit of nothing: `40 min`."""
+    return duration(length).removesuffix(" 00 s").removesuffix(" 00 min").removesuffix(" 00 h")

@@ -39,6 +39,17 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             ],
         },
         {
+            "title": _("Coordinator"),
+            "items": [
+                _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
+                _list(_("quota violations"), "report", "execution_coordinator", "quotaviolation"),
+                _list(_("coordinator logs"), "article", "execution_coordinator", "coordinatorlog"),
+                _list(
+                    _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"
+                ),
+            ],
+        },
+        {
             "title": _("Engine"),
             "items": [
                 _list(_("Workers"), "dns", "zabbix_pollers", "worker"),

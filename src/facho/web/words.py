@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from django.utils.formats import date_format
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, gettext_noop, pgettext_lazy
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
 from facho.core.delay import Why
+from facho.core.journal import Event, Level
+from facho.core.lost import Lost, TaskReport, WhyLost
+from facho.web.durations import about
 
 if TYPE_CHECKING:
     # It becomes a string in the reader's language.
@@ -29,7 +35,59 @@ WHY: Final[Mapping[str, Text]] = {
     Why.STILL_RUNNING: _("the previous run had not ended"),
 }
 
+# Why a slot was lost: what makes runs late, and more.
+WHY_LOST: Final[Mapping[str, Text]] = {
+    **WHY,
+    WhyLost.FAILED: _("run failed"),
+    WhyLost.ABORTED: _("run aborted"),
+    WhyLost.LATE: _("ended after the hour was closed"),
+    WhyLost.OTHER: _("for another reason"),
+}
+EVENTS: Final[Mapping[str, Text]] = {
+    Event.TASK_ADDED: _("task added"),
+    Event.TASK_REMOVED: _("task removed"),
+    Event.TASK_INTERVAL_CHANGED: _("interval of a task changed"),
+    Event.OLT_ENABLED: _("OLT enabled"),
+    Event.OLT_DISABLED: _("OLT disabled"),
+    Event.CONFIG_CHANGED: _("configuration changed"),
+    Event.PLAN_ADJUSTED: _("plan adjusted"),
+    Event.EMERGENCY_REPLAN: _("emergency re-plan"),
+    Event.QUOTA_VIOLATION: _("quota violation"),
+    Event.EXECUTION_ABORTED: _("execution aborted"),
+    Event.LEASE_LOST: _("lease lost"),
+    Event.RECOVERED: _("recovered after a crash"),
+    Event.OLT_SUSPENDED: _("OLT suspended"),
+    Event.OLT_BACK: _("OLT back"),
+    Event.NODE_SUSPENDED: _("node suspended"),
+    Event.NODE_BACK: _("node back"),
+    Event.SATURATION_BEGINS: _("pollers saturated"),
+    Event.SATURATION_ENDS: _("pollers no longer saturated"),
+    Event.ENGINE_WAS_STOPPED: _("the engine was stopped"),
+    Event.CLOCK_CHANGED: _("clock changed"),
+    Event.LOG_LOST: _("lines of the log lost"),
+}
+
 # The colours of a badge.
+QUOTA_COLOURS: Final[Mapping[str, str]] = {
+    QuotaStatus.IN_PROGRESS: "info",
+    QuotaStatus.COMPLETED: "success",
+    QuotaStatus.PARTIAL: "warning",
+    QuotaStatus.QUOTA_NOT_MET: "danger",
+    QuotaStatus.FAILED: "danger",
+    QuotaStatus.INTERRUPTED: "default",
+}
+SEVERITY_COLOURS: Final[Mapping[str, str]] = {
+    ViolationSeverity.LOW: "info",
+    ViolationSeverity.MEDIUM: "warning",
+    ViolationSeverity.HIGH: "danger",
+    ViolationSeverity.CRITICAL: "danger",
+}
+LEVEL_COLOURS: Final[Mapping[str, str]] = {
+    Level.INFO: "info",
+    Level.WARNING: "warning",
+    Level.ERROR: "danger",
+    Level.CRITICAL: "danger",
+}
 STATE_COLOURS: Final[Mapping[str, str]] = {
     State.WAITING: "default",
     State.PENDING: "info",
@@ -116,3 +174,46 @@ _WAITS_FOR_UNNAMED: Final[Mapping[Reason, Text]] = {
     Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
     Reason.BEHIND: _("behind another one on the same OLT"),
 }
+
+
+def hour_in_words(start: datetime, end: datetime) -> str:
+    """`10 Jun 2025, 10:00-11:00`, on the operator's clock."""
+    since, until = localtime(start), localtime(end)
+    return f"{date_format(since, 'j M Y')}, {since:%H:%M}\N{EN DASH}{until:%H:%M}"
+
+
+def why_lost(lost: Lost) -> str:
+    """Without figures: `OLT busy with discovery`, `failed: no answer`."""
+    why = str(WHY_LOST.get(lost.why, lost.why))
+    if not lost.what:
+        return why
+    if lost.why == Why.OLT_BUSY:
+        return _WAITS[Reason.OLT_BUSY] % {"job": lost.what}
+    return f"{why}: {translated(lost.what)}"
+
+
+def lost_in_words(lost: Lost) -> str:
+    """`OLT busy with discovery, 8 slots, 40 min`."""
+    text = ngettext("%(why)s, %(count)d slot, %(time)s", "%(why)s, %(count)d slots, %(time)s", lost.count)
+    return text % {
+        "why": why_lost(lost),
+        "count": lost.count,
+        "time": about(timedelta(seconds=lost.lost_s)),
+    }
+
+
+def missed_in_words(tasks: Iterable[TaskReport], *, at_most: int = 3) -> str:
+    """`discovery 2 of 4, get_power 5 of 12`: those that did not get enough."""
+    missed = [task for task in tasks if task.severity]
+    text = ", ".join(
+        pgettext("task", "%(task)s %(completed)d of %(required)d")
+        % {"task": task.task_type, "completed": task.completed, "required": task.required}
+        for task in missed[:at_most]
+    )
+    more = len(missed) - at_most
+    return text if more <= 0 else gettext("%(tasks)s and %(count)d more") % {"tasks": text, "count": more}
+
+
+def risk_in_words(left: int, needed: int) -> str:
+    text = ngettext("%(left)d slot left, %(needed)d needed", "%(left)d slots left, %(needed)d needed", left)
+    return text % {"left": left, "needed": needed}

@@ -1,5 +1,25 @@
 """The admin, one module for each app. Django finds it by the name of this package."""
 
-from facho.web.admin import accounts, chassis, coordinator, discovery, executions, hosts, pollers, snmp_jobs
+from facho.web.admin import (
+    accounts,
+    chassis,
+    coordinator,
+    discovery,
+    executions,
+    hosts,
+    pollers,
+    quotas,
+    snmp_jobs,
+)
 
-__all__ = ["accounts", "chassis", "coordinator", "discovery", "executions", "hosts", "pollers", "snmp_jobs"]
+__all__ = [
+    "accounts",
+    "chassis",
+    "coordinator",
+    "discovery",
+    "executions",
+    "hosts",
+    "pollers",
+    "quotas",
+    "snmp_jobs",
+]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from django.contrib import admin
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
+from django.db.models.expressions import Combinable
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from unfold.decorators import display as unfold_display
 
+from facho.config import current
 from facho.core.interval import format_interval
+from facho.core.quota import hour_of
 from facho.engine.commands.errors import CommandError
 
 M = TypeVar("M", bound=Model)
@@ -23,6 +30,8 @@ P = TypeVar("P", bound=Model)
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin as _Admin
     from django.contrib.admin import TabularInline as _Inline
+
+    _Paginator = Paginator[Any]
 else:
     from unfold.admin import ModelAdmin, TabularInline
 
@@ -32,12 +41,14 @@ else:
     class _Inline(TabularInline, Generic[M, P]):
         pass
 
+    _Paginator = Paginator
+
 
 Column = TypeVar("Column", bound=Callable[..., Any])
 
 
 def display(
-    *, description: Any, ordering: str | None = None, label: Mapping[Any, str] | None = None
+    *, description: Any, ordering: str | Combinable | None = None, label: Mapping[Any, str] | None = None
 ) -> Callable[[Column], Column]:
     """A column of a list. With `label` it is a badge: the method returns a key of it and the text."""
     dressed: Callable[[Column], Column] = unfold_display(
@@ -145,24 +156,54 @@ def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admi
     return WordFilter
 
 
-def recent_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
-    """By how long ago it was."""
+def recent_filter(column: str, title_: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:
+    """By how long ago it was. By the clock, the first choice is the hour that the operator's clock shows."""
 
     class RecentFilter(admin.SimpleListFilter):
         title = title_
         parameter_name = column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-            return [("1h", _("last hour")), ("24h", _("last 24 hours")), ("7d", _("last 7 days"))]
+            hour = (_THIS_HOUR, _("this hour")) if by_the_clock else ("1h", _("last hour"))
+            return [hour, ("24h", _("last 24 hours")), ("7d", _("last 7 days"))]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+            if self.value() == _THIS_HOUR:
+                hour = hour_of(timezone.now(), current().time_zone)
+                return queryset.filter(**{f"{column}__gte": hour.start, f"{column}__lt": hour.end})
             ago = _AGO.get(self.value() or "")
             return queryset if ago is None else queryset.filter(**{f"{column}__gte": timezone.now() - ago})
 
     return RecentFilter
 
 
-_AGO = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+_THIS_HOUR: Final = "hour"
+_AGO: Final = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+
+
+class UpToPaginator(_Paginator):
+    """Counts only so far: a year of quotas takes seconds to count, and nobody turns so many pages."""
+
+    up_to: Final = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        return min(self._counted, self.up_to)
+
+    @property
+    def there_are_more(self) -> bool:
+        return self._counted > self.up_to
+
+    @cached_property
+    def _counted(self) -> int:
+        rows: Any = self.object_list
+        return int(rows.order_by()[: self.up_to + 1].count())
+
+
+def readable_json(value: Any) -> str:
+    """Indented, in the order and with the letters that it has."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    return format_html('<pre class="fd-json">{}</pre>', text)
 
 
 def seconds_as_interval(seconds: int | None) -> str:

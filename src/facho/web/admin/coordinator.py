@@ -1,9 +1,118 @@
 from __future__ import annotations
 
-from django.contrib import admin
+from typing import Any
 
-from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
-from facho.web.admin.base import ReadOnlyAdmin
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.text import Truncator
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    CoordinatorState,
+    OltConfiguration,
+    StorageSample,
+)
+from facho.core.changes import parse
+from facho.web.admin.base import (
+    ReadOnlyAdmin,
+    UpToPaginator,
+    display,
+    readable_json,
+    recent_filter,
+    word_filter,
+)
+from facho.web.words import EVENTS, LEVEL_COLOURS
+
+GLOBAL = "GLOBAL"
+
+
+class ScopeFilter(admin.SimpleListFilter):
+    title = _("concerns")
+    parameter_name = "scope"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("global", GLOBAL), ("olt", gettext("one OLT"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[CoordinatorLog]) -> QuerySet[CoordinatorLog]:  # noqa: ARG002
+        scopes = {"global": True, "olt": False}
+        asked = scopes.get(self.value() or "")
+        return queryset if asked is None else queryset.filter(olt__isnull=asked)
+
+
+@admin.register(CoordinatorLog)
+class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
+    list_display = ("time", "level_badge", "where", "event", "short_message")
+    list_filter = (
+        "level",
+        word_filter("event_type", _("event"), EVENTS),
+        recent_filter("timestamp", _("time")),
+        ScopeFilter,
+        ("olt", AutocompleteSelectFilter),
+    )
+    search_fields = ("message",)
+    readonly_fields = ("time", "where", "event", "readable_details")
+    fields = (("time", "level"), ("where", "event"), "message", "readable_details")
+    show_full_result_count = False
+    paginator = UpToPaginator
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CoordinatorLog]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials", "details")
+
+    @display(description=_("time"), ordering="timestamp")
+    def time(self, log: CoordinatorLog) -> str:
+        """As in the file."""
+        return f"{localtime(log.timestamp):%Y-%m-%d %H:%M:%S}"
+
+    @display(description=_("level"), ordering="level", label=LEVEL_COLOURS)
+    def level_badge(self, log: CoordinatorLog) -> tuple[str, str]:
+        return log.level, log.level
+
+    @display(description=_("OLT"), ordering="olt__name")
+    def where(self, log: CoordinatorLog) -> str:
+        return log.olt.name if log.olt else GLOBAL
+
+    @display(description=_("event"), ordering="event_type")
+    def event(self, log: CoordinatorLog) -> str:
+        return str(EVENTS.get(log.event_type, log.event_type))
+
+    @display(description=_("message"))
+    def short_message(self, log: CoordinatorLog) -> str:
+        return Truncator(log.message).chars(160)
+
+    @display(description=_("details"))
+    def readable_details(self, log: CoordinatorLog) -> str:
+        return readable_json(log.details)
+
+
+@admin.register(OltConfiguration)
+class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
+    list_display = ("olt", "short_fingerprint", "changed_at")
+    list_filter = (recent_filter("changed_at", _("changed at")),)
+    search_fields = ("olt__name", "fingerprint")
+    ordering = ("olt__name",)
+    readonly_fields = ("readable_state",)
+    fields = ("olt", "fingerprint", "changed_at", "readable_state")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OltConfiguration]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+    @display(description="SHA-256")
+    def short_fingerprint(self, configuration: OltConfiguration) -> str:
+        return str(configuration)
+
+    @display(description=_("state"))
+    def readable_state(self, configuration: OltConfiguration) -> str:
+        """With the names of the values; what another version of the program wrote, as it is."""
+        state = parse(configuration.state)
+        if state is None:
+            return readable_json(configuration.state)
+        tasks = [task._asdict() for task in state.tasks]
+        return readable_json({"device": state.device._asdict(), "tasks": tasks})
 
 
 @admin.register(CoordinatorState)

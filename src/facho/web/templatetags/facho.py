@@ -9,8 +9,10 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import pgettext
 
+from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
+from facho.core.lost import Lost
 from facho.web import durations, words
 
 register = template.Library()
@@ -66,3 +68,38 @@ def by_hand(job: str) -> str:
 @register.filter
 def failure(error: str) -> str:
     return words.translated(error)
+
+
+@register.filter
+def about_seconds(seconds: int) -> str:
+    return durations.about(timedelta(seconds=seconds))
+
+
+@register.filter
+def why_lost(reason: Lost) -> str:
+    return words.why_lost(reason)
+
+
+@register.filter
+def lost(reason: Lost) -> str:
+    return words.lost_in_words(reason)
+
+
+@register.filter
+def severity_name(severity: str) -> str:
+    return str(ViolationSeverity(severity).label)
+
+
+@register.filter
+def severity_colour(severity: str) -> str:
+    return words.SEVERITY_COLOURS[severity]
+
+
+@register.filter
+def quota_status_name(status: str) -> str:
+    return str(QuotaStatus(status).label)
+
+
+@register.filter
+def quota_status_colour(status: str) -> str:
+    return words.QUOTA_COLOURS[status]

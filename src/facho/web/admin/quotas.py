@@ -1,0 +1,168 @@
+"""What OLTs were owed and got, hour by hour, and where that was too little."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
+from facho.apps.snmp_jobs.models import SnmpJob
+from facho.config import current
+from facho.core.lost import lost_of, tasks_of
+from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
+from facho.web.durations import duration
+from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_of
+from facho.web.words import (
+    QUOTA_COLOURS,
+    SEVERITY_COLOURS,
+    hour_in_words,
+    lost_in_words,
+    missed_in_words,
+)
+
+
+class RiskFilter(admin.SimpleListFilter):
+    title = _("risk")
+    parameter_name = "risk"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("yes", gettext("at risk"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QuotaTracker]) -> QuerySet[QuotaTracker]:  # noqa: ARG002
+        return queryset.filter(at_risk(current().quota_kept)) if self.value() == "yes" else queryset
+
+
+class TaskTypeFilter(admin.SimpleListFilter):
+    """The types of the jobs there are: a year of trackers is too much to look them up in."""
+
+    title = _("task type")
+    parameter_name = "task_type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        types = SnmpJob.objects.order_by("task_type").values_list("task_type", flat=True).distinct()
+        return [(each, each) for each in types]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[QuotaTracker]) -> QuerySet[QuotaTracker]:  # noqa: ARG002
+        return queryset.filter(task_type=self.value()) if self.value() else queryset
+
+
+class _OfAnHour(ReadOnlyAdmin[M]):
+    show_full_result_count = False
+    paginator = UpToPaginator
+
+    class Media:
+        css = {"all": ("facho/dashboard.css",)}  # noqa: RUF012  # Django's way
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+    @display(description=_("hour"), ordering="period_start")
+    def hour(self, row: Any) -> str:
+        return hour_in_words(row.period_start, row.period_end)
+
+
+@admin.register(QuotaTracker)
+class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
+    list_display = ("hour", "olt", "task_type", "progress", "risk", "status_badge", "mean")
+    list_filter = (
+        recent_filter("period_start", _("hour"), by_the_clock=True),
+        RiskFilter,
+        "status",
+        TaskTypeFilter,
+        ("olt", AutocompleteSelectFilter),
+    )
+    search_fields = ("olt__name", "task_type")
+    readonly_fields = ("hour", "progress", "risk", "why", "mean", "total")
+    fieldsets = (
+        (None, {"fields": (("olt", "task_type"), ("hour", "status"), "progress", "risk", "why")}),
+        (
+            _("Figures"),
+            {
+                "fields": (
+                    ("quota_required", "quota_completed", "quota_failed"),
+                    ("quota_skipped", "quota_pending"),
+                    ("mean", "total"),
+                    ("closed_at", "created_at", "updated_at"),
+                )
+            },
+        ),
+    )
+
+    @display(description=_("progress"), ordering=SHARE)
+    def progress(self, tracker: QuotaTracker) -> str:
+        return bar(progress_of(tracker))
+
+    @display(description=_("risk"))
+    def risk(self, tracker: QuotaTracker) -> str:
+        said = risk_of(tracker, current().quota_kept)
+        return format_html('<span class="fd-risk">⚠ {}</span>', said) if said else ""
+
+    @display(description=_("status"), ordering="status", label=QUOTA_COLOURS)
+    def status_badge(self, tracker: QuotaTracker) -> tuple[str, str]:
+        return tracker.status, tracker.get_status_display()
+
+    @display(description=_("mean duration"), ordering="avg_duration_ms")
+    def mean(self, tracker: QuotaTracker) -> str:
+        return duration(timedelta(milliseconds=tracker.avg_duration_ms)) if tracker.quota_completed else ""
+
+    @display(description=_("total duration"))
+    def total(self, tracker: QuotaTracker) -> str:
+        return duration(timedelta(milliseconds=tracker.total_duration_ms)) if tracker.quota_completed else ""
+
+    @display(description=_("why slots were lost"))
+    def why(self, tracker: QuotaTracker) -> str:
+        return render_to_string("facho/quotas/reasons.html", {"reasons": lost_of(tracker.reasons)})
+
+
+@admin.register(QuotaViolation)
+class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
+    list_display = ("hour", "severity_badge", "olt", "missed", "top_reason", "notified", "created_at")
+    list_filter = (
+        "severity",
+        recent_filter("created_at", _("created at"), by_the_clock=True),
+        "notified",
+        ("olt", AutocompleteSelectFilter),
+    )
+    search_fields = ("olt__name",)
+    readonly_fields = ("hour", "tasks", "as_json")
+    fieldsets = (
+        (None, {"fields": (("olt", "hour"), ("severity", "notified", "notified_at", "created_at"))}),
+        (_("Report"), {"fields": ("tasks",)}),
+        ("JSON", {"fields": ("as_json",)}),
+    )
+
+    @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
+    def severity_badge(self, violation: QuotaViolation) -> tuple[str, str]:
+        return violation.severity, violation.get_severity_display()
+
+    @display(description=_("tasks below their quota"))
+    def missed(self, violation: QuotaViolation) -> str:
+        return missed_in_words(tasks_of(violation.report))
+
+    @display(description=_("main reason"))
+    def top_reason(self, violation: QuotaViolation) -> str:
+        reasons = lost_of(violation.report.get("reasons", ()))
+        return lost_in_words(reasons[0]) if reasons else ""
+
+    @display(description=_("tasks"))
+    def tasks(self, violation: QuotaViolation) -> str:
+        tasks = tasks_of(violation.report)
+        bars = [bar(Progress(task.required, task.completed, task.failed, task.skipped)) for task in tasks]
+        shown = {
+            "tasks": zip(tasks, bars, strict=True),
+            "reasons": lost_of(violation.report.get("reasons", ())),
+        }
+        return render_to_string("facho/quotas/report.html", shown)
+
+    @display(description=_("report"))
+    def as_json(self, violation: QuotaViolation) -> str:
+        return readable_json(violation.report)

@@ -1,0 +1,92 @@
+"""Quotas as pages show them: how far an hour has come, and whether it can still be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import ExpressionWrapper, F, FloatField, Q, Value
+from django.db.models.functions import NullIf
+from django.db.models.lookups import LessThan
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, npgettext
+
+from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
+from facho.core.quota import slots_left
+from facho.web.words import risk_in_words
+
+# The share of its runs that a task got.
+SHARE: Final = ExpressionWrapper(
+    F("quota_completed") * Value(1.0) / NullIf(F("quota_required"), 0), FloatField()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    required: int
+    completed: int
+    failed: int
+    skipped: int
+    pending: int = 0
+
+    def __str__(self) -> str:
+        """`10 of 12, 1 failed, 1 pending`: what the bar shows, also to who cannot see it."""
+        done = gettext("%(completed)d of %(required)d") % {
+            "completed": self.completed,
+            "required": self.required,
+        }
+        rest = (
+            npgettext("runs", "%(count)d failed", "%(count)d failed", self.failed) % {"count": self.failed},
+            npgettext("runs", "%(count)d skipped", "%(count)d skipped", self.skipped)
+            % {"count": self.skipped},
+            npgettext("runs", "%(count)d pending", "%(count)d pending", self.pending)
+            % {"count": self.pending},
+        )
+        counts = (self.failed, self.skipped, self.pending)
+        return ", ".join([done, *(text for text, count in zip(rest, counts, strict=True) if count)])
+
+
+def progress_of(tracker: QuotaTracker) -> Progress:
+    return Progress(
+        tracker.quota_required,
+        tracker.quota_completed,
+        tracker.quota_failed,
+        tracker.quota_skipped,
+        tracker.quota_pending,
+    )
+
+
+def bar(progress: Progress) -> SafeString:
+    """Its parts differ by pattern too; the same is said in words below."""
+    counts = {
+        "completed": progress.completed,
+        "failed": progress.failed,
+        "skipped": progress.skipped,
+        "pending": progress.pending,
+    }
+    parts = ((name, count) for name, count in counts.items() if count)
+    segments = format_html_join("", '<i class="fd-{}" style="flex-grow:{}"></i>', parts)
+    return format_html(
+        '<span class="fd-quota"><span class="fd-bar" aria-hidden="true">{}</span><small>{}</small></span>',
+        segments,
+        progress,
+    )
+
+
+def at_risk(kept: float) -> Q:
+    """Open hours with fewer slots left than must succeed for the quota to be kept."""
+    possible = ExpressionWrapper((F("quota_completed") + F("quota_pending")) * Value(100.0), FloatField())
+    owed = ExpressionWrapper(F("quota_required") * Value(kept), FloatField())
+    is_open = Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True)
+    return is_open & Q(LessThan(possible, owed))
+
+
+def risk_of(tracker: QuotaTracker, kept: float) -> str:
+    """`3 slots left, 4 needed`, where that is so; else nothing."""
+    if tracker.closed_at is not None or tracker.status != QuotaStatus.IN_PROGRESS:
+        return ""
+    left, needed = slots_left(
+        tracker.quota_pending, tracker.quota_required, tracker.quota_completed, kept=kept
+    )
+    return risk_in_words(left, needed) if left < needed else ""
