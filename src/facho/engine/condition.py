@@ -228,7 +228,7 @@ def _lease(held: Held, now: datetime) -> Lease:
 def _quotas(now: datetime, config: Config) -> Quotas:
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(period_start=hour.start)
-    at_risk = trackers.filter(closed_at__isnull=True).filter(_cannot_be_kept(config.quota_kept))
+    at_risk = trackers.filter(closed_at__isnull=True).filter(cannot_be_kept(config.quota_kept))
     columns = ("olt__name", "task_type", "quota_required", "quota_completed", "quota_pending")
     found = list(at_risk.order_by("olt__name", "task_type").values_list(*columns))
     return Quotas(
@@ -240,7 +240,7 @@ def _quotas(now: datetime, config: Config) -> Quotas:
     )
 
 
-def _cannot_be_kept(kept: float) -> LessThan:
+def cannot_be_kept(kept: float) -> LessThan:
     """As core.quota.slots_left says it, of all rows at once."""
     most = F("quota_completed") + F("quota_pending")
     return LessThan(most * 100.0, F("quota_required") * kept)

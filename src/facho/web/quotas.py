@@ -7,13 +7,13 @@ from typing import Final
 
 from django.db.models import ExpressionWrapper, F, FloatField, Q, Value
 from django.db.models.functions import NullIf
-from django.db.models.lookups import LessThan
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, npgettext
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
 from facho.core.quota import slots_left
+from facho.engine.condition import cannot_be_kept
 from facho.web.words import risk_in_words
 
 # The share of its runs that a task got.
@@ -76,10 +76,7 @@ def bar(progress: Progress) -> SafeString:
 
 def at_risk(kept: float) -> Q:
     """Open hours with fewer slots left than must succeed for the quota to be kept."""
-    possible = ExpressionWrapper((F("quota_completed") + F("quota_pending")) * Value(100.0), FloatField())
-    owed = ExpressionWrapper(F("quota_required") * Value(kept), FloatField())
-    is_open = Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True)
-    return is_open & Q(LessThan(possible, owed))
+    return Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True) & Q(cannot_be_kept(kept))
 
 
 def risk_of(tracker: QuotaTracker, kept: float) -> str:
