@@ -17,6 +17,7 @@ from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
+from facho import masking
 from facho.config import Config
 
 CREDENTIALS: Final = "credentials.keys"
@@ -28,7 +29,9 @@ class KeyProblem(Exception):
 
 
 def secret_key(config: Config) -> str:
-    return config.secret_key or _read_or_make(config.home / SECRET, lambda: secrets.token_urlsafe(50))
+    key = config.secret_key or _read_or_make(config.home / SECRET, lambda: secrets.token_urlsafe(50))
+    masking.know(key)
+    return key
 
 
 def new_key() -> str:
@@ -72,9 +75,10 @@ class Vault:
         return self._config.home / CREDENTIALS
 
     def keys(self) -> list[str]:
-        if self.from_environment:
-            return list(self._config.credential_keys)
-        return _read_or_make(self.path, new_key).split()
+        given = self._config.credential_keys
+        keys = list(given) if self.from_environment else _read_or_make(self.path, new_key).split()
+        masking.know(*keys)
+        return keys
 
     def replace_keys(self, keys: Sequence[str]) -> None:
         _write(self.path, "\n".join(keys))

@@ -96,9 +96,6 @@ class LineFile:
         if os.fstat(file).st_size + len(data) > self._largest:
             self._rotate(len(data))
             file = self._opened()
-        if not _ends_a_line(file):
-            # A disk that became full in the middle of it.
-            data = b"\n" + data
         # In one call: that is what keeps it apart from the lines of others.
         if os.write(file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -113,6 +110,9 @@ class LineFile:
             self._file = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if not _ends_a_line(self._file):
+            # The disk became full in the middle of it, or a machine went down.
+            os.write(self._file, b"\n")
         return self._file
 
     def _rotate(self, coming: int) -> None:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from datetime import datetime
-from logging.handlers import RotatingFileHandler
+from datetime import UTC, datetime
 from typing import Final
 
 from facho.config import Config
+from facho.log_files import LineFile, Lost, one_line
+from facho.masking import masked
 
-_LARGEST: Final = 10_000_000
-_BACKUPS: Final = 5
 # What a record has of its own; the rest is what the caller said with `extra`.
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
@@ -24,6 +23,10 @@ class Formatter(logging.Formatter):
         super().__init__("%(asctime)s [%(levelname)s] %(name)s: %(message)s")
         self._zone = config.time_zone
 
+    def format(self, record: logging.LogRecord) -> str:
+        """The only way into the log, also for tracebacks: no secret passes."""
+        return masked(super().format(record))
+
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802, ARG002
         return datetime.fromtimestamp(record.created, self._zone).strftime("%Y-%m-%d %H:%M:%S")
 
@@ -31,7 +34,36 @@ class Formatter(logging.Formatter):
         about = {name: value for name, value in vars(record).items() if name not in _OWN}
         told = " ".join(f"{name}={value}" for name, value in about.items() if value is not None)
         line = super().formatMessage(record)
-        return f"{line} ({told})" if told else line
+        return one_line(f"{line} ({told})" if told else line)
+
+
+class FileHandler(logging.Handler):
+    """Several processes may have the same role, and so the same file."""
+
+    def __init__(self, file: LineFile) -> None:
+        super().__init__()
+        self._file = file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        at = datetime.fromtimestamp(record.created, UTC)
+        try:
+            line = self.format(record)
+        except Exception:  # noqa: BLE001  a record that cannot be formatted stops nobody, as in logging itself
+            self.handleError(record)
+            return
+        if lost := self._file.write(line, at):
+            self._file.write(self.format(_told(lost)), at)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _told(lost: Lost) -> logging.LogRecord:
+    about = {"action": "LOG_LOST", "lines": lost.lines, "since": lost.since, "until": lost.until}
+    return logging.makeLogRecord(
+        {"name": __name__, "levelname": "WARNING", "msg": "lines of this log were lost", **about}
+    )
 
 
 def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
@@ -41,16 +73,14 @@ def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
     root.setLevel(level)
     for old in list(root.handlers):
         root.removeHandler(old)
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
-    handlers[0].setLevel(logging.WARNING)
+    file = LineFile(config.logs / f"{role}.log", largest=config.log_bytes, backups=config.log_backups)
     try:
-        config.logs.mkdir(parents=True, exist_ok=True)
-        file = RotatingFileHandler(
-            config.logs / f"{role}.log", maxBytes=_LARGEST, backupCount=_BACKUPS, encoding="utf-8"
-        )
-        handlers.append(file)
+        file.open()
     except OSError as error:
+        # It goes on by itself when it can be written again.
         print(f"Warning: no log can be written: {error}", file=sys.stderr)  # noqa: T201
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr), FileHandler(file)]
+    handlers[0].setLevel(logging.WARNING)
     # Celery tells of every message twice, each second.
     logging.getLogger("celery").setLevel(logging.WARNING)
     for handler in handlers:

@@ -5,12 +5,15 @@ Who opens or is given a secret says so here. Logs, the coordinator's log and err
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
+
+from facho.log_files import one_line
 
 MASK: Final = "***"
 # A shorter one is part of many a word, and would leave nothing to read.
@@ -32,15 +35,13 @@ def know(*secrets: str) -> None:
 
 
 def know_urls(*urls: str) -> None:
-    """What stands before the @ of a database or a broker, as it is there and as it is meant."""
+    """The passwords of a database or a broker, as they are there and as they are meant."""
     for url in urls:
         # An address that cannot be read is refused by whoever wants to use it.
-        try:
-            password = urlsplit(url).password
-        except ValueError:
-            continue
-        if password:
-            know(password, unquote(password))
+        with contextlib.suppress(ValueError):
+            parts = urlsplit(url)
+            options = [value for name, value in parse_qsl(parts.query) if name == "password"]
+            know(parts.password or "", unquote(parts.password or ""), *options)
 
 
 def masked(text: str) -> str:
@@ -51,8 +52,9 @@ def masked(text: str) -> str:
 
 
 def _written(secret: str) -> Iterator[str]:
-    """As it may be met: in an address, in a representation, in JSON."""
+    """As it may be met: in a line, in a representation, in JSON, in an address."""
     yield secret
+    yield one_line(secret)
     yield repr(secret)[1:-1]
     yield json.dumps(secret)[1:-1]
     for quoted in (quote, quote_plus):

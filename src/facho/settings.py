@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from facho import keys
+from facho import keys, masking
 from facho.config import current
 from facho.databases import database_settings
 
 CONFIG = current()
 CONFIG.home.mkdir(parents=True, exist_ok=True)
+masking.know_urls(CONFIG.database, CONFIG.broker_url)
 
 SECRET_KEY = keys.secret_key(CONFIG)
 DEBUG = False

@@ -231,8 +231,11 @@ def _hold(count: int) -> str:
     return f"state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places})"
 
 
-def release(started: Started) -> None:
-    """The OLT of an execution that was aborted under us is free as soon as we stopped."""
-    Execution.objects.filter(id=started.execution_id, lease_token=started.token).exclude(
-        state=State.RUNNING
-    ).update(lease_token="", lease_expires_at=None)
+def release(started: Started) -> bool:
+    """The OLT of an execution that was aborted under us is free as soon as we stopped. Whether it was."""
+    aborted = (
+        Execution.objects.filter(id=started.execution_id, lease_token=started.token)
+        .exclude(state=State.RUNNING)
+        .update(lease_token="", lease_expires_at=None)
+    )
+    return bool(aborted)

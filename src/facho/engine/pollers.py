@@ -18,6 +18,7 @@ from facho.config import Config
 from facho.core import queue
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
 from facho.core.queue import SNMP_QUEUES
+from facho.engine.journal import journal
 from facho.engine.leases import Started
 
 
@@ -129,6 +130,9 @@ def write_stats(now: datetime, config: Config) -> PollerStats | None:
         return None
     stats = stats_now(now, config, last)
     PollerStats.objects.bulk_create([stats], ignore_conflicts=True)
+    if stats.is_saturated != bool(last and last.is_saturated):
+        say = journal.saturation_begins if stats.is_saturated else journal.saturation_ends
+        say(now, busy_percentage=stats.busy_percentage, queue_size=stats.queue_size)
     return stats
 
 

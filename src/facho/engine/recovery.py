@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,10 +15,9 @@ from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.engine.emergency import note_lost
 from facho.engine.failures import FailedAttempt, count_failure, next_attempt
+from facho.engine.journal import journal
 from facho.engine.locks import lock_running
 from facho.engine.quotas import count_failed, slot_of
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,7 @@ def recover(now: datetime, config: Config) -> Recovered:
         found = replace(_recover(now, config), workers=found.workers)
     _end_unwanted(now, config)
     if found:
-        log.warning(
-            "recovered what a dead process left",
-            extra={
-                "action": "recovered",
-                "unstarted": found.unstarted,
-                "abandoned": found.abandoned,
-                "workers": found.workers,
-            },
-        )
+        journal.recovered(now, unstarted=found.unstarted, abandoned=found.abandoned, workers=found.workers)
     return found
 
 
@@ -112,14 +102,9 @@ def _end_unwanted(now: datetime, config: Config) -> None:
 
 def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
     """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
-    held = sum(
+    for leased in _leased():
         leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)
-        for leased in _leased()
-    )
-    log.warning(
-        "clock set forward",
-        extra={"action": "clock_set_forward", "seconds": ahead.total_seconds(), "leases": held},
-    )
+    journal.clock_changed(now, seconds=ahead.total_seconds())
 
 
 def _give_back_unstarted(now: datetime) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
@@ -19,6 +20,7 @@ from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.clock import database_now
 from facho.engine.collect import collect
+from facho.engine.journal import journal
 from facho.engine.leases import Held, Keeper, LeaseLost, Started, release, start
 from facho.engine.planning import NothingToAsk, plan_execution
 from facho.engine.recorder import hand_back, record, record_failure
@@ -140,11 +142,17 @@ def insist(store: Callable[[], T], held: Held, config: Config) -> T:
 
 
 def let_go(started: Started, runtime: Runtime) -> None:
-    log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
+    stopping, aborted = runtime.stopping.is_set(), False
     with contextlib.suppress(DatabaseError):
-        if runtime.stopping.is_set():
+        if stopping:
             hand_back(started)
-        release(started)
+        aborted = release(started)
+    if stopping or aborted:
+        log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
+    else:
+        # Not the database's clock: it may be away.
+        now = datetime.now(UTC)
+        journal.lease_lost(now, started.olt_id, execution_id=started.execution_id, worker=runtime.worker)
 
 
 def _about(started: Started) -> dict[str, int]:

@@ -27,6 +27,7 @@ from facho.core.cpu import Asking, how_to_ask
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
+from facho.engine.journal import journal
 from facho.engine.quotas import Passed, count_failed, count_passed, reconcile, slot_of
 
 log = logging.getLogger(__name__)
@@ -299,8 +300,17 @@ def set_right(now: datetime, config: Config) -> int:
             reconcile(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
     _probe_sooner(now, config)
     if too_far:
-        log.warning("clock set back: %d nodes planned anew", len(too_far), extra={"action": "clock_set_back"})
+        journal.clock_changed(now, seconds=-_set_back(now, rows).total_seconds())
     return len(too_far)
+
+
+def _set_back(now: datetime, rows: Iterable[tuple[int, datetime | None, int]]) -> timedelta:
+    """At least: no slot was further away than its interval."""
+    return max(
+        next_run_at - now - timedelta(seconds=interval_s)
+        for _, next_run_at, interval_s in rows
+        if next_run_at is not None
+    )
 
 
 def _probe_sooner(now: datetime, config: Config) -> None:

@@ -6,7 +6,6 @@ reason.
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
@@ -19,10 +18,9 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
+from facho.engine.journal import journal
 from facho.engine.quotas import count_aborted, reconcile, slot_of
 from facho.engine.scheduler import runnable
-
-log = logging.getLogger(__name__)
 
 
 def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> None:
@@ -36,17 +34,14 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
     )
     slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
     count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
-    log.error("OLT suspended", extra={"action": "olt_suspended", "olt_id": olt.id, "reason": reason})
+    journal.olt_suspended(now, olt.id, reason=reason)
 
 
 def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timedelta) -> None:
     SnmpJobHost.objects.filter(id=node.id).update(
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
-    log.error(
-        "node suspended",
-        extra={"action": "node_suspended", "olt_id": node.olt_id, "node_id": node.id, "reason": reason},
-    )
+    journal.node_suspended(now, node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
 
 
 def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven: bool = False) -> None:
@@ -60,11 +55,12 @@ def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven:
     olts = Olt.objects.filter(id=olt_id).exclude(suspended_reason="").update(**again, **proof)
     if olts:
         _plan_again(now, SnmpJobHost.objects.filter(olt=olt_id))
-        log.warning("OLT is back", extra={"action": "olt_back", "olt_id": olt_id})
+        journal.olt_back(now, olt_id)
     node = SnmpJobHost.objects.filter(id__in=[] if node_id is None else [node_id])
     if node.exclude(suspended_reason="").update(**again, **proof):
         _plan_again(now, node)
-        log.warning("node is back", extra={"action": "node_back", "olt_id": olt_id, "node_id": node_id})
+        for back in node.select_related("job"):
+            journal.node_back(now, olt_id, node_id=back.id, job=back.job.name)
     elif proven:
         node.exclude(failed_probes=0).update(failed_probes=0)
         Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
+from facho import masking
 from facho.config import current
 from facho.keys import KeyProblem, Vault
 from facho.snmp.usm import Auth, Priv, User
@@ -20,6 +21,9 @@ class Credentials:
 
     community: str = field(default="", repr=False)
     user: User | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        masking.know(*self.secrets())
 
     def to_json(self) -> str:
         if self.user is None:
