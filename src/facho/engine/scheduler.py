@@ -304,11 +304,11 @@ def set_right(now: datetime, config: Config) -> int:
     return len(too_far)
 
 
-def _set_back(now: datetime, rows: Iterable[tuple[int, datetime | None, int]]) -> timedelta:
+def _set_back(now: datetime, rows: Iterable[tuple[int, int, datetime | None, int]]) -> timedelta:
     """At least: no slot was further away than its interval."""
     return max(
         next_run_at - now - timedelta(seconds=interval_s)
-        for _, next_run_at, interval_s in rows
+        for *_, next_run_at, interval_s in rows
         if next_run_at is not None
     )
 
