@@ -21,6 +21,7 @@ KEPT: Final = 80.0
 CLOSE_WITHIN: Final = timedelta(minutes=10)
 
 _HOUR: Final = timedelta(hours=1)
+_TICK: Final = timedelta(microseconds=1)
 
 
 class Status(enum.StrEnum):
@@ -63,6 +64,11 @@ def hour_of(slot: datetime, zone: tzinfo) -> Hour:
     return Hour(earlier, later)
 
 
+def running_hour(now: datetime, zone: tzinfo) -> Hour:
+    """The hour of the slots that come next: on the stroke, the one that begins."""
+    return hour_of(now + _TICK, zone)
+
+
 def _whole_hours(around: datetime, zone: tzinfo) -> Iterator[datetime]:
     """Instants near `around` at which the wall clock shows a whole hour."""
     for near in (around - _HOUR, around, around + _HOUR):
@@ -79,7 +85,7 @@ def _whole_hours(around: datetime, zone: tzinfo) -> Iterator[datetime]:
 def hours_between(after: datetime, until: datetime, zone: tzinfo) -> Iterator[Hour]:
     """The hours of all slots after `after` and not after `until`, in their order."""
     while after < until:
-        hour = hour_of(after + timedelta(microseconds=1), zone)
+        hour = hour_of(after + _TICK, zone)
         yield hour
         after = hour.end
 
@@ -93,7 +99,7 @@ def slots_by_hour(
     first: datetime, last: datetime, interval: timedelta, zone: tzinfo
 ) -> Iterator[tuple[Hour, int]]:
     """Of the slots from `first` to `last`, how many belong to each hour."""
-    for hour in hours_between(first - timedelta(microseconds=1), last, zone):
+    for hour in hours_between(first - _TICK, last, zone):
         upto = Hour(hour.start, min(hour.end, last))
         if count := slots_from(first, interval, upto):
             yield hour, count

@@ -25,7 +25,7 @@ from facho.apps.execution_coordinator.selectors import Outlook, outlook
 from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close, lock_open, settle
 from facho.config import Config
 from facho.core.delay import Why, why_pending
-from facho.core.quota import Hour, Outcome, hour_of, hours_between, must_close, status_of
+from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
 from facho.core.reasons import OTHER, Reason, top
 from facho.core.severity import Severity, severity_of, worst
 from facho.engine.changes import notice_changes
@@ -66,7 +66,7 @@ def _tell_of_a_stop(last: CoordinatorState | None, now: datetime, config: Config
 
 def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) -> None:
     """When an hour has begun; and when nobody stepped, those that went by meanwhile."""
-    running = hour_of(now, config.time_zone)
+    running = running_hour(now, config.time_zone)
     before = last.value.get("hour") if last else None
     if before == running.start.isoformat():
         return
@@ -79,7 +79,7 @@ def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) ->
 
 def _note(now: datetime, config: Config, seconds: float) -> None:
     value = {
-        "hour": hour_of(now, config.time_zone).start.isoformat(),
+        "hour": running_hour(now, config.time_zone).start.isoformat(),
         "duration_ms": round(seconds * 1000, 1),
     }
     with sql.writing():

@@ -25,7 +25,7 @@ from facho.apps.execution_coordinator.store import (
     settle,
 )
 from facho.config import Config
-from facho.core.quota import Hour, Outcome, hour_of, must_close, slots_by_hour
+from facho.core.quota import Hour, Outcome, hour_of, must_close, running_hour, slots_by_hour
 from facho.core.reasons import ABORTED, FAILED, LATE, Reason
 
 
@@ -132,7 +132,7 @@ def reconcile(
 
     Of all OLTs, if none are named.
     """
-    wanted = sorted({hour_of(now, config.time_zone), *hours, *_open_hours(olt_ids)})
+    wanted = sorted({running_hour(now, config.time_zone), *hours, *_open_hours(olt_ids)})
     seen = outlook(olt_ids)
     make_missing(seen.pending(wanted), now)
     trackers = lock_open([hour.start for hour in wanted], olt_ids)

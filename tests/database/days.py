@@ -1,0 +1,120 @@
+"""A day of the engine in a test's hands: it sets the clock, and says how runs end, instead of an OLT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
+from facho.apps.executions.models import Execution, State
+from facho.config import Config
+from facho.engine import leases, recorder
+from facho.engine.assign import claim
+from facho.engine.coordinator import Stepped, coordinator_step
+from facho.engine.leases import Started, start
+from facho.engine.planning import plan_execution
+from facho.engine.pollers import register
+from facho.engine.recorder import record
+from facho.engine.scheduler import queue_due
+from facho.engine.work import Collection, PartOutcome, PartState
+from facho.snmp.peer import Load
+
+Ends = Callable[[str], str]
+"""From the name of a part's job to what is wrong with it; nothing is well."""
+
+
+def well(_job: str) -> str:
+    return ""
+
+
+class Day:
+    def __init__(self, now: datetime, monkeypatch: pytest.MonkeyPatch, zone: str = "UTC") -> None:
+        self.now = now
+        self.config = replace(Config(), time_zone=ZoneInfo(zone))
+        for module in (leases, recorder):
+            monkeypatch.setattr(module, "database_now", lambda: self.now)
+
+    def coordinate(self) -> Stepped:
+        return coordinator_step(self.now, self.config)
+
+    def queue(self) -> None:
+        queue_due(self.now, self.config)
+
+    def begin(self) -> list[Started]:
+        """Whatever waits and may run, as many as there are OLTs."""
+        register("here", 50, self.now)
+        begun = (start(each, "here", self.config) for each in claim(self.now, self.config))
+        return [each for each in begun if each is not None]
+
+    def end(self, begun: Iterable[Started], ends: Ends = well, seconds: float = 2.0) -> list[State]:
+        return [self._end(each, ends, seconds) for each in begun]
+
+    def _end(self, started: Started, ends: Ends, seconds: float) -> State:
+        # However long it took: somebody renewed its lease.
+        Execution.objects.filter(id=started.execution_id).update(
+            lease_expires_at=self.now + self.config.lease
+        )
+        planned = plan_execution(started.execution_id, started.run_id, self.now, self.config)
+        parts = []
+        for part in planned.work.parts:
+            wrong = ends(part.job)
+            state = PartState.FAILED if wrong else PartState.SUCCESS
+            parts.append(PartOutcome(part, state, wrong, seconds=seconds, load=Load(requests=1)))
+        return record(started, planned, Collection(parts), self.config)
+
+    def run(self, ends: Ends = well, *, takes: float = 2.0) -> list[State]:
+        """All that is due now, one after the other per OLT, each in that many seconds."""
+        self.queue()
+        states: list[State] = []
+        while begun := self.begin():
+            self.now += timedelta(seconds=takes)
+            states += self.end(begun, ends, takes)
+        return states
+
+    def pass_until(
+        self, until: datetime, ends: Ends = well, *, every: timedelta = timedelta(minutes=1)
+    ) -> None:
+        """Minute by minute, with the engine at work."""
+        while self.now < until:
+            began = self.now
+            self.run(ends)
+            self.coordinate()
+            self.now = min(until, max(began + every, self.now))
+
+
+def figures(task_type: str = "") -> list[tuple[str, str, int, int, int, int, int, str]]:
+    """Task, hour, required, completed, failed, skipped, pending, status: in their order."""
+    rows = QuotaTracker.objects.order_by("period_start", "task_type")
+    if task_type:
+        rows = rows.filter(task_type=task_type)
+    return [
+        (
+            each.task_type,
+            f"{each.period_start:%H:%M}-{each.period_end:%H:%M}",
+            each.quota_required,
+            each.quota_completed,
+            each.quota_failed,
+            each.quota_skipped,
+            each.quota_pending,
+            each.status,
+        )
+        for each in rows
+    ]
+
+
+def reasons(task_type: str = "") -> list[tuple[str, str, int, int]]:
+    rows = QuotaTracker.objects.order_by("period_start", "task_type")
+    if task_type:
+        rows = rows.filter(task_type=task_type)
+    return [
+        (each["why"], each["what"], each["count"], each["lost_s"]) for row in rows for each in row.reasons
+    ]
+
+
+def violations() -> list[tuple[str, str]]:
+    rows = QuotaViolation.objects.order_by("period_start", "olt_id")
+    return [(each.severity, f"{each.period_start:%H:%M}") for each in rows]
