@@ -247,6 +247,12 @@ def test_a_violation_shows_each_task_and_the_whole_report(admin_client: Client) 
     assert "&quot;lost_s&quot;: 2400" in told
 
 
+def test_a_violation_without_a_report_is_shown_too(admin_client: Client) -> None:
+    row = violation(an_olt(), report={})
+    assert "high" in page(admin_client, "quotaviolation/")
+    assert "fd-json" in page(admin_client, f"quotaviolation/{row.pk}/change/")
+
+
 @pytest.mark.parametrize(
     ("asked", "found"),
     [

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from django.db.models import ExpressionWrapper, F, FloatField, Q, Value
+from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, Value, When
 from django.db.models.functions import NullIf
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, npgettext
 
-from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
-from facho.core.quota import slots_left
+from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
+from facho.config import Config
+from facho.core.quota import Hour, hour_of, slots_left
+from facho.core.reasons import Reason
+from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.engine.condition import cannot_be_kept
 from facho.web.words import risk_in_words
 
@@ -87,3 +92,68 @@ def risk_of(tracker: QuotaTracker, kept: float) -> str:
         tracker.quota_pending, tracker.quota_required, tracker.quota_completed, kept=kept
     )
     return risk_in_words(left, needed) if left < needed else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    olt: str
+    task_type: str
+    status: str
+    progress: Progress
+    # In words; empty where there is none.
+    risk: str
+
+
+@dataclass(frozen=True, slots=True)
+class HourOfQuotas:
+    """Those at risk come first, then those that lost the most slots."""
+
+    hour: Hour
+    # How many there are of each status, where there are any.
+    statuses: Sequence[tuple[str, int]]
+    at_risk: int
+    first: Sequence[Quota]
+
+
+@dataclass(frozen=True, slots=True)
+class Violated:
+    violation_id: int
+    olt: str
+    hour: Hour
+    severity: str
+    tasks: Sequence[TaskReport]
+    main_reason: Reason | None
+
+
+def quotas_of_this_hour(now: datetime, config: Config, limit: int) -> HourOfQuotas:
+    hour = hour_of(now, config.time_zone)
+    trackers = QuotaTracker.objects.filter(period_start=hour.start)
+    risky = at_risk(config.quota_kept)
+    by_status = {status: Count("id", filter=Q(status=status)) for status in QuotaStatus.values}
+    counts = trackers.aggregate(at_risk=Count("id", filter=risky), **by_status)
+    worst = (Case(When(risky, then=0), default=1), -(F("quota_failed") + F("quota_skipped")))
+    rows = trackers.order_by(*worst, "olt__name", "task_type").annotate(olt_name=F("olt__name"))
+    return HourOfQuotas(
+        hour=hour,
+        statuses=[(status, counts[status]) for status in QuotaStatus.values if counts[status]],
+        at_risk=counts["at_risk"],
+        first=[_quota(row, row.olt_name, config) for row in rows[:limit]],
+    )
+
+
+def _quota(tracker: QuotaTracker, olt: str, config: Config) -> Quota:
+    return Quota(
+        olt=olt,
+        task_type=tracker.task_type,
+        status=tracker.status,
+        progress=progress_of(tracker),
+        risk=risk_of(tracker, config.quota_kept),
+    )
+
+
+def last_violations(limit: int) -> Iterator[Violated]:
+    rows = QuotaViolation.objects.order_by("-created_at", "-id")
+    columns = ("id", "olt__name", "period_start", "period_end", "severity", "report")
+    for key, olt, start, end, severity, report in rows.values_list(*columns)[:limit]:
+        main = next(iter(reasons_of(report)), None)
+        yield Violated(key, olt, Hour(start, end), severity, tasks_of(report), main)

@@ -19,26 +19,31 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
+from facho.engine.condition import COORDINATOR, LATE
+from facho.engine.step import SCHEDULER
+from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 
-SCHEDULER: Final = "scheduler"
 # Without a step for so long, the engine is not just busy.
 STALLED_AFTER: Final = timedelta(seconds=10)
 _QUEUE_SHOWN: Final = 30
 _ENDED_SHOWN: Final = 20
 _TROUBLE_SHOWN: Final = 20
+_QUOTAS_SHOWN: Final = 8
+_VIOLATIONS_SHOWN: Final = 5
 # A million rows are not counted every two seconds.
 _ONUS_COUNTED_EVERY: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The scheduler's last one; `age` is None when there has never been any."""
+    """The last one of a loop; `age` is None when there has never been any."""
 
     age: timedelta | None
+    late_after: timedelta = STALLED_AFTER
 
     @property
     def stalled(self) -> bool:
-        return self.age is None or self.age > STALLED_AFTER
+        return self.age is None or self.age > self.late_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +72,14 @@ class Counters:
 class Dashboard:
     now: datetime
     step: Step
+    coordinator: Step
     pool: Pool
     queue: Queue
     running: tuple[Held, ...]
     ended: tuple[Ended, ...]
     trouble: tuple[Trouble, ...]
+    quotas: HourOfQuotas
+    violations: tuple[Violated, ...]
     counters: Counters
 
 
@@ -79,22 +87,27 @@ def dashboard(now: datetime, config: Config) -> Dashboard:
     held = executions.held(now)
     running = tuple(each for each in held if each.state in ACTIVE)
     pollers = pool(now, config, busy=len(running))
+    scheduler, coordinator = last_steps(now, config)
     return Dashboard(
         now=now,
-        step=last_step(now),
+        step=scheduler,
+        coordinator=coordinator,
         pool=pollers,
         queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
         ended=tuple(executions.last_ended(_ENDED_SHOWN)),
         trouble=tuple(trouble(_TROUBLE_SHOWN)),
+        quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
+        violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
         counters=counters(),
     )
 
 
-def last_step(now: datetime) -> Step:
-    steps = CoordinatorState.objects.filter(name=SCHEDULER).values_list("updated_at", flat=True)
-    at = steps.first()
-    return Step(None if at is None else max(timedelta(0), now - at))
+def last_steps(now: datetime, config: Config) -> tuple[Step, Step]:
+    """Of the scheduler, and of the coordinator."""
+    rows = CoordinatorState.objects.filter(name__in=(SCHEDULER, COORDINATOR))
+    ages = {name: max(timedelta(0), now - at) for name, at in rows.values_list("name", "updated_at")}
+    return Step(ages.get(SCHEDULER)), Step(ages.get(COORDINATOR), LATE * config.coordinator_step)
 
 
 def trouble(limit: int) -> list[Trouble]:

@@ -16,7 +16,9 @@ from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
 from facho.core.delay import Why
 from facho.core.journal import Event, Level
-from facho.core.lost import Lost, TaskReport, WhyLost
+from facho.core.reasons import ABORTED, FAILED, LATE, OTHER
+from facho.core.reasons import Reason as Lost
+from facho.core.report import TaskReport
 from facho.web.durations import about
 
 if TYPE_CHECKING:
@@ -38,10 +40,10 @@ WHY: Final[Mapping[str, Text]] = {
 # Why a slot was lost: what makes runs late, and more.
 WHY_LOST: Final[Mapping[str, Text]] = {
     **WHY,
-    WhyLost.FAILED: _("run failed"),
-    WhyLost.ABORTED: _("run aborted"),
-    WhyLost.LATE: _("ended after the hour was closed"),
-    WhyLost.OTHER: _("for another reason"),
+    FAILED: _("run failed"),
+    ABORTED: _("run aborted"),
+    LATE: _("ended after the hour was closed"),
+    OTHER: _("for another reason"),
 }
 EVENTS: Final[Mapping[str, Text]] = {
     Event.TASK_ADDED: _("task added"),

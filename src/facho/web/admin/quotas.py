@@ -17,7 +17,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import current
-from facho.core.lost import lost_of, tasks_of
+from facho.core.report import reasons_of, tasks_of
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
 from facho.web.durations import duration
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_of
@@ -120,7 +120,9 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
 
     @display(description=_("why slots were lost"))
     def why(self, tracker: QuotaTracker) -> str:
-        return render_to_string("facho/quotas/reasons.html", {"reasons": lost_of(tracker.reasons)})
+        return render_to_string(
+            "facho/quotas/reasons.html", {"reasons": reasons_of({"reasons": tracker.reasons})}
+        )
 
 
 @admin.register(QuotaViolation)
@@ -150,7 +152,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @display(description=_("main reason"))
     def top_reason(self, violation: QuotaViolation) -> str:
-        reasons = lost_of(violation.report.get("reasons", ()))
+        reasons = reasons_of(violation.report)
         return lost_in_words(reasons[0]) if reasons else ""
 
     @display(description=_("tasks"))
@@ -159,7 +161,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
         bars = [bar(Progress(task.required, task.completed, task.failed, task.skipped)) for task in tasks]
         shown = {
             "tasks": zip(tasks, bars, strict=True),
-            "reasons": lost_of(violation.report.get("reasons", ())),
+            "reasons": reasons_of(violation.report),
         }
         return render_to_string("facho/quotas/report.html", shown)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django import template
@@ -12,8 +13,10 @@ from django.utils.translation import pgettext
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
-from facho.core.lost import Lost
-from facho.web import durations, words
+from facho.core.quota import Hour
+from facho.core.reasons import Reason as Lost
+from facho.core.report import TaskReport
+from facho.web import durations, quotas, words
 
 register = template.Library()
 
@@ -83,6 +86,21 @@ def why_lost(reason: Lost) -> str:
 @register.filter
 def lost(reason: Lost) -> str:
     return words.lost_in_words(reason)
+
+
+@register.filter
+def missed(tasks: Sequence[TaskReport]) -> str:
+    return words.missed_in_words(tasks)
+
+
+@register.filter
+def hour(period: Hour) -> str:
+    return words.hour_in_words(period.start, period.end)
+
+
+@register.filter
+def bar(progress: quotas.Progress) -> str:
+    return quotas.bar(progress)
 
 
 @register.filter

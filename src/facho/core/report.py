@@ -1,0 +1,45 @@
+"""The report of a violation as values. It is kept as JSON without words: each reader has it in their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from facho.core.reasons import Reason, merged
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    task_type: str
+    required: int
+    completed: int
+    failed: int
+    skipped: int
+    percent: float
+    # None when enough of it was done.
+    severity: str | None
+    reasons: Sequence[Reason]
+
+
+def reasons_of(written: Mapping[str, Any]) -> Sequence[Reason]:
+    """Of a task or of a whole report; the largest first."""
+    return merged(Reason.read(each) for each in written.get("reasons", ()))
+
+
+def tasks_of(report: Mapping[str, Any]) -> Sequence[TaskReport]:
+    """The worst first. A report without tasks has none: it is still there to be read."""
+    return sorted(map(_task, report.get("tasks", ())), key=lambda task: task.percent)
+
+
+def _task(written: Mapping[str, Any]) -> TaskReport:
+    return TaskReport(
+        task_type=written["task_type"],
+        required=written["required"],
+        completed=written["completed"],
+        failed=written.get("failed", 0),
+        skipped=written.get("skipped", 0),
+        percent=written.get("percent", 0.0),
+        severity=written.get("severity"),
+        reasons=reasons_of(written),
+    )
