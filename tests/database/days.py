@@ -66,6 +66,15 @@ class Day:
             parts.append(PartOutcome(part, state, wrong, seconds=seconds, load=Load(requests=1)))
         return record(started, planned, Collection(parts), self.config)
 
+    def silent(self, begun: Iterable[Started]) -> None:
+        """Nothing came from their OLTs at all."""
+        for each in begun:
+            planned = plan_execution(each.execution_id, each.run_id, self.now, self.config)
+            part = PartOutcome(
+                planned.work.parts[0], PartState.FAILED, "no answer", silent=True, load=Load(requests=1)
+            )
+            record(each, planned, Collection([part]), self.config)
+
     def run(self, ends: Ends = well, *, takes: float = 2.0) -> list[State]:
         """All that is due now, one after the other per OLT, each in that many seconds."""
         self.queue()

@@ -392,7 +392,7 @@ def test_a_day_has_as_many_trackers_as_the_operators_clock_has_hours(
     add_job("state", "north", interval="30m", now=there.now)
     SnmpJobHost.objects.update(next_run_at=day_of + timedelta(minutes=30))
     QuotaTracker.objects.all().delete()
-    there.pass_until(day_of + timedelta(hours=hours), every=timedelta(minutes=10))
+    there.pass_until(day_of + timedelta(hours=hours), every=timedelta(minutes=30))
     there.run()
     rows = QuotaTracker.objects.filter(quota_completed__gt=0)
     local = {each.period_start.astimezone(there.config.time_zone) for each in rows}
