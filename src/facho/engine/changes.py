@@ -122,8 +122,7 @@ def _look(olt_ids: Sequence[int]) -> _Seen:
         changes[olt_id] = list(differences(known, after))
         if known is not None:
             new |= _node_ids(after) - _node_ids(known)
-    others = {olt_id: text for olt_id, text in states.items() if changes[olt_id] or olt_id not in before}
-    return _Seen(changes, others, frozenset(new))
+    return _Seen(changes, states, frozenset(new))
 
 
 def _node_ids(state: OltState) -> set[int]:

@@ -9,11 +9,11 @@ from typing import Final
 from django.db.models import F
 
 from facho.apps import sql
+from facho.apps.execution_coordinator.configuration import look_again
 from facho.apps.executions.models import State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.engine.journal import journal
-from facho.engine.quotas import reconcile
 from facho.engine.work import Collection
 
 UNREACHABLE: Final = "unreachable"
@@ -43,7 +43,7 @@ def note_end(
     if why is None and state is State.FAILED and failures == config.emergency_failures:
         why = FAILURES
     if why is not None:
-        plan_anew(before.olt_id, why, now, config, failures=failures)
+        plan_anew(before.olt_id, why, now, failures=failures)
 
 
 def _why(before: OltBefore, collection: Collection | None) -> str | None:
@@ -59,10 +59,10 @@ def note_lost(olt_id: int, now: datetime, config: Config) -> None:
     Olt.objects.filter(id=olt_id).update(failed_in_a_row=F("failed_in_a_row") + 1)
     failures = Olt.objects.values_list("failed_in_a_row", flat=True).get(id=olt_id)
     if failures == config.emergency_failures:
-        plan_anew(olt_id, FAILURES, now, config, failures=failures)
+        plan_anew(olt_id, FAILURES, now, failures=failures)
 
 
-def plan_anew(olt_id: int, why: str, now: datetime, config: Config, *, failures: int = 0) -> None:
-    """In the caller's transaction."""
-    reconcile([olt_id], now, config)
+def plan_anew(olt_id: int, why: str, now: datetime, *, failures: int = 0) -> None:
+    """The coordinator does so at its next step; in the caller's transaction."""
+    look_again([olt_id])
     journal.emergency_replan(now, olt_id, why=why, failures=failures)

@@ -118,7 +118,7 @@ def _note_answer(each: Probe, config: Config) -> None:
         if config.come_back:
             come_back(now, olt_id=each.olt_id, node_id=each.node_id)
         if back:
-            plan_anew(each.olt_id, BACK, now, config)
+            plan_anew(each.olt_id, BACK, now)
 
 
 async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
+from facho.apps.execution_coordinator.configuration import look_again
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.rows import update_rows
@@ -19,7 +20,7 @@ from facho.config import current
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
 from facho.engine.journal import journal
-from facho.engine.quotas import count_aborted, reconcile, slot_of
+from facho.engine.quotas import count_aborted, slot_of
 from facho.engine.scheduler import runnable
 
 
@@ -76,4 +77,5 @@ def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     )
     planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]
     update_rows(SnmpJobHost, ["next_run_at"], planned)
-    reconcile(sorted({olt for _, olt, _ in rows}), now, current())
+    # The run that brings them back may not have been counted yet, and counting must not come before this.
+    look_again(sorted({olt for _, olt, _ in rows}))

@@ -81,14 +81,23 @@ def remembered(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
     return {olt_id: parse(text) for olt_id, text in rows}
 
 
+def look_again(olt_ids: Sequence[int]) -> None:
+    """The next step finds that something is different, and plans these OLTs anew."""
+    OltConfiguration.objects.filter(olt__in=olt_ids).update(fingerprint="")
+
+
 def remember(states: Written, now: datetime) -> None:
+    """A state that is the same keeps the time at which it was changed."""
+    known = dict(OltConfiguration.objects.filter(olt__in=states).values_list("olt_id", "state"))
+    rows = [
+        OltConfiguration(olt_id=olt_id, fingerprint=fingerprint(text), state=text, changed_at=now)
+        for olt_id, text in sorted(states.items())
+    ]
+    _write([row for row in rows if known.get(row.olt_id) != row.state], "fingerprint", "state", "changed_at")
+    _write([row for row in rows if known.get(row.olt_id) == row.state], "fingerprint")
+
+
+def _write(rows: list[OltConfiguration], *columns: str) -> None:
     OltConfiguration.objects.bulk_create(
-        [
-            OltConfiguration(olt_id=olt_id, fingerprint=fingerprint(text), state=text, changed_at=now)
-            for olt_id, text in sorted(states.items())
-        ],
-        update_conflicts=True,
-        unique_fields=["olt"],
-        update_fields=["fingerprint", "state", "changed_at"],
-        batch_size=200,
+        rows, update_conflicts=True, unique_fields=["olt"], update_fields=columns, batch_size=200
     )

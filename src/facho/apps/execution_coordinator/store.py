@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from django.db import connection
+from django.db.models.functions import Collate
 
 from facho.apps import sql
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
@@ -169,13 +170,20 @@ class Tracker:
         return self.completed + self.failed + self.skipped
 
 
+# As Python sorts: a server's language has another idea of it.
+_IN_ORDER: Final[Mapping[str, Sequence[Any]]] = {
+    "sqlite": ["task_type"],
+    "postgresql": [Collate("task_type", "C")],
+}
+
+
 def lock_open(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
     """Those of the hours that begin then; of all OLTs, if none are named."""
     trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
     if olt_ids is not None:
         trackers = trackers.filter(olt__in=olt_ids)
     rows = (
-        trackers.order_by("olt_id", "task_type", "period_start")
+        trackers.order_by("olt_id", *_IN_ORDER[connection.vendor], "period_start")
         .select_for_update()
         .values_list(
             "id", "olt_id", "task_type", "period_start", "period_end", "quota_completed", "quota_failed",
