@@ -144,12 +144,14 @@ def test_violations_and_lost_lines_of_the_last_day_are_counted() -> None:
     olt = make_olt()
     for severity, hours in (("LOW", 1), ("CRITICAL", 2), ("LOW", 3), ("HIGH", 25)):
         a_violation(olt, severity, timedelta(hours=hours))
-    CoordinatorLog.objects.create(event_type="LOG_LOST", level="WARNING", timestamp=NOW - SECOND)
+    for lines, hours in ((400, 1), (12, 2), (1000, 25)):
+        lost = {"event_type": "LOG_LOST", "level": "WARNING", "details": {"lines": lines}}
+        CoordinatorLog.objects.create(**lost, timestamp=NOW - timedelta(hours=hours))
     told = found()
     assert told["violations"].level is Level.WARNING
     assert told["violations"].told == "3 in the last 24 hours: 1 CRITICAL, 2 LOW"
     assert "/admin/execution_coordinator/quotaviolation/" in told["violations"].do
-    assert told["coordinator's log"].told == "lines of it were lost 1 times in the last 24 hours"
+    assert told["coordinator's log"].told == "412 lines of it were lost in the last 24 hours"
 
 
 @pytest.mark.parametrize(

@@ -122,10 +122,10 @@ class Quotas:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """In the last day: violations by severity, and how often lines of the log were lost."""
+    """In the last day: violations by severity, and how many lines of the log were lost."""
 
     violations: Mapping[str, int]
-    log_lost: int
+    log_lines_lost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,8 @@ def _lately(now: datetime) -> Lately:
     since = now - _LOOK_BACK
     violations = QuotaViolation.objects.filter(created_at__gt=since).order_by("severity")
     lost = CoordinatorLog.objects.filter(event_type=Event.LOG_LOST, timestamp__gt=since)
-    return Lately(dict(violations.values_list("severity").annotate(Count("id"))), lost.count())
+    lines = sum(details.get("lines", 0) for details in lost.values_list("details", flat=True))
+    return Lately(dict(violations.values_list("severity").annotate(Count("id"))), lines)
 
 
 def _plain(value: Any) -> Any:

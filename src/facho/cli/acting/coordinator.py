@@ -28,8 +28,8 @@ def findings(condition: Condition, config: Config) -> Iterator[Finding]:
     yield _trackers(condition, config)
     yield _quotas(condition)
     yield _violations(condition)
-    if lost := condition.last_24_h.log_lost:
-        told = f"lines of it were lost {lost} times in the last 24 hours"
+    if lost := condition.last_24_h.log_lines_lost:
+        told = f"{lost} lines of it were lost in the last 24 hours"
         yield warning("coordinator's log", told, "look for a full disk or a database that was away then")
 
 
@@ -117,7 +117,7 @@ def _facts(condition: Condition) -> dict[str, Any]:
         "quotas_at_risk": quotas.at_risk,
         "olts_without_quotas": named(quotas.olts_without),
         "violations_in_24_h": _by_severity(lately.violations) or "none",
-        "log_lost_in_24_h": f"{lately.log_lost} times" if lately.log_lost else "",
+        "log_lost_in_24_h": f"{lost} lines" if (lost := lately.log_lines_lost) else "",
     }
 
 
