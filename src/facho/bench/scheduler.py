@@ -17,17 +17,15 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from facho.bench.many_nodes import fill, plan
 from facho.bench.own_system import CannotMeasure, own_system, running_engine
-from facho.bench.walker import COMMUNITY
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 
 if TYPE_CHECKING:
     from facho.config import Config
 
-INTERVAL: Final = timedelta(seconds=300)
 _ONUS: Final = 4
-_FACTS: Final = (["state"], ["description"], ["distance_m"], ["down_cause"])
 # From the first node on, so that the engine is up when it falls due.
 _HEAD_START: Final = timedelta(seconds=3)
 _ALL_DUE_ROUNDS: Final = 3
@@ -114,14 +112,16 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
         _allow_files(load.olts + _OTHER_FILES)
         with FleetProcess(FleetConfig(olts=load.olts, onus=_ONUS), prebuilt=True) as fleet:
             note(f"making {load.nodes:,} nodes")
-            _fill(load, fleet.addresses)
+            fill(load.nodes, fleet.addresses)
             return _measure(load, config, note)
 
 
 def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
-    _plan()
+    from facho.engine.clock import database_now
+
+    plan(database_now() + _HEAD_START)
     with _timed_loop() as times, running_engine(config):
         note(f"running for {load.seconds:g} s")
         time.sleep(_HEAD_START.total_seconds())
@@ -148,56 +148,6 @@ def _allow_files(files: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, hard), hard))
-
-
-def _fill(load: Load, addresses: Sequence[tuple[str, int]]) -> None:
-    from facho.apps.hosts.credentials import Credentials
-    from facho.apps.hosts.models import Brand, Olt
-    from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
-    from facho.engine.commands.jobs import NewJob, create_job
-
-    brand = Brand.objects.get(name="huawei")
-    made = [
-        Olt(name=f"olt-{number:05d}", brand=brand, address=host, port=port)
-        for number, (host, port) in enumerate(addresses)
-    ]
-    for olt in made:
-        olt.credentials = Credentials(COMMUNITY)
-    olts = Olt.objects.bulk_create(made)
-    jobs = [
-        create_job(
-            NewJob(f"job-{number}", "huawei", "table", INTERVAL, _FACTS[number % len(_FACTS)]), database_now()
-        )
-        for number in range(-(-load.nodes // load.olts))
-    ]
-    places = [(job, olt) for job in jobs for olt in olts][: load.nodes]
-    SnmpJobHost.objects.bulk_create(SnmpJobHost(job=job, olt=olt) for job, olt in places)
-
-
-def _plan() -> None:
-    """Pairs of nodes of one OLT at the same instant, the pairs spread evenly over the interval."""
-    from facho.apps.rows import update_rows
-    from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
-
-    first = database_now() + _HEAD_START
-    nodes: dict[int, list[int]] = defaultdict(list)
-    for node, olt in SnmpJobHost.objects.order_by("id").values_list("id", "olt_id"):
-        nodes[olt].append(node)
-    # By turns, so that an OLT's pairs are far from each other.
-    pairs = [
-        of_olt[at : at + 2]
-        for at in range(0, max(map(len, nodes.values())), 2)
-        for of_olt in nodes.values()
-        if of_olt[at:]
-    ]
-    apart = INTERVAL / len(pairs)
-    update_rows(
-        SnmpJobHost,
-        ["next_run_at"],
-        [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
-    )
 
 
 class _Times:

@@ -1,0 +1,62 @@
+"""Very many nodes, for benchmarks of what looks at all of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from facho.bench.walker import COMMUNITY
+
+INTERVAL: Final = timedelta(seconds=300)
+_FACTS: Final = (["state"], ["description"], ["distance_m"], ["down_cause"])
+
+
+def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
+    """An OLT for each address, and so many nodes on all of them together."""
+    from facho.apps.hosts.credentials import Credentials
+    from facho.apps.hosts.models import Brand, Olt
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+    from facho.engine.clock import database_now
+    from facho.engine.commands.jobs import NewJob, create_job
+
+    brand = Brand.objects.get(name="huawei")
+    made = [
+        Olt(name=f"olt-{number:05d}", brand=brand, address=host, port=port)
+        for number, (host, port) in enumerate(addresses)
+    ]
+    for olt in made:
+        olt.credentials = Credentials(COMMUNITY)
+    olts = Olt.objects.bulk_create(made)
+    jobs = [
+        create_job(
+            NewJob(f"job-{number}", "huawei", "table", INTERVAL, _FACTS[number % len(_FACTS)]), database_now()
+        )
+        for number in range(-(-nodes // len(olts)))
+    ]
+    places = [(job, olt) for job in jobs for olt in olts][:nodes]
+    SnmpJobHost.objects.bulk_create(SnmpJobHost(job=job, olt=olt) for job, olt in places)
+
+
+def plan(first: datetime) -> None:
+    """Pairs of nodes of one OLT at the same instant, the pairs spread evenly over the interval."""
+    from facho.apps.rows import update_rows
+    from facho.apps.snmp_jobs.models import SnmpJobHost
+
+    nodes: dict[int, list[int]] = defaultdict(list)
+    for node, olt in SnmpJobHost.objects.order_by("id").values_list("id", "olt_id"):
+        nodes[olt].append(node)
+    # By turns, so that an OLT's pairs are far from each other.
+    pairs = [
+        of_olt[at : at + 2]
+        for at in range(0, max(map(len, nodes.values())), 2)
+        for of_olt in nodes.values()
+        if of_olt[at:]
+    ]
+    apart = INTERVAL / len(pairs)
+    update_rows(
+        SnmpJobHost,
+        ["next_run_at"],
+        [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
+    )
