@@ -62,6 +62,17 @@ def test_scheduler_tells_how_promptly_nodes_start(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
 
 
+@long
+def test_coordinator_tells_what_a_step_costs(tmp_path: Path) -> None:
+    told = result_of(
+        "coordinator", "--olts", "10", "--nodes", "50", "--steps", "3", "--hours", "2", home=tmp_path / "mine"
+    )
+    for name in ("first", "quiet", "changed", "new_hour", "closing", "state"):
+        assert told[f"{name}_ms_p95"] > 0
+    assert told["violations"] == 2 * 2
+    assert 0 < told["quiet_queries"] < told["changed_queries"]
+
+
 def test_a_database_with_tables_is_left_alone(tmp_path: Path) -> None:
     database = tmp_path / "facho.db"
     with sqlite3.connect(database) as connection:

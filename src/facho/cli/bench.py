@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from facho.cli import bench_history
+from facho.cli import bench_coordinator, bench_history
 from facho.cli.measuring import AsJson, DatabaseUrl, measuring
 from facho.cli.progress import noting
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Measure speed, beside other programs, in one run on this machine."
 )
 app.command(epilog=bench_history.EXAMPLES)(bench_history.history)
+app.command(epilog=bench_coordinator.EXAMPLES)(bench_coordinator.coordinator)
 
 _EXAMPLES_SNMP: Final = """
 **Examples**
