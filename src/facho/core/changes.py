@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -57,7 +57,25 @@ class OltState(NamedTuple):
 
 
 def canonical(state: OltState) -> str:
-    return json.dumps(state, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    tasks = (written_task(*task[:4], written_job(task[4:])) for task in state.tasks)
+    return written_state(state.device, tasks)
+
+
+def written_job(job: Sequence[Any]) -> str:
+    """What all tasks of a job have in common, from `job_id` on."""
+    return _written(job)[1:-1]
+
+
+def written_task(node_id: int, enabled: bool, interval_s: int, priority: int, job: str) -> str:
+    return f"[{node_id},{'true' if enabled else 'false'},{interval_s},{priority},{job}]"
+
+
+def written_state(device: Device, tasks: Iterable[str]) -> str:
+    """From tasks that are written: very many, of few jobs, and looked at every few seconds."""
+    return f"[{_written(device)},[{','.join(tasks)}]]"
+
+
+_written: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def parse(text: str) -> OltState | None:

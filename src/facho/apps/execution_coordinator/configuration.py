@@ -6,11 +6,19 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from facho.apps import sql
 from facho.apps.execution_coordinator.models import OltConfiguration
-from facho.core.changes import Device, OltState, Task, canonical, fingerprint, parse
+from facho.core.changes import (
+    Device,
+    OltState,
+    fingerprint,
+    parse,
+    written_job,
+    written_state,
+    written_task,
+)
 
 Written = Mapping[int, str]
 
@@ -18,14 +26,14 @@ Written = Mapping[int, str]
 def configured(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
     """The canonical form of each OLT's state; of all, if none are named. Four queries, however many OLTs."""
     jobs = _jobs()
-    tasks: dict[int, list[Task]] = defaultdict(list)
+    tasks: dict[int, list[str]] = defaultdict(list)
     for olt_id, node_id, job_id, enabled, interval_s, priority in _of(_NODES, "n.olt_id", olt_ids):
         job_on, job_interval_s, job_priority, job = jobs[job_id]
         own = interval_s if interval_s is not None else job_interval_s
         rank = priority if priority is not None else job_priority
-        tasks[olt_id].append(Task(node_id, bool(enabled) and job_on, own, rank, *job))
+        tasks[olt_id].append(written_task(node_id, bool(enabled) and job_on, own, rank, job))
     return {
-        olt_id: canonical(OltState(Device(bool(enabled), *device), tuple(tasks.get(olt_id, ()))))
+        olt_id: written_state(Device(bool(enabled), *device), tasks.get(olt_id, ()))
         for olt_id, enabled, *device in _of(_OLTS, "o.id", olt_ids)
     }
 
@@ -39,15 +47,15 @@ def _of(statement: str, column: str, olt_ids: Sequence[int] | None) -> list[sql.
     return sql.rows(statement.format(f" WHERE {column} IN ({places})"), olt_ids)
 
 
-def _jobs() -> dict[int, tuple[bool, int, int, tuple[Any, ...]]]:
-    """Whether it is on, its interval and priority, and what a task has of it, in the order of Task."""
+def _jobs() -> dict[int, tuple[bool, int, int, str]]:
+    """Whether it is on, its interval and priority, and what a task has of it as it is written."""
     oids: dict[int, list[str]] = defaultdict(list)
     for job_id, oid in sql.rows(_OIDS, []):
         oids[job_id].append(oid)
     found = {}
     for enabled, interval_s, priority, facts, job_id, *job in sql.rows(_JOBS, []):
         asked = tuple(map(str, json.loads(facts))), tuple(oids.get(job_id, ()))
-        found[job_id] = bool(enabled), interval_s, priority, (job_id, *job, *asked)
+        found[job_id] = bool(enabled), interval_s, priority, written_job((job_id, *job, *asked))
     return found
 
 
