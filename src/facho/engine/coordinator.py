@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from facho.apps import sql
@@ -23,6 +24,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.execution_coordinator.selectors import Outlook, outlook
 from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close, lock_open, settle
+from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
@@ -73,8 +75,10 @@ def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) ->
     since = running.start
     if before is not None:
         since = min(since, max(datetime.fromisoformat(before), now - config.quota_catch_up))
-    with sql.writing():
-        reconcile(None, now, config, hours_between(since, running.end, config.time_zone))
+    hours = list(hours_between(since, running.end, config.time_zone))
+    for olt_ids in _some(Olt.objects.order_by("id").values_list("id", flat=True)):
+        with sql.writing():
+            reconcile(olt_ids, now, config, hours)
 
 
 def _note(now: datetime, config: Config, seconds: float) -> None:
@@ -99,9 +103,15 @@ def close_hours(now: datetime, config: Config) -> int:
     for hour, olts in pending.items():
         overdue = must_close(hour.end, now, within=config.quota_close_within)
         ready = sorted(olt_id for olt_id, count in olts.items() if overdue or not count)
-        for first in range(0, len(ready), _AT_ONCE):
-            found += _close(hour, ready[first : first + _AT_ONCE], overdue, now, config)
+        for olt_ids in _some(ready):
+            found += _close(hour, olt_ids, overdue, now, config)
     return found
+
+
+def _some(olt_ids: Iterable[int]) -> Iterator[list[int]]:
+    every = iter(olt_ids)
+    while some := list(islice(every, _AT_ONCE)):
+        yield some
 
 
 def _close(hour: Hour, olt_ids: Sequence[int], overdue: bool, now: datetime, config: Config) -> int:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
-from facho.apps.execution_coordinator.selectors import Outlook, Owed, outlook
+from facho.apps.execution_coordinator.selectors import Owed, outlook
 from facho.apps.execution_coordinator.store import (
     Key,
     Settled,
@@ -134,12 +134,14 @@ def reconcile(
     """
     wanted = sorted({running_hour(now, config.time_zone), *hours, *_open_hours(olt_ids)})
     seen = outlook(olt_ids)
-    make_missing(seen.pending(wanted), now)
+    pending = seen.pending(wanted)
+    make_missing(pending, now)
     trackers = lock_open([hour.start for hour in wanted], olt_ids)
     if connection.vendor != "sqlite":
         # Only now nobody else can change what is pending.
         seen = outlook(olt_ids)
-    _write(trackers, seen, wanted, now)
+        pending = seen.pending(wanted)
+    _write(trackers, pending, seen.enabled, now)
 
 
 def _open_hours(olt_ids: Sequence[int] | None) -> Iterator[Hour]:
@@ -150,12 +152,13 @@ def _open_hours(olt_ids: Sequence[int] | None) -> Iterator[Hour]:
         yield Hour(start, end)
 
 
-def _write(trackers: Sequence[Tracker], seen: Outlook, hours: Sequence[Hour], now: datetime) -> None:
-    pending = seen.pending(hours)
+def _write(
+    trackers: Sequence[Tracker], pending: Mapping[Key, int], enabled: frozenset[int], now: datetime
+) -> None:
     changed, empty = [], []
     for each in trackers:
         left = pending.get(each.key, 0)
-        status = _status(each, left, each.key.olt_id in seen.enabled)
+        status = _status(each, left, each.key.olt_id in enabled)
         if not each.ended and not left and status != QuotaStatus.INTERRUPTED:
             empty.append(each)
         elif (left, status) != (each.pending, each.status):

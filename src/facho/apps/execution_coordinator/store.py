@@ -136,20 +136,27 @@ def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str
         yield row_id, Key(olt_id, task_type, Hour(start, end)), reasons
 
 
-def make_missing(keys: Iterable[Key], now: datetime) -> None:
-    """Empty trackers, where there are none."""
-    missing = [
-        QuotaTracker(
-            olt_id=key.olt_id,
-            task_type=key.task_type,
-            period_start=key.hour.start,
-            period_end=key.hour.end,
-            created_at=now,
-            updated_at=now,
-        )
-        for key in sorted(keys)
-    ]
-    QuotaTracker.objects.bulk_create(missing, batch_size=_AT_ONCE, ignore_conflicts=True)
+def make_missing(pending: Mapping[Key, int], now: datetime) -> None:
+    """Trackers with so many slots pending, where there are none."""
+    moment, keys = sql.written(now), sorted(pending)
+    for first in range(0, len(keys), _AT_ONCE):
+        chunk = keys[first : first + _AT_ONCE]
+        values = [value for key in chunk for value in _missing(key, pending[key], moment)]
+        sql.change(_MISSING + ", ".join([_NOTHING_YET] * len(chunk)) + " ON CONFLICT DO NOTHING", values)
+
+
+def _missing(key: Key, pending: int, moment: Any) -> tuple[Any, ...]:
+    """In the order of _MISSING."""
+    start, end = sql.written(key.hour.start), sql.written(key.hour.end)
+    return key.olt_id, key.task_type, start, end, pending, pending, moment, moment
+
+
+_MISSING: Final = (
+    "INSERT INTO quota_tracker (olt_id, task_type, period_start, period_end, quota_required, quota_pending,"
+    " created_at, updated_at, quota_completed, quota_failed, quota_skipped, total_duration_ms,"
+    " avg_duration_ms, reasons, status) VALUES "
+)
+_NOTHING_YET: Final = "(" + "%s, " * 8 + "0, 0, 0, 0, 0, '[]', 'IN_PROGRESS')"
 
 
 @dataclass(frozen=True, slots=True)
