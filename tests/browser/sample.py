@@ -17,12 +17,20 @@ from django.utils import timezone  # noqa: E402
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned  # noqa: E402
 from facho.apps.discovery.models import Collected, Onu, OnuEvent  # noqa: E402
-from facho.apps.execution_coordinator.models import CoordinatorState  # noqa: E402
+from facho.apps.execution_coordinator.models import (  # noqa: E402
+    CoordinatorLog,
+    CoordinatorState,
+    OltConfiguration,
+    QuotaTracker,
+    QuotaViolation,
+)
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger  # noqa: E402
 from facho.apps.hosts.credentials import Credentials  # noqa: E402
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel  # noqa: E402
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa: E402
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
+from facho.core.changes import Device, OltState, Task, canonical, fingerprint  # noqa: E402
+from facho.core.quota import hour_of  # noqa: E402
 
 PASSWORD = "a-long-password-7"
 NEW_ERROR = "something new happened"
@@ -204,7 +212,82 @@ def engine(olts: list[Olt]) -> None:
         total_tasks_completed=1234,
         total_tasks_delayed=12,
     )
-    CoordinatorState.objects.create(name="scheduler", value={"due": 2}, updated_at=NOW + timedelta(hours=1))
+    for loop in ("scheduler", "coordinator"):
+        CoordinatorState.objects.create(name=loop, value={}, updated_at=NOW + timedelta(hours=1))
+
+
+BUSY = {"why": "olt_busy", "what": "Discovery Huawei", "count": 5, "lost_s": 1500}
+SILENT = {"why": "failed", "what": "time-out: no answer to 3 requests", "count": 2, "lost_s": 1200}
+SUSPENDED = {"why": "suspended", "what": "", "count": 1, "lost_s": 600}
+
+
+def quotas(olts: list[Olt]) -> None:
+    hour = hour_of(NOW, timezone.get_default_timezone())
+    # Hours ago, OLT, task type; completed, failed, skipped, pending; status, reasons.
+    for ago_h, olt, task, figures, status, reasons in (
+        (0, 0, "discovery", (3, 0, 1, 2), "IN_PROGRESS", [{**BUSY, "count": 1, "lost_s": 600}]),
+        (0, 0, "get_onu_rx_dbm", (4, 0, 5, 3), "IN_PROGRESS", [BUSY]),
+        (0, 1, "get_onu_rx_dbm", (9, 1, 0, 2), "IN_PROGRESS", [{**SILENT, "count": 1, "lost_s": 300}]),
+        (0, 4, "get_description_and_another_long_name", (12, 0, 0, 0), "COMPLETED", []),
+        (0, 2, "discovery", (2, 0, 1, 0), "INTERRUPTED", []),
+        (1, 0, "get_onu_rx_dbm", (7, 0, 5, 0), "QUOTA_NOT_MET", [BUSY]),
+        (1, 1, "discovery", (5, 1, 0, 0), "PARTIAL", [SILENT]),
+        (1, 3, "discovery", (0, 2, 4, 0), "FAILED", [SILENT, SUSPENDED]),
+    ):
+        start, end = hour.start - timedelta(hours=ago_h), hour.end - timedelta(hours=ago_h)
+        names = ("completed", "failed", "skipped", "pending")
+        QuotaTracker.objects.create(
+            olt=olts[olt], task_type=task, period_start=start, period_end=end, status=status, reasons=reasons,
+            closed_at=None if status == "IN_PROGRESS" else NOW, quota_required=sum(figures),
+            **{f"quota_{name}": count for name, count in zip(names, figures, strict=True)},
+            total_duration_ms=42_000 * figures[0], avg_duration_ms=42_000 if figures[0] else 0,
+            created_at=start, updated_at=NOW,
+        )  # fmt: skip
+
+
+def violations(olts: list[Olt]) -> None:
+    hour = hour_of(NOW, timezone.get_default_timezone())
+    names = ("task_type", "required", "completed", "failed", "skipped", "percent", "severity", "reasons")
+    busy: tuple[tuple[Any, ...], ...] = (
+        ("discovery", 6, 6, 0, 0, 100.0, None, []),
+        ("get_onu_rx_dbm", 12, 7, 0, 5, 58.3, "MEDIUM", [BUSY]),
+    )
+    silent: tuple[tuple[Any, ...], ...] = (
+        ("discovery", 6, 0, 2, 4, 0.0, "CRITICAL", [SILENT, SUSPENDED]),
+        ("get_description_and_another_long_name", 12, 5, 2, 5, 41.7, "HIGH", [BUSY, SILENT]),
+    )
+    for olt, severity, tasks in ((0, "MEDIUM", busy), (3, "CRITICAL", silent)):
+        told = [dict(zip(names, task, strict=True)) for task in tasks]
+        reasons = [reason for task in tasks for reason in task[-1]]
+        QuotaViolation.objects.create(
+            olt=olts[olt], severity=severity, report={"tasks": told, "reasons": reasons},
+            period_start=hour.start - timedelta(hours=1), period_end=hour.start, created_at=ago(60),
+            notified=olt == 0, notified_at=ago(50) if olt == 0 else None,
+        )  # fmt: skip
+
+
+def logs(olts: list[Olt]) -> None:
+    for olt, event, level, message, details in (
+        (
+            olts[0],
+            "TASK_ADDED",
+            "INFO",
+            "tarea Optics Huawei añadida en Centro-01, cada 5m",
+            {"interval_s": 300},
+        ),
+        (olts[3], "OLT_SUSPENDED", "ERROR", "Puerto-04 suspendida: no answer from 10.0.0.4:161", {}),
+        (olts[0], "QUOTA_VIOLATION", "CRITICAL", "cuota no cumplida en Centro-01: get_onu_rx_dbm 7/12", {}),
+        (None, "SATURATION_BEGINS", "WARNING", "pollers saturados: 81.5 % ocupados", {"queue_size": 3}),
+    ):
+        CoordinatorLog.objects.create(
+            olt=olt, event_type=event, level=level, message=message, details=details, timestamp=ago(30)
+        )
+    device = Device(True, "Centro-01", "huawei", "", "10.0.0.1", 161, "2c", "Ñuñoa", None, None, None, None)
+    task = Task(1, True, 300, 40, 2, "Optics Huawei", "get", "get", None, 3, 120, ("onu_rx_dbm",), ())
+    state = canonical(OltState(device, (task,)))
+    OltConfiguration.objects.create(
+        olt=olts[0], fingerprint=fingerprint(state), state=state, changed_at=ago(900)
+    )
 
 
 def fill() -> None:
@@ -216,6 +299,9 @@ def fill() -> None:
     events(made)
     chassis(made)
     engine(made)
+    quotas(made)
+    violations(made)
+    logs(made)
 
 
 def another() -> None:

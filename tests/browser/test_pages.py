@@ -26,8 +26,17 @@ LISTS = {
     "snmp_jobs/snmpjobhost": "Optics Huawei",
     "executions/execution": "Centro-01",
     "zabbix_pollers/poller": "host-a:4711",
+    "execution_coordinator/quotatracker": "get_onu_rx_dbm",
+    "execution_coordinator/quotaviolation": "Puerto-04",
+    "execution_coordinator/coordinatorlog": "GLOBAL",
 }
 FORMS = {"hosts/olt/1/change": "10.0.0.1", "snmp_jobs/snmpjob/2/change": "5m"}
+READINGS = {
+    "execution_coordinator/quotatracker/8/change": "time-out: no answer to 3 requests",
+    "execution_coordinator/quotaviolation/2/change": "get_description_and_another_long_name",
+    "execution_coordinator/coordinatorlog/1/change": "Optics Huawei",
+    "execution_coordinator/oltconfiguration/1/change": "Ñuñoa",
+}
 TITLES = {"es": "Últimas ejecuciones", "en": "Last executions"}
 
 
@@ -69,6 +78,19 @@ def test_the_forms_of_the_admin_read_well(
     for path, shown in FORMS.items():
         page = visitor.go(f"/admin/{path}/")
         assert shown in page.locator("form input").evaluate_all("all => all.map(one => one.value)")
+        visitor.shoot(shot(path, language, viewport, dark))
+        assert not visitor.is_wider_than_the_window(), path
+    assert not visitor.complaints
+
+
+@pytest.mark.parametrize(("language", "viewport", "dark"), TWO)
+def test_what_only_the_system_writes_reads_well(
+    visit: Visiting, language: str, viewport: dict[str, int], dark: bool
+) -> None:
+    visitor = visit("admin", language=language, viewport=viewport, dark=dark)
+    for path, shown in READINGS.items():
+        page = visitor.go(f"/admin/{path}/")
+        expect(page.locator(".readonly").get_by_text(shown).first).to_be_visible()
         visitor.shoot(shot(path, language, viewport, dark))
         assert not visitor.is_wider_than_the_window(), path
     assert not visitor.complaints

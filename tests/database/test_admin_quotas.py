@@ -140,22 +140,7 @@ def test_what_is_marked_is_what_the_filter_finds() -> None:
         assert 0 < len(marked) < 36
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ("period_start=hour", {"this"}),
-        ("period_start=24h", {"this", "yesterday"}),
-        ("period_start=7d", {"this", "yesterday", "before"}),
-        ("risk=yes", {"this"}),
-        ("status__exact=COMPLETED", {"yesterday", "before"}),
-        ("task_type=before", {"before"}),
-        ("q=yester", {"yesterday"}),
-        ("q=Norte", {"before", "long ago"}),
-    ],
-)
-def test_trackers_are_found_by_hour_risk_status_type_and_olt(
-    admin_client: Client, asked: str, found: set[str]
-) -> None:
+def test_trackers_are_found_by_hour_risk_status_type_and_olt(admin_client: Client) -> None:
     olt, other = an_olt("Centro"), an_olt("Norte")
     SnmpJob.objects.create(
         name="job", brand=olt.brand, kind="get", interval_s=300, priority=40, task_type="before"
@@ -166,20 +151,24 @@ def test_trackers_are_found_by_hour_risk_status_type_and_olt(
     tracker(other, 2, task_type="before", start=HOUR - timedelta(days=3), **done)
     tracker(other, 2, task_type="long ago", start=HOUR - timedelta(days=30), status="PARTIAL")
     types = dict(QuotaTracker.objects.values_list("pk", "task_type"))
-    assert {types[pk] for pk in shown(admin_client, f"quotatracker/?{asked}")} == found
+    for asked, found in {
+        "period_start=hour": {"this"},
+        "period_start=24h": {"this", "yesterday"},
+        "period_start=7d": {"this", "yesterday", "before"},
+        "risk=yes": {"this"},
+        "status__exact=COMPLETED": {"yesterday", "before"},
+        "task_type=before": {"before"},
+        "q=yester": {"yesterday"},
+        f"olt__id__exact={other.pk}": {"before", "long ago"},
+    }.items():
+        assert {types[pk] for pk in shown(admin_client, f"quotatracker/?{asked}")} == found, asked
 
 
-def test_trackers_are_found_by_their_olt(admin_client: Client) -> None:
-    wanted = tracker(an_olt("Centro"))
-    tracker(an_olt("Norte"))
-    assert shown(admin_client, f"quotatracker/?olt__id__exact={wanted.olt_id}") == {wanted.pk}
-
-
-@pytest.mark.parametrize("column", range(7))
-def test_trackers_are_sorted_by_each_column(admin_client: Client, column: int) -> None:
+def test_trackers_are_sorted_by_each_column(admin_client: Client) -> None:
     for number in (1, 2):
         tracker(an_olt(f"olt-{number}"), number, skipped=1)
-    assert len(shown(admin_client, f"quotatracker/?o=-{column}")) == 2
+    for column in range(6):
+        assert len(shown(admin_client, f"quotatracker/?o=-{column}")) == 2
 
 
 def test_trackers_are_sorted_by_the_share_that_was_done(admin_client: Client) -> None:
@@ -253,27 +242,22 @@ def test_a_violation_without_a_report_is_shown_too(admin_client: Client) -> None
     assert "fd-json" in page(admin_client, f"quotaviolation/{row.pk}/change/")
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ("created_at=hour", {"HIGH"}),
-        ("created_at=24h", {"HIGH", "LOW"}),
-        ("created_at=7d", {"HIGH", "LOW", "CRITICAL"}),
-        ("severity__exact=LOW", {"LOW"}),
-        ("notified__exact=1", {"CRITICAL"}),
-        ("q=Centro", {"HIGH"}),
-    ],
-)
-def test_violations_are_found_by_time_severity_and_whether_they_were_told(
-    admin_client: Client, asked: str, found: set[str]
-) -> None:
+def test_violations_are_found_by_time_severity_and_whether_they_were_told(admin_client: Client) -> None:
     violation(an_olt("Centro"))
     other = an_olt("Norte")
     for days, severity in ((0.5, "LOW"), (3, "CRITICAL")):
         at = NOW - timedelta(days=days)
         violation(other, at=at, severity=severity, period_start=at, notified=severity == "CRITICAL")
     severities = dict(QuotaViolation.objects.values_list("pk", "severity"))
-    assert {severities[pk] for pk in shown(admin_client, f"quotaviolation/?{asked}")} == found
+    for asked, found in {
+        "created_at=hour": {"HIGH"},
+        "created_at=24h": {"HIGH", "LOW"},
+        "created_at=7d": {"HIGH", "LOW", "CRITICAL"},
+        "severity__exact=LOW": {"LOW"},
+        "notified__exact=1": {"CRITICAL"},
+        "q=Centro": {"HIGH"},
+    }.items():
+        assert {severities[pk] for pk in shown(admin_client, f"quotaviolation/?{asked}")} == found, asked
 
 
 @pytest.mark.parametrize(
@@ -291,24 +275,21 @@ def test_a_line_of_the_log_reads_as_in_the_file(
     assert [word for word in words if word not in told] == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ("level__exact=ERROR", {"lost"}),
-        ("event_type=TASK_ADDED", {"added", "old"}),
-        ("timestamp=1h", {"added", "lost"}),
-        ("scope=global", {"lost"}),
-        ("scope=olt", {"added", "old"}),
-        ("q=ost", {"lost"}),
-    ],
-)
-def test_lines_of_the_log_are_found(admin_client: Client, asked: str, found: set[str]) -> None:
+def test_lines_of_the_log_are_found(admin_client: Client) -> None:
     olt = an_olt()
     log(olt, message="added")
     log(olt, message="old", at=NOW - timedelta(hours=2))
     log(message="lost", level="ERROR", event_type="LEASE_LOST")
     messages = dict(CoordinatorLog.objects.values_list("pk", "message"))
-    assert {messages[pk] for pk in shown(admin_client, f"coordinatorlog/?{asked}")} == found
+    for asked, found in {
+        "level__exact=ERROR": {"lost"},
+        "event_type=TASK_ADDED": {"added", "old"},
+        "timestamp=1h": {"added", "lost"},
+        "scope=global": {"lost"},
+        "scope=olt": {"added", "old"},
+        "q=ost": {"lost"},
+    }.items():
+        assert {messages[pk] for pk in shown(admin_client, f"coordinatorlog/?{asked}")} == found, asked
 
 
 def test_what_others_wrote_is_shown_and_not_run(admin_client: Client) -> None:

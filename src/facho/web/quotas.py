@@ -79,6 +79,10 @@ def bar(progress: Progress) -> SafeString:
     )
 
 
+def risk_mark(risk: str) -> SafeString:
+    return format_html('<span class="fd-risk">⚠ {}</span>', risk) if risk else SafeString()
+
+
 def at_risk(kept: float) -> Q:
     """Open hours with fewer slots left than must succeed for the quota to be kept."""
     return Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True) & Q(cannot_be_kept(kept))

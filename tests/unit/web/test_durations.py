@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from facho.web.durations import duration
+from facho.web.durations import about, duration
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,18 @@ from facho.web.durations import duration
 )
 def test_a_length_of_time_reads_well(seconds: float, shown: str) -> None:
     assert duration(timedelta(seconds=seconds)) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (30, "30 s"),
+        (150, "2 min 30 s"),
+        (2400, "40 min"),
+        (7200, "2 h"),
+        (7800, "2 h 10 min"),
+        (86400, "1 d"),
+    ],
+)
+def test_a_length_of_time_in_a_sentence_has_no_second_unit_of_nothing(seconds: float, shown: str) -> None:
+    assert about(timedelta(seconds=seconds)) == shown

@@ -20,7 +20,7 @@ from facho.config import current
 from facho.core.report import reasons_of, tasks_of
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
 from facho.web.durations import duration
-from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_of
+from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
 from facho.web.words import (
     QUOTA_COLOURS,
     SEVERITY_COLOURS,
@@ -72,7 +72,7 @@ class _OfAnHour(ReadOnlyAdmin[M]):
 
 @admin.register(QuotaTracker)
 class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
-    list_display = ("hour", "olt", "task_type", "progress", "risk", "status_badge", "mean")
+    list_display = ("hour", "olt", "task_type", "progress", "status_badge", "mean")
     list_filter = (
         recent_filter("period_start", _("hour"), by_the_clock=True),
         RiskFilter,
@@ -81,17 +81,18 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name", "task_type")
-    readonly_fields = ("hour", "progress", "risk", "why", "mean", "total")
+    readonly_fields = ("hour", "progress", "why", "mean", "total")
     fieldsets = (
-        (None, {"fields": (("olt", "task_type"), ("hour", "status"), "progress", "risk", "why")}),
+        (None, {"fields": (("olt", "task_type"), ("hour", "status"), "progress", "why")}),
         (
             _("Figures"),
             {
                 "fields": (
-                    ("quota_required", "quota_completed", "quota_failed"),
-                    ("quota_skipped", "quota_pending"),
+                    ("quota_required", "quota_pending"),
+                    ("quota_completed", "quota_failed"),
+                    ("quota_skipped", "closed_at"),
                     ("mean", "total"),
-                    ("closed_at", "created_at", "updated_at"),
+                    ("created_at", "updated_at"),
                 )
             },
         ),
@@ -99,12 +100,8 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
 
     @display(description=_("progress"), ordering=SHARE)
     def progress(self, tracker: QuotaTracker) -> str:
-        return bar(progress_of(tracker))
-
-    @display(description=_("risk"))
-    def risk(self, tracker: QuotaTracker) -> str:
-        said = risk_of(tracker, current().quota_kept)
-        return format_html('<span class="fd-risk">⚠ {}</span>', said) if said else ""
+        mark = risk_mark(risk_of(tracker, current().quota_kept))
+        return format_html("<div>{}{}</div>", bar(progress_of(tracker)), mark)
 
     @display(description=_("status"), ordering="status", label=QUOTA_COLOURS)
     def status_badge(self, tracker: QuotaTracker) -> tuple[str, str]:
@@ -137,7 +134,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
     search_fields = ("olt__name",)
     readonly_fields = ("hour", "tasks", "as_json")
     fieldsets = (
-        (None, {"fields": (("olt", "hour"), ("severity", "notified", "notified_at", "created_at"))}),
+        (None, {"fields": (("olt", "hour"), ("severity", "created_at"), ("notified", "notified_at"))}),
         (_("Report"), {"fields": ("tasks",)}),
         ("JSON", {"fields": ("as_json",)}),
     )

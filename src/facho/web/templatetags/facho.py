@@ -104,6 +104,11 @@ def bar(progress: quotas.Progress) -> str:
 
 
 @register.filter
+def risk_mark(risk: str) -> str:
+    return quotas.risk_mark(risk)
+
+
+@register.filter
 def severity_name(severity: str) -> str:
     return str(ViolationSeverity(severity).label)
 

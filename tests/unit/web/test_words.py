@@ -1,0 +1,68 @@
+"""What the pages say of reasons, tasks and events."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.utils import translation
+
+from facho.core.delay import Why
+from facho.core.journal import Event
+from facho.core.reasons import ABORTED, FAILED, LATE, OTHER, Reason
+from facho.core.report import TaskReport, reasons_of, tasks_of
+from facho.web.words import EVENTS, WHY_LOST, lost_in_words, missed_in_words, why_lost
+
+
+@pytest.fixture(autouse=True)
+def _in_english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
+
+
+def task(name: str, completed: int, severity: str | None = "HIGH") -> TaskReport:
+    return TaskReport(name, 4, completed, 0, 4 - completed, completed * 25.0, severity, ())
+
+
+def test_every_reason_and_every_event_has_its_words() -> None:
+    assert set(WHY_LOST) == {*Why, FAILED, ABORTED, LATE, OTHER}
+    assert set(EVENTS) == set(Event)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (Reason("olt_busy", "discovery", 8, 2400), "OLT busy with discovery, 8 slots, 40 min"),
+        (Reason("olt_busy", "", 1, 300), "OLT busy, 1 slot, 5 min"),
+        (Reason("failed", "no answer", 2, 7200), "run failed: no answer, 2 slots, 2 h"),
+        (Reason("of a later version", "x", 1, 30), "of a later version: x, 1 slot, 30 s"),
+    ],
+)
+def test_a_reason_is_a_line(reason: Reason, said: str) -> None:
+    assert lost_in_words(reason) == said
+
+
+def test_a_reason_is_told_in_spanish_too() -> None:
+    with translation.override("es"):
+        assert lost_in_words(Reason("olt_busy", "discovery", 8, 2400)) == (
+            "OLT ocupada con discovery, 8 turnos, 40 min"
+        )
+        assert why_lost(Reason("late")) == "terminó después de cerrada la hora"
+
+
+def test_what_was_missed_is_told_in_a_few_words() -> None:
+    assert missed_in_words([task("a", 0), task("b", 2), task("c", 4, None)]) == "a 0 of 4, b 2 of 4"
+    assert missed_in_words([task(name, 1) for name in "abcde"]) == "a 1 of 4, b 1 of 4, c 1 of 4 and 2 more"
+
+
+def test_a_report_has_the_worst_task_and_the_largest_reason_first() -> None:
+    small, large = Reason("failed", "x", 1, 300), Reason("suspended", "", 3, 900)
+    figures = {"required": 4, "failed": 0, "skipped": 0}
+    report = {
+        "tasks": [
+            {**figures, "task_type": "fine", "completed": 4, "percent": 100.0, "severity": None},
+            {**figures, "task_type": "bad", "completed": 1, "percent": 25.0, "severity": "HIGH"},
+        ],
+        "reasons": [small.written(), large.written()],
+    }
+    assert [each.task_type for each in tasks_of(report)] == ["bad", "fine"]
+    assert reasons_of(report) == [large, small]
+    assert (list(tasks_of({})), list(reasons_of({}))) == ([], [])
