@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import DataError, OperationalError, transaction
 from django.utils import translation
 
+from facho import masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.journal import Event
+from facho.engine import journal_rows
 from facho.engine.journal import Journal
 from tests.database.making import at, make_olt
 
@@ -117,8 +124,6 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    from zoneinfo import ZoneInfo
-
     return replace(Config(), home=tmp_path, time_zone=ZoneInfo("America/Bogota"))
 
 
@@ -153,3 +158,176 @@ def test_an_event_is_a_sentence_in_the_language_of_the_operator(
     (row,) = rows(own)
     assert (row.event_type, row.message, row.timestamp) == (event.value, sentence, NOW)
     assert [line.split(": ", 1)[1] for line in lines(config)] == [sentence]
+
+
+def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(
+    own: Journal, config: Config
+) -> None:
+    olt = make_olt("north-1")
+    own.olt_enabled(NOW, olt.id)
+    own.lease_lost(NOW, olt.id, execution_id=7, worker="w1")
+    own.recovered(NOW, unstarted=0, abandoned=1, workers=0)
+    assert [line.rsplit(": ", 1)[0].split(": ")[0] for line in lines(config)] == [
+        "2026-03-10 05:00:00 [INFO] coordinator.coordinator_loop",
+        "2026-03-10 05:00:00 [ERROR] coordinator.executions",
+        "2026-03-10 05:00:00 [WARNING] coordinator.scheduler",
+    ]
+    assert [(row.level, row.olt) for row in rows(own)] == [("INFO", olt), ("ERROR", olt), ("WARNING", None)]
+
+
+def test_details_are_kept_as_json(own: Journal) -> None:
+    SAID[Event.QUOTA_VIOLATION][0](own, make_olt().id)
+    own.config_changed(NOW, make_olt().id, job=None, changed={"rate": (float("nan"), None)})
+    violation, changed = rows(own)
+    assert violation.details["period_end"] == "2026-03-10T10:00:00+00:00"
+    assert violation.details["report"] == REPORT
+    assert changed.details == {"job": None, "changed": {"rate": ["nan", None]}}
+
+
+def test_the_python_log_has_the_event_as_its_action(own: Journal, caplog: pytest.LogCaptureFixture) -> None:
+    olt = make_olt()
+    with caplog.at_level("INFO"):
+        own.olt_back(NOW, olt.id)
+    assert [(each.action, each.olt_id) for each in caplog.records] == [("OLT_BACK", olt.id)]  # type: ignore[attr-defined]
+
+
+def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: Journal, config: Config) -> None:
+    own.olt_suspended(NOW, make_olt("north-1").id, reason="a\nb\x00c\udcffd" + "e" * 5000)
+    (line,) = lines(config)
+    (row,) = rows(own)
+    assert line.endswith(f": {row.message}")
+    assert row.message.startswith("north-1 suspendida: a\\nb\\x00c\\udcffdeee")
+    assert len(row.message) < 2100
+
+
+def test_no_secret_is_in_a_sentence_nor_in_the_details(own: Journal, config: Config) -> None:
+    masking.know("secret-of-test-journal")
+    olt = make_olt()
+    # Cut in the middle of the secret, it would not be found any more.
+    long = "x" * 50 + " secret-of-test-journal"
+    own.olt_suspended(NOW, olt.id, reason="refused secret-of-test-journal")
+    own.config_changed(NOW, olt.id, job=None, changed={"site": (long, [{"deep": long}])})
+    for text in (*lines(config), *(f"{row.message} {row.details}" for row in rows(own))):
+        assert "***" in text
+        assert "secret-of" not in text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_in_a_transaction_it_is_written_when_that_is_committed_and_only_then(config: Config) -> None:
+    own = Journal(config)
+    own.background = False
+    olt = make_olt("north-1")
+    with transaction.atomic():
+        own.olt_disabled(NOW, olt.id, aborted=0)
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        own.olt_enabled(NOW, olt.id)
+        assert not (config.logs / "coordinator").exists()
+    assert [row.message for row in rows(own)] == ["north-1 activada"]
+
+
+def test_the_olt_of_an_entry_may_be_gone(own: Journal) -> None:
+    gone, stays = make_olt("gone"), make_olt("stays")
+    own.olt_disabled(NOW, gone.id, aborted=0)
+    own.olt_enabled(NOW, stays.id)
+    Olt.objects.filter(id=gone.id).delete()
+    own.olt_enabled(NOW, gone.pk or 0)
+    first, second, third = rows(own)
+    assert (first.olt, first.message) == (None, "gone desactivada; ejecuciones abortadas: 0")
+    assert (second.olt, second.message) == (stays, "stays activada")
+    assert third.olt is None
+
+
+def refusing_inserts(monkeypatch: pytest.MonkeyPatch, error: Exception, refused: str = "") -> None:
+    insert = journal_rows._insert
+
+    def refuse(entries: Any) -> None:
+        if any(refused in entry.message for entry in entries):
+            raise error
+        insert(entries)
+
+    monkeypatch.setattr(journal_rows, "_insert", refuse)
+
+
+def test_rows_stay_while_the_database_is_away_and_the_oldest_go_when_there_are_too_many(
+    config: Config, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Journal(replace(config, log_queue=3))
+    own.background = False
+    with monkeypatch.context() as away:
+        refusing_inserts(away, OperationalError("away"))
+        for minute in range(5):
+            own.recovered(NOW + timedelta(minutes=minute), unstarted=minute, abandoned=0, workers=0)
+            assert not own.flush()
+    assert own.lost() == {
+        "coordinator/main.log": 0,
+        "discovery.log": 0,
+        "get.log": 0,
+        "coordinator_logs": 2,
+    }
+    found = rows(own)
+    assert [row.details.get("unstarted") for row in found] == [2, 3, 4, None]
+    assert found[-1].event_type == "LOG_LOST"
+    assert lines(config)[-1].endswith(
+        "se perdieron 2 líneas de coordinator_logs, desde 2026-03-10 05:00 hasta 2026-03-10 05:01"
+    )
+    assert not any(own.lost().values())
+
+
+def test_an_entry_that_the_database_refuses_keeps_no_other_from_it(
+    own: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "bad", "two"):
+        own.olt_suspended(NOW, make_olt(name).id, reason="silent")
+    refusing_inserts(monkeypatch, DataError("no"), refused="bad")
+    assert [row.message.split()[0] for row in rows(own)] == ["one", "two", "se"]
+
+
+def test_a_full_disk_is_told_to_both_when_there_is_room_again(own: Journal, config: Config) -> None:
+    path = config.logs / "coordinator" / "main.log"
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/dev/full")
+    for minute in range(3):
+        own.recovered(NOW + timedelta(minutes=minute), unstarted=1, abandoned=0, workers=0)
+    assert own.lost()["coordinator/main.log"] == 3
+    path.unlink()
+    own.recovered(NOW + timedelta(hours=1), unstarted=2, abandoned=0, workers=0)
+    said = "se perdieron 3 líneas de coordinator/main.log, desde 2026-03-10 05:00 hasta 2026-03-10 05:02"
+    assert [line.rsplit(": ", 1)[1] for line in lines(config)] == ["0", said]
+    found = rows(own)
+    assert [row.event_type for row in found].count("RECOVERED") == 4
+    assert [row.details["lines"] for row in found if row.event_type == "LOG_LOST"] == [3]
+
+
+def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
+    own: Journal, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr("facho.apps.sql.rows", away)
+    own.olt_back(NOW, 12)
+    assert lines(config)[0].endswith("OLT 12 ha vuelto")
+
+
+def test_a_bug_in_writing_stops_nobody(
+    own: Journal, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("facho.engine.journal_writing.plain", lambda _: 1 / 0)
+    own.recovered(NOW, unstarted=1, abandoned=0, workers=0)
+    assert [record.action for record in caplog.records] == ["bug"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_writes_the_rows_and_the_end_of_a_process_waits_for_it(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[Callable[[], None]] = []
+    monkeypatch.setattr("atexit.register", ends.append)
+    own = Journal(config)
+    own.recovered(NOW, unstarted=1, abandoned=0, workers=0)
+    own.recovered(NOW, unstarted=2, abandoned=0, workers=0)
+    (end,) = ends
+    end()
+    assert [row.details["unstarted"] for row in CoordinatorLog.objects.order_by("id")] == [1, 2]
+    assert [thread for thread in threading.enumerate() if thread.name == "coordinator-log"] == []

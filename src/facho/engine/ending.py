@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
+from facho.engine.execution_logs import note_ended
 from facho.engine.journal import journal
 from facho.engine.quotas import Slot, count_aborted, slot_of
 
@@ -63,5 +64,6 @@ def _these(ended: Sequence[Ended]) -> QuerySet[Execution]:
 
 def _count(ended: Sequence[Ended], why: str, now: datetime) -> None:
     count_aborted((each.slot for each in ended), why, now, current())
+    note_ended([each.execution_id for each in ended])
     for each in ended:
         journal.execution_aborted(now, each.olt_id, execution_id=each.execution_id, job=each.job, why=why)

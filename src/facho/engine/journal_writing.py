@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps import sql
 from facho.config import Config, current
-from facho.core.journal import Event, level_of
+from facho.core.journal import Event, Level, level_of
 from facho.engine.journal_rows import Entry, Flusher, Rows
 from facho.engine.journal_words import plain, shown
 from facho.log_files import LineFile, Lost, one_line
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 log.addHandler(logging.NullHandler())
 
 MAIN: Final = "coordinator/main.log"
+DISCOVERY: Final = "discovery.log"
+GET: Final = "get.log"
 DATABASE: Final = "coordinator_logs"
 # Who decided it, for the reader of the file; the rest is decided by the coordinator's loop.
 _DECIDED_BY: Final[Mapping[Event, str]] = {
@@ -63,13 +65,24 @@ class Writer:
         return Rows(self.config.log_queue)
 
     @cached_property
-    def file(self) -> LineFile:
+    def files(self) -> Mapping[str, LineFile]:
         config = self.config
-        return LineFile(config.logs / MAIN, largest=config.log_bytes, backups=config.log_backups)
+        return {
+            name: LineFile(config.logs / name, largest=config.log_bytes, backups=config.log_backups)
+            for name in (MAIN, DISCOVERY, GET)
+        }
 
     def lost(self) -> dict[str, int]:
         """Lines that could not be written, and about which nothing could be written either so far."""
-        return {MAIN: self.file.losses.lines, DATABASE: self.rows.losses.lines}
+        files = {name: file.losses.lines for name, file in self.files.items()}
+        return {**files, DATABASE: self.rows.losses.lines}
+
+    def write_line(self, name: str, at: datetime, level: Level, by: str, message: str) -> None:
+        """To one of the files alone. `by` is who says it."""
+        here = at.astimezone(self.config.time_zone)
+        line = f"{here:%Y-%m-%d %H:%M:%S} [{level}] {by}: {_clean(message)}"
+        if lost := self.files[name].write(line, at):
+            self._tell_lost(name, lost, at)
 
     def flush(self) -> bool:
         """Into the database what waits for it. False when something had to be left."""
@@ -120,24 +133,17 @@ class Writer:
         said = {**details, **values} if olt_id is None else {**details, **values, "olt": _name(olt_id)}
         with translation.override(self.config.language):
             message = str(sentence) % {name: shown(value, zone) for name, value in said.items()}
-        # Masked as it is: a secret that was cut or quoted before would not be found.
-        clean = one_line(masked(message))
-        return Entry(event, now, olt_id, _shortened(clean), plain(details))
+        return Entry(event, now, olt_id, _clean(message), plain(details))
 
     def _write(self, entry: Entry) -> None:
-        lost = self.file.write(self._line(entry), entry.at)
+        level = level_of(entry.event)
+        by = _DECIDED_BY.get(entry.event, "coordinator_loop")
+        self.write_line(MAIN, entry.at, level, f"coordinator.{by}", entry.message)
         self.rows.put(entry)
         if self.background:
             self._flusher.wake()
         about = {"action": entry.event.value, "olt_id": entry.olt_id}
-        log.log(logging.getLevelNamesMapping()[level_of(entry.event)], "%s", entry.message, extra=about)
-        if lost is not None:
-            self._tell_lost(MAIN, lost, entry.at)
-
-    def _line(self, entry: Entry) -> str:
-        at = entry.at.astimezone(self.config.time_zone)
-        by = _DECIDED_BY.get(entry.event, "coordinator_loop")
-        return f"{at:%Y-%m-%d %H:%M:%S} [{level_of(entry.event)}] coordinator.{by}: {entry.message}"
+        log.log(logging.getLevelNamesMapping()[level], "%s", entry.message, extra=about)
 
 
 def when_settled(write: Callable[[], None]) -> None:
@@ -159,5 +165,7 @@ def _name(olt_id: int) -> str:
     return str(found[0][0]) if found else unknown
 
 
-def _shortened(text: str) -> str:
+def _clean(message: str) -> str:
+    """Masked first: a secret that was cut or quoted before would not be found."""
+    text = one_line(masked(message))
     return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}..."

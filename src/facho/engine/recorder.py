@@ -27,6 +27,7 @@ from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
 from facho.engine.collect import TOO_BUSY
 from facho.engine.emergency import OltBefore, note_end
+from facho.engine.execution_logs import note_ended
 from facho.engine.failures import FailedAttempt, count_failure, may_queue, next_attempt
 from facho.engine.findings import findings_of
 from facho.engine.lasting import known_of, lasting
@@ -39,6 +40,7 @@ from facho.engine.recovery import close_attempt
 from facho.engine.suspension import come_back
 from facho.engine.targets import written
 from facho.engine.work import Collection, PartOutcome, PartState
+from facho.masking import masked
 from facho.snmp.peer import Load
 
 log = logging.getLogger(__name__)
@@ -86,6 +88,7 @@ def record_failure(started: Started, error: str, config: Config) -> State:
     now = database_now()
     with sql.writing():
         ours = _check_lease(started, now)
+        error = masked(error)
         failed = _failed(started, error)
         outcome = next_attempt(failed, now)
         _end(started, now, error=error, **outcome)
@@ -138,6 +141,7 @@ def hand_back(started: Started) -> None:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
             slot = slot_of(running.olt_id, running.slot, running.owes)
             count_aborted([slot], "the process stopped", now, current())
+            note_ended([started.execution_id])
 
 
 def _forget_attempt(started: Started) -> None:
@@ -207,6 +211,8 @@ def _end(started: Started, now: datetime, *, state: State, error: str, **columns
         {"state": state, "error": error, "lease_token": "", "lease_expires_at": None, **columns},
     )
     close_attempt(started.execution_id, started.attempt, now, error)
+    if state is not State.WAITING:
+        note_ended([started.execution_id])
 
 
 def _store(planned: Planned, collection: Collection, now: datetime, config: Config) -> Stored:

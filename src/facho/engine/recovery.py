@@ -14,6 +14,7 @@ from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.engine.emergency import note_lost
+from facho.engine.execution_logs import note_ended
 from facho.engine.failures import FailedAttempt, count_failure, next_attempt
 from facho.engine.journal import journal
 from facho.engine.locks import lock_running
@@ -95,9 +96,10 @@ def _end_unwanted(now: datetime, config: Config) -> None:
     unwanted = Execution.objects.filter(
         state=State.WAITING, node=None, not_before__lte=now - 2 * config.lease
     )
-    if unwanted.exists():
+    if ids := list(unwanted.values_list("id", flat=True)):
         gone = "the process that asked for it disappeared"
-        unwanted.update(state=State.ABORTED, ended_at=now, error=gone)
+        unwanted.filter(id__in=ids).update(state=State.ABORTED, ended_at=now, error=gone)
+        note_ended(ids)
 
 
 def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
@@ -144,6 +146,7 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
             slot = slot_of(execution.olt_id, execution.slot, execution.owes)
             count_failed(slot, lost.error, now, config)
             note_lost(execution.olt_id, now, config)
+            note_ended([execution_id])
     return True
 
 

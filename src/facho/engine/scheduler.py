@@ -27,6 +27,7 @@ from facho.core.cpu import Asking, how_to_ask
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
+from facho.engine.execution_logs import note_ended
 from facho.engine.journal import journal
 from facho.engine.quotas import Passed, count_failed, count_passed, reconcile, slot_of
 
@@ -231,6 +232,7 @@ def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
     for _, olt_id, slot, owes, error in rows:
         count_failed(slot_of(olt_id, slot, owes), error, now, config)
+    note_ended([row[0] for row in rows])
 
 
 def _adopt(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:

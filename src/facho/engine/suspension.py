@@ -19,6 +19,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
+from facho.engine.execution_logs import note_ended
 from facho.engine.journal import journal
 from facho.engine.quotas import count_aborted, slot_of
 from facho.engine.scheduler import runnable
@@ -35,6 +36,7 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
     )
     slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
     count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
+    note_ended([row[0] for row in rows])
     journal.olt_suspended(now, olt.id, reason=reason)
 
 

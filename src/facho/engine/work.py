@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from facho.core.cpu import Asking
+from facho.masking import masked
 from facho.snmp import Target
 from facho.snmp.adapt import Learned
 from facho.snmp.peer import Load
@@ -113,6 +114,10 @@ class PartOutcome:
     lacking: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
+
+    def __post_init__(self) -> None:
+        # It is stored, shown and told to others, and an OLT may say anything.
+        self.error = masked(self.error)
 
 
 @dataclass(slots=True)

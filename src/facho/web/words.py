@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
+from facho.apps.executions.words import WHY as WHY
 from facho.core.delay import Why
 from facho.core.journal import Event, Level
 from facho.core.reasons import ABORTED, FAILED, LATE, OTHER
@@ -24,18 +25,6 @@ from facho.web.durations import about
 if TYPE_CHECKING:
     # It becomes a string in the reader's language.
     from django.utils.functional import _StrPromise as Text
-
-WHY: Final[Mapping[str, Text]] = {
-    Why.OLT_BUSY: _("OLT busy"),
-    Why.POLLERS_BUSY: _("all pollers busy"),
-    Why.OLT_UNREACHABLE: _("OLT unreachable"),
-    Why.SUSPENDED: _("suspended"),
-    Why.RETRYING: _("retrying"),
-    Why.CPU_HIGH: _("CPU of the OLT too high"),
-    Why.MAINTENANCE: _("maintenance"),
-    Why.ENGINE_STOPPED: _("the engine was stopped"),
-    Why.STILL_RUNNING: _("the previous run had not ended"),
-}
 
 # Why a slot was lost: what makes runs late, and more.
 WHY_LOST: Final[Mapping[str, Text]] = {
