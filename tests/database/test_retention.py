@@ -19,7 +19,13 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
 from facho.apps.discovery.models import OnuEvent
-from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    CoordinatorState,
+    QuotaTracker,
+    QuotaViolation,
+    StorageSample,
+)
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -27,7 +33,7 @@ from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
 from facho.engine import retention
 from facho.engine.housekeeping import keep_house
-from facho.engine.retention import RULES, Rule, remove_chunk, remove_old, too_old
+from facho.engine.retention import RULES, Rule, clean_logs, remove_chunk, remove_old, too_old
 from tests.database.making import at, make_execution, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +81,18 @@ def history() -> dict[str, Any]:
     return {"olt": make_olt(), "subject": "onu", "data": b"some"}
 
 
+def hour(when: datetime) -> dict[str, Any]:
+    return {"olt": make_olt(), "period_end": when, "created_at": when, "updated_at": when}
+
+
+def violation(when: datetime) -> dict[str, Any]:
+    return {"olt": make_olt(), "period_start": when, "period_end": when, "severity": "LOW"}
+
+
+def logged_at(when: datetime) -> CoordinatorLog:
+    return CoordinatorLog.objects.create(event_type="OLT_BACK", level="INFO", message="", timestamp=when)
+
+
 def rule_of(model: type[Model]) -> Rule:
     (rule,) = [rule for rule in RULES if rule.model is model]
     return rule
@@ -89,6 +107,12 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     HistoryHour: (90 * DAY, lambda when: HistoryHour.objects.create(hour=when, **history())),
     HistoryFrame: (90 * DAY, lambda when: HistoryFrame.objects.create(at=when, **history())),
     StorageSample: (30 * DAY, lambda when: StorageSample.objects.create(at=when, database_bytes=1)),
+    QuotaTracker: (365 * DAY, lambda when: QuotaTracker.objects.create(period_start=when, **hour(when))),
+    QuotaViolation: (
+        365 * DAY,
+        lambda when: QuotaViolation.objects.create(created_at=when, **violation(when)),
+    ),
+    CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
     Session: (0 * DAY, lambda when: Session.objects.create(session_key=f"{when:%s}", expire_date=when)),
     Poller: (DAY, lambda when: Poller.objects.create(poller_id=when.second, worker="w", heartbeat=when)),
 }
@@ -119,6 +143,31 @@ def test_a_chunk_does_not_look_through_the_table(model: type[Model]) -> None:
     plan = oldest.explain()
     for wrong in ("SCAN", "TEMP B-TREE") if connection.vendor == "sqlite" else ("Seq Scan", "Sort", "Bitmap"):
         assert wrong not in plan, plan
+
+
+def test_of_the_log_no_more_rows_stay_than_are_wanted() -> None:
+    clock_is_believed()
+    rows = [logged_at(NOW - number * timedelta(minutes=1)) for number in range(30, 0, -1)]
+    config = replace(CONFIG, keep_log_rows=5, retention_chunk=10)
+    assert remove_old(NOW, config, between=nothing).rows == {"coordinator_logs": 25}
+    assert list(CoordinatorLog.objects.order_by("id")) == rows[25:]
+    # Keys that were given and never used, as by a full disk, are no rows.
+    last = logged_at(NOW)
+    CoordinatorLog.objects.filter(id=last.id).update(id=last.id + 1000)
+    assert remove_old(NOW, config, between=nothing).rows == {"coordinator_logs": 1}
+    assert CoordinatorLog.objects.count() == 5
+
+
+def test_the_log_is_cleaned_to_the_end_and_in_chunks() -> None:
+    for days in range(19, -1, -1):
+        logged_at(NOW - days * DAY)
+    pauses: list[int] = []
+    config = replace(CONFIG, retention_chunk=4)
+    assert clean_logs(NOW, config, between=lambda: pauses.append(1)) == 12
+    assert (CoordinatorLog.objects.count(), len(pauses)) == (8, 3)
+    assert clean_logs(NOW, config, days_old=2, between=nothing) == 5
+    assert clean_logs(NOW, replace(config, keep_log_rows=1), between=nothing) == 2
+    assert CoordinatorLog.objects.get().timestamp == NOW
 
 
 def test_what_is_open_stays_however_old_it_is() -> None:

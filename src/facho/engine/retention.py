@@ -9,17 +9,23 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.contrib.sessions.models import Session
 from django.db import connection
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps import sql
 from facho.apps.discovery.models import OnuEvent
-from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    CoordinatorState,
+    QuotaTracker,
+    QuotaViolation,
+    StorageSample,
+)
 from facho.apps.executions.models import OPEN, Execution, SkippedSlots
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.rows import delete_rows
@@ -46,6 +52,8 @@ class Rule:
     keep: Callable[[Config], timedelta]
     # These stay, however old they are.
     except_for: Q = field(default_factory=Q)
+    # However young they are, no more than so many stay.
+    most: Callable[[Config], int] | None = None
 
     @property
     def table(self) -> str:
@@ -62,6 +70,11 @@ RULES: Final = (
     # Long closed, unless closing it fails again and again.
     Rule(HistoryFrame, "at", lambda config: config.keep_history),
     Rule(StorageSample, "at", lambda _: timedelta(days=30)),
+    Rule(QuotaTracker, "period_start", lambda config: config.keep_quotas),
+    Rule(QuotaViolation, "created_at", lambda config: config.keep_quotas),
+    Rule(
+        CoordinatorLog, "timestamp", lambda config: config.keep_logs, most=lambda config: config.keep_log_rows
+    ),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),
     # The scheduler forgets workers with their pollers. A dying process may write one more row after that.
@@ -125,12 +138,16 @@ def remove_chunk(rule: Rule, now: datetime, config: Config) -> int:
     """The oldest, in a transaction of its own. How many it were."""
     with sql.writing():
         _lock()
-        # What others have in their hands waits for the next turn.
-        oldest = too_old(rule, now, config).select_for_update(skip_locked=True)
-        keys = list(oldest.values_list("pk", flat=True)[: config.retention_chunk])
+        keys = _keys(too_old(rule, now, config), config) or _keys(too_many(rule, config), config)
         if keys:
             delete_rows(rule.model, keys)
     return len(keys)
+
+
+def _keys(rows: QuerySet[Model], config: Config) -> list[Any]:
+    # What others have in their hands waits for the next turn.
+    oldest = rows.select_for_update(skip_locked=True)
+    return list(oldest.values_list("pk", flat=True)[: config.retention_chunk])
 
 
 def _lock() -> None:
@@ -143,6 +160,38 @@ def too_old(rule: Rule, now: datetime, config: Config) -> QuerySet[Model]:
     """Oldest first."""
     old = {f"{rule.column}__lt": kept_from(now, rule.keep(config))}
     return rule.model._base_manager.filter(**old).exclude(rule.except_for).order_by(rule.column)
+
+
+def too_many(rule: Rule, config: Config) -> QuerySet[Model]:
+    """Those that came before the newest so many, the first of them first."""
+    rows = rule.model._base_manager.all()
+    if rule.most is None or not _may_be_too_many(rows, rule.most(config)):
+        return rows.none()
+    first = rows.order_by("-pk").values("pk")[rule.most(config) - 1 : rule.most(config)]
+    return rows.filter(pk__lt=first).order_by("pk")
+
+
+def _may_be_too_many(rows: QuerySet[Model], most: int) -> bool:
+    """By the keys, which are given one after the other: counting a long table takes long."""
+    ends = rows.aggregate(first=Min("pk"), last=Max("pk"))
+    return ends["first"] is not None and ends["last"] - ends["first"] >= most
+
+
+def clean_logs(
+    now: datetime,
+    config: Config,
+    days_old: float | None = None,
+    *,
+    between: Callable[[], None] = give_way,
+) -> int:
+    """All of the coordinator's log that is too old or too much, chunk by chunk. How many rows it were."""
+    keep = config.keep_logs if days_old is None else timedelta(days=days_old)
+    (rule,) = (replace(rule, keep=lambda _: keep) for rule in RULES if rule.model is CoordinatorLog)
+    removed = 0
+    while count := remove_chunk(rule, now, config):
+        removed += count
+        between()
+    return removed
 
 
 def turns_before() -> Turns | None:
