@@ -26,8 +26,17 @@ def update_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence
             cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
 
 
-def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Each row has a value for each of `fields`; the other columns get their defaults."""
+def insert_rows(
+    model: type[models.Model],
+    fields: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    unless_there: bool = False,
+) -> None:
+    """Each row has a value for each of `fields`; the other columns get their defaults.
+
+    `unless_there` leaves rows alone that the new ones would be the same as, by a unique constraint.
+    """
     if not rows:
         return
     given = [_column(model, name) for name in fields]
@@ -38,18 +47,19 @@ def insert_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence
         _adapted(column, values) for column, values in zip(given, zip(*rows, strict=True), strict=True)
     ]
     defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
+    otherwise = " ON CONFLICT DO NOTHING" if unless_there else ""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             arrays = ", ".join(f"%s::{_type(column)}[]" for column in given)
             constants = "".join(f", %s::{_type(column)}" for column in others)
             cursor.execute(
-                f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given",  # noqa: S608
+                f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given{otherwise}",  # noqa: S608
                 [*defaults, *adapted],
             )
         else:
             places = ", ".join(["%s"] * (len(given) + len(others)))
             values = [(*row, *defaults) for row in zip(*adapted, strict=True)]
-            cursor.executemany(f"{into} VALUES ({places})", values)
+            cursor.executemany(f"{into} VALUES ({places}){otherwise}", values)
 
 
 def delete_rows(model: type[models.Model], keys: Sequence[Any]) -> None:

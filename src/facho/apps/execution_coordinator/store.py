@@ -18,7 +18,7 @@ from django.db.models.functions import Collate
 
 from facho.apps import sql
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
-from facho.apps.rows import update_rows
+from facho.apps.rows import insert_rows, update_rows
 from facho.core.quota import Hour, Outcome
 from facho.core.reasons import Reason, merged
 
@@ -138,25 +138,17 @@ def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str
 
 def make_missing(pending: Mapping[Key, int], now: datetime) -> None:
     """Trackers with so many slots pending, where there are none."""
-    moment, keys = sql.written(now), sorted(pending)
-    for first in range(0, len(keys), _AT_ONCE):
-        chunk = keys[first : first + _AT_ONCE]
-        values = [value for key in chunk for value in _missing(key, pending[key], moment)]
-        sql.change(_MISSING + ", ".join([_NOTHING_YET] * len(chunk)) + " ON CONFLICT DO NOTHING", values)
-
-
-def _missing(key: Key, pending: int, moment: Any) -> tuple[Any, ...]:
-    """In the order of _MISSING."""
-    start, end = sql.written(key.hour.start), sql.written(key.hour.end)
-    return key.olt_id, key.task_type, start, end, pending, pending, moment, moment
+    rows = [
+        (key.olt_id, key.task_type, key.hour.start, key.hour.end, count, count, now, now)
+        for key, count in sorted(pending.items())
+    ]
+    insert_rows(QuotaTracker, _MISSING, rows, unless_there=True)
 
 
 _MISSING: Final = (
-    "INSERT INTO quota_tracker (olt_id, task_type, period_start, period_end, quota_required, quota_pending,"
-    " created_at, updated_at, quota_completed, quota_failed, quota_skipped, total_duration_ms,"
-    " avg_duration_ms, reasons, status) VALUES "
-)
-_NOTHING_YET: Final = "(" + "%s, " * 8 + "0, 0, 0, 0, 0, '[]', 'IN_PROGRESS')"
+    "olt", "task_type", "period_start", "period_end", "quota_required", "quota_pending", "created_at",
+    "updated_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
