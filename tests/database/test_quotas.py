@@ -227,6 +227,21 @@ def test_the_quotas_of_an_olt_that_is_switched_off_are_interrupted_and_no_violat
     assert violations() == []
 
 
+def test_an_olt_that_is_switched_off_after_the_hour_does_not_hide_what_it_missed(day: Day) -> None:
+    """It would, if that came before the hour was closed: in the next seconds, or up to ten minutes later."""
+    add_job("state", "north", interval="10m")
+    node_due("state", "10:10")
+    day.pass_until(at("10:31"))
+    day.now = at("11:00:10")
+    day.run()
+    disable_olts(["north"], day.now)
+
+    day.coordinate()
+
+    assert figures() == [("get_state", "10:00-11:00", 6, 4, 0, 2, 0, "QUOTA_NOT_MET")]
+    assert violations() == [("LOW", "10:00")]
+
+
 def test_an_olt_that_is_on_again_in_the_same_hour_owes_again(day: Day) -> None:
     add_job("state", "north", interval="10m")
     node_due("state", "10:10")

@@ -158,7 +158,9 @@ def _write(
     changed, empty = [], []
     for each in trackers:
         left = pending.get(each.key, 0)
-        status = _status(each, left, each.key.olt_id in enabled)
+        # What the OLT got in an hour that is over stands, whether or not somebody has closed it yet.
+        is_cut_short = each.key.olt_id not in enabled and each.key.hour.end > now
+        status = _status(each, left, is_cut_short)
         if not each.ended and not left and status != QuotaStatus.INTERRUPTED:
             empty.append(each)
         elif (left, status) != (each.pending, each.status):
@@ -167,8 +169,8 @@ def _write(
     forget(empty)
 
 
-def _status(tracker: Tracker, left: int, enabled: bool) -> str:
-    if not enabled:
+def _status(tracker: Tracker, left: int, is_cut_short: bool) -> str:
+    if is_cut_short:
         return QuotaStatus.INTERRUPTED
     return QuotaStatus.IN_PROGRESS if left else tracker.status
 
