@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import Any, Final
 
 from celery import Celery, bootsteps, signals
+from celery.schedules import crontab
 from kombu import Exchange, Queue
 
 from facho.backends import queues
@@ -13,6 +15,12 @@ from facho.config import Config, current
 from facho.core.queue import DEFAULT, SNMP_QUEUES
 
 _LOOK_EVERY_S: Final = 0.02
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+# By the clock and not so long after the last: a beat remembers nothing, and one that is started again every
+# 50 minutes would never get to an hour. An hour is closed ten minutes after its end at the latest.
+_HOURLY: Final = crontab(minute="11")
+_DAILY: Final = crontab(hour="3", minute="17")
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "facho.settings")
 
@@ -55,22 +63,27 @@ def settings(config: Config) -> dict[str, Any]:
 
 
 def beat_schedule(config: Config) -> dict[str, dict[str, Any]]:
+    step, coordinator = config.scheduler_step, queues.COORDINATOR
+    days_old = {"days_old": config.keep_logs / _DAY}
     return {
-        queues.SCHEDULER_ENTRY: _entry(
-            queues.SCHEDULER_STEP, queues.SCHEDULER, config.scheduler_step.total_seconds()
-        ),
-        queues.COORDINATOR_ENTRY: _entry(
-            queues.COORDINATOR_STEP, queues.COORDINATOR, config.coordinator_step.total_seconds()
-        ),
-        queues.HOUSEKEEPING_ENTRY: _entry(
-            queues.HOUSEKEEPING, queues.COORDINATOR, config.housekeeping_step.total_seconds()
-        ),
+        queues.SCHEDULER_ENTRY: _every(step, queues.SCHEDULER_STEP, queues.SCHEDULER),
+        queues.COORDINATOR_ENTRY: _every(config.coordinator_step, queues.COORDINATOR_STEP, coordinator),
+        queues.CHECK_QUOTAS_ENTRY: _entry(_HOURLY, _HOUR, queues.CHECK_QUOTAS, coordinator),
+        queues.CLEAN_LOGS_ENTRY: {
+            **_entry(_DAILY, _DAY, queues.CLEAN_LOGS, coordinator),
+            "kwargs": days_old,
+        },
+        queues.HOUSEKEEPING_ENTRY: _every(config.housekeeping_step, queues.HOUSEKEEPING, coordinator),
     }
 
 
-def _entry(task: str, queue: str, seconds: float) -> dict[str, Any]:
-    """A step that is late is not wanted any more: the next one does its work."""
-    return {"task": task, "schedule": seconds, "options": {"queue": queue, "expires": seconds}}
+def _every(time: timedelta, task: str, queue: str) -> dict[str, Any]:
+    return _entry(time.total_seconds(), time, task, queue)
+
+
+def _entry(schedule: float | crontab, lasts: timedelta, task: str, queue: str) -> dict[str, Any]:
+    """What is late by so much is not wanted any more: the next one does its work."""
+    return {"task": task, "schedule": schedule, "options": {"queue": queue, "expires": lasts.total_seconds()}}
 
 
 @signals.setup_logging.connect

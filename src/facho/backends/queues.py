@@ -15,10 +15,14 @@ EXECUTE: Final = "snmp_jobs.tasks.execute_one"
 EXECUTE_RETRY: Final = "snmp_jobs.tasks.execute_one_retry"
 SCHEDULER_STEP: Final = "zabbix_pollers.tasks.zabbix_scheduler_loop_task"
 COORDINATOR_STEP: Final = "execution_coordinator.tasks.coordinator_loop_task"
+CHECK_QUOTAS: Final = "execution_coordinator.tasks.check_quota_violations_task"
+CLEAN_LOGS: Final = "execution_coordinator.tasks.cleanup_old_coordinator_logs_task"
 HOUSEKEEPING: Final = "execution_coordinator.tasks.housekeeping_task"
 
 SCHEDULER_ENTRY: Final = "zabbix-scheduler"
 COORDINATOR_ENTRY: Final = "coordinator-loop"
+CHECK_QUOTAS_ENTRY: Final = "check-quota-violations"
+CLEAN_LOGS_ENTRY: Final = "cleanup-coordinator-logs"
 HOUSEKEEPING_ENTRY: Final = "housekeeping"
 
 

@@ -1,6 +1,9 @@
-"""What a worker does with a message, and what a beat's own worker does each second."""
+"""What a worker does with a message, and what a beat's own worker does each time that it is told to."""
 
 from __future__ import annotations
+
+import threading
+from typing import Final
 
 from facho.apps import sql
 from facho.backends import queues
@@ -9,12 +12,14 @@ from facho.backends.celery_worker import poller
 from facho.celery import app
 from facho.config import current
 from facho.engine.clock import database_now
-from facho.engine.coordinator import coordinator_step
+from facho.engine.coordinator import close_hours, coordinator_step
 from facho.engine.housekeeping import keep_house
 from facho.engine.loop import attempt
+from facho.engine.retention import clean_logs
 from facho.engine.step import step_now
 
 backend = CeleryBackend(app)
+_coordinating: Final = threading.Lock()
 
 
 @app.task(name=queues.EXECUTE)
@@ -38,7 +43,24 @@ def zabbix_scheduler_loop_task() -> None:
 
 @app.task(name=queues.COORDINATOR_STEP)
 def coordinator_loop_task() -> None:
-    attempt("coordinator", lambda: coordinator_step(database_now(), current()))
+    # A step that takes longer than the time to the next one must not hold a second thread of its process.
+    if not _coordinating.acquire(blocking=False):
+        return
+    try:
+        attempt("coordinator", lambda: coordinator_step(database_now(), current()))
+    finally:
+        _coordinating.release()
+
+
+@app.task(name=queues.CHECK_QUOTAS)
+def check_quota_violations_task() -> None:
+    """Each step of the coordinator does this too; here it does not depend on what a step does before."""
+    attempt("quotas", lambda: close_hours(database_now(), current()))
+
+
+@app.task(name=queues.CLEAN_LOGS)
+def cleanup_old_coordinator_logs_task(days_old: float | None = None) -> None:
+    attempt("logs", lambda: clean_logs(database_now(), current(), days_old))
 
 
 @app.task(name=queues.HOUSEKEEPING)

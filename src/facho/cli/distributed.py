@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 log = logging.getLogger(__name__)
 
-# May be under way: the scheduler's step, the coordinator's, and the housekeeping.
-_STEPS_AT_ONCE: Final = 3
+# May be under way: the scheduler's step, the coordinator's, the check of quotas, the housekeeping, and the
+# cleaning of logs.
+_STEPS_AT_ONCE: Final = 5
 _WORKER_EXAMPLES: Final = """
 **Examples**
 

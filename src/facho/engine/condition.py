@@ -27,10 +27,10 @@ from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
 from facho.core.journal import Event
 from facho.core.quota import Hour, hour_of
+from facho.engine.coordinator import COORDINATOR
 from facho.engine.scheduler import runnable
 from facho.engine.step import SCHEDULER
 
-COORDINATOR: Final = "coordinator"
 # What is later than so many times its step is missing.
 LATE: Final = 10
 _LOOK_BACK: Final = timedelta(hours=24)

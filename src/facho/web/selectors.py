@@ -19,7 +19,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
-from facho.engine.condition import COORDINATOR, LATE
+from facho.engine.condition import LATE
+from facho.engine.coordinator import COORDINATOR
 from facho.engine.step import SCHEDULER
 from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 
