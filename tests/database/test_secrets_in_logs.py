@@ -1,0 +1,159 @@
+"""A run in which everything goes wrong, and all that it leaves behind: no secret is in any of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.core import serializers
+from django.db import OperationalError
+
+from facho import logs, masking
+from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
+from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
+from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.store import sync_profiles
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.engine import runner
+from facho.engine.assign import claim
+from facho.engine.clock import database_now
+from facho.engine.collect import collect
+from facho.engine.commands.olts import OltChanges, update_olt
+from facho.engine.coordinator import coordinator_step
+from facho.engine.journal import journal
+from facho.engine.leases import Keeper
+from facho.engine.loop import attempt
+from facho.engine.pollers import register
+from facho.engine.recorder import record
+from facho.engine.runner import Runtime, run_execution
+from facho.engine.scheduler import queue_due
+from facho.engine.snmp_loop import SnmpLoop
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+from facho.snmp.usm import Auth, Priv, User
+from facho.vendors import builtin
+from tests.database.making import make_job, make_node, make_olt
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+COMMUNITY = "comm-7Kq2-north"
+WRONG_COMMUNITY = "comm-wrong-9Xv"
+AUTH, PRIV = "auth-Zt81-pass", "priv-Mw42-pass"
+DATABASE = "db-p@ss/63Hy"
+SECRETS = (COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, DATABASE, quote(DATABASE, safe=""))
+# What is read out of the database in every form that a page, an answer or an export could show.
+TABLES = (CoordinatorLog, Execution, Attempt, SkippedSlots, SnmpJobHost, QuotaTracker, QuotaViolation)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
+    """The logs of an engine, in a folder of the test."""
+    config = replace(Config(), home=tmp_path, request_timeout=timedelta(seconds=0.05), request_retries=0)
+    for name in ("files", "rows"):
+        journal.__dict__.pop(name, None)
+    monkeypatch.setattr(journal, "config", config)
+    root = logging.getLogger()
+    before, level, raises = list(root.handlers), root.level, logging.raiseExceptions
+    logs.set_up("engine", config, level=logging.DEBUG)
+    yield config
+    for handler in root.handlers:
+        handler.close()
+    root.handlers, logging.raiseExceptions = before, raises
+    root.setLevel(level)
+    for name in ("files", "rows"):
+        journal.__dict__.pop(name, None)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with FleetProcess(FleetConfig(olts=1, onus=8, community=COMMUNITY)) as fleet:
+        yield fleet.addresses[0][1]
+
+
+def make_site(port: int) -> dict[str, Olt]:
+    # The agent knows this user by other passwords.
+    user = User("sha-256-aes", Auth.SHA256, AUTH, Priv.AES128, PRIV)
+    by_user: dict[str, Any] = {"snmp_version": "3", "credentials": Credentials(user=user)}
+    known = Credentials(community=COMMUNITY)
+    return {
+        "good": make_olt("good", port=port, credentials=known),
+        "stranger": make_olt("stranger", port=port, credentials=Credentials(community=WRONG_COMMUNITY)),
+        "silent": make_olt("silent", port=9, credentials=known),
+        "by user": make_olt("by-user", port=port, **by_user),
+        "silent by user": make_olt("silent-by-user", port=9, **by_user),
+        "bug": make_olt("bug", port=port, credentials=known),
+        "unstored": make_olt("unstored", port=port, credentials=known),
+    }
+
+
+def break_things(olts: dict[str, Olt], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug that names what it holds, and a database that names how it is reached."""
+    failed: list[int] = []
+
+    def buggy(work: Any, *rest: Any) -> Any:
+        if work.olt_id == olts["bug"].id:
+            raise KeyError(f"{work.target.community} {AUTH} {PRIV}")
+        return collect(work, *rest)
+
+    def refused(started: Any, *rest: Any) -> Any:
+        if started.olt_id == olts["unstored"].id and not failed:
+            failed.append(1)
+            raise OperationalError(f"postgresql://facho:{quote(DATABASE, safe='')}@db: refused {DATABASE!r}")
+        return record(started, *rest)
+
+    monkeypatch.setattr(runner, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(runner, "collect", buggy)
+    monkeypatch.setattr(runner, "record", refused)
+
+
+def run_all(config: Config) -> None:
+    with SnmpLoop() as snmp:
+        runtime = Runtime(config, "here", snmp, Keeper(config))
+        register("here", 10, database_now())
+        queue_due(database_now(), config)
+        while claimed := claim(database_now(), config):
+            for execution_id in claimed:
+                attempt("poller", lambda each=execution_id: run_execution(each, runtime))  # type: ignore[misc]
+
+
+def everything(config: Config) -> dict[str, str]:
+    """All that was left, by where it is: every file of the logs, and every row that tells of the run."""
+    files = {path.name: path.read_text("utf-8") for path in config.logs.rglob("*") if path.is_file()}
+    return files | {table.__name__: serializers.serialize("json", table.objects.all()) for table in TABLES}
+
+
+def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
+    config: Config, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masking.know_urls(f"postgresql://facho:{quote(DATABASE, safe='')}@db/facho")
+    sync_profiles(builtin())
+    olts, due = make_site(port), database_now()
+    job = make_job("everything", "discovery", max_attempts=1, facts=["serial"])
+    for olt in olts.values():
+        make_node(olt, job, next_run_at=due)
+    coordinator_step(due, config)
+    break_things(olts, monkeypatch)
+
+    run_all(config)
+    update_olt("good", OltChanges(site=f"beside {WRONG_COMMUNITY}"), database_now())
+    coordinator_step(database_now(), config)
+    assert journal.flush()
+
+    ended = dict(Execution.objects.values_list("olt__name", "state"))
+    well = {"good", "unstored"}
+    assert ended == {olt.name: State.SUCCESS if olt.name in well else State.FAILED for olt in olts.values()}
+    left = everything(config)
+    assert {"engine.log", "main.log", "discovery.log"} <= set(left)
+    for trace in ("KeyError: '*** *** ***'", "postgresql://facho:***@db: refused '***'"):
+        assert trace in left["engine.log"]
+    assert "beside ***" in left["main.log"]
+    found = {(name, secret) for name, text in left.items() for secret in SECRETS if secret in text}
+    assert found == set()
