@@ -1,0 +1,182 @@
+"""What is switched off or changed while workers are at it: by a command, and behind everybody's back."""
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import psycopg
+import pytest
+
+from tests.faults.distributed import PLAIN, Site, run_site
+from tests.faults.engines import Engine, wait_until
+from tests.services.postgres import Postgres
+from tests.services.redis import Redis
+
+# A change is found by the next step of the coordinator; some of the rest is for a busy machine.
+FOUND_WITHIN_S: Final = 5.0
+SLACK_S: Final = 3.0
+# What a frozen worker was given stays with it: it is to be found there.
+PATIENT: Final = {"FACHO_LEASE": "20", "FACHO_LEASE_RENEW": "0.4", "FACHO_WORKER_SEEN_WITHIN": "15"}
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, shared_postgres: Postgres, shared_redis: Redis
+) -> Iterator[Site]:
+    folder: Path = tmp_path_factory.mktemp("site")
+    with run_site(folder, shared_postgres, shared_redis) as site:
+        site.facho.settings.update(PATIENT)
+        site.ready(workers=1)
+        yield site
+
+
+def change(site: Site, *statements: str) -> None:
+    """As somebody with a terminal would, all at once."""
+    with psycopg.connect(site.facho.database_url) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def logged(site: Site, since: datetime) -> set[tuple[str, str]]:
+    """Events with their OLTs."""
+    rows = site.facho.rows(
+        "SELECT l.event_type, o.name FROM coordinator_logs l JOIN olts o ON o.id = l.olt_id "
+        f"WHERE l.timestamp >= '{since}'"
+    )
+    return {(event, olt) for event, olt in rows}
+
+
+def waits_for_log(site: Site, since: datetime, *expected: tuple[str, str]) -> float:
+    """The log is written to the database a second later."""
+    wanted = set(expected)
+    return wait_until(
+        lambda: wanted <= logged(site, since),
+        FOUND_WITHIN_S + SLACK_S,
+        what=lambda: f"{wanted - logged(site, since)} is logged\n{site.facho.picture()}",
+    )
+
+
+def open_of(site: Site, where: str) -> int:
+    count = site.facho.one(
+        "SELECT count(*) FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id "
+        f"JOIN snmp_jobs j ON j.id = n.job_id JOIN olts o ON o.id = e.olt_id "
+        f"WHERE e.state IN ('WAITING', 'PENDING', 'RUNNING') AND ({where})"
+    )
+    assert isinstance(count, int)
+    return count
+
+
+def trackers(site: Site, where: str) -> list[tuple[str, int]]:
+    """Status, and what is pending, of the trackers that are open or were closed just now."""
+    return [
+        (status, pending)
+        for status, pending in site.facho.rows(
+            "SELECT t.status, t.quota_pending FROM quota_tracker t JOIN olts o ON o.id = t.olt_id "
+            f"WHERE t.period_end > clock_timestamp() AND {where}"
+        )
+    ]
+
+
+@contextlib.contextmanager
+def frozen(worker: Engine) -> Iterator[None]:
+    worker.send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        worker.send(signal.SIGCONT)
+
+
+def test_a_job_is_disabled_while_its_execution_is_on_its_way(site: Site) -> None:
+    pending = (
+        "SELECT e.id FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id "
+        "JOIN snmp_jobs j ON j.id = n.job_id WHERE e.state = 'PENDING' AND j.name = 'discovery'"
+    )
+    with frozen(site.workers[0]):
+        wait_until(lambda: site.facho.rows(pending), what=lambda: f"one is pending\n{site.facho.picture()}")
+        execution, since = site.facho.one(pending), site.now()
+
+        site.facho.run("job", "disable", "discovery")
+
+        assert site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {execution}") == "ABORTED"
+        assert open_of(site, "j.name = 'discovery' AND e.state <> 'RUNNING'") == 0
+        running = open_of(site, "j.name = 'discovery'")
+        assert sum(left for _, left in trackers(site, "t.task_type = 'discovery'")) == running
+        waits_for_log(site, since, *(("TASK_REMOVED", f"olt-{number}") for number in range(4)))
+
+    site.facho.run("job", "enable", "discovery")
+    site.runs_again(site.now())
+    # The message that the worker had got was for nothing.
+    assert site.facho.one(f"SELECT attempt FROM snmp_executions WHERE id = {execution}") == 0
+    assert all(left > 0 for _, left in trackers(site, "t.task_type = 'discovery'"))
+    site.assert_sound()
+
+
+def test_an_olt_is_disabled_while_it_is_walked(site: Site) -> None:
+    held, *_ = site.in_mid_walk()
+    olt = site.facho.one(
+        f"SELECT o.name FROM olts o JOIN snmp_executions e ON e.olt_id = o.id WHERE e.id = {held}"
+    )
+    number = int(olt.removeprefix("olt-"))
+    collected = (
+        "SELECT datum, collected_at FROM olt_collected c JOIN olts o ON o.id = c.olt_id "
+        f"WHERE o.name = '{olt}' ORDER BY datum"
+    )
+    before, since = site.facho.rows(collected), site.now()
+
+    site.facho.run("olt", "disable", olt)
+
+    assert site.facho.one(f"SELECT state FROM snmp_executions WHERE id = {held}") == "ABORTED"
+    assert open_of(site, f"o.name = '{olt}'") == 0
+    assert {status for status, _ in trackers(site, f"o.name = '{olt}'")} == {"INTERRUPTED"}
+    lease = f"SELECT lease_token FROM snmp_executions WHERE id = {held}"
+    wait_until(lambda: site.facho.one(lease) == "", 5, what=lambda: f"it lets go\n{site.facho.picture()}")
+    asked = site.fleet.report().olts[number].requests
+    time.sleep(0.5)
+    assert site.fleet.report().olts[number].requests == asked
+    assert site.facho.rows(collected) == before, "nothing was stored"
+    waits_for_log(site, since, ("OLT_DISABLED", olt))
+
+    site.fleet.set_scenario(PLAIN)
+    site.facho.run("olt", "enable", olt)
+    waits_for_log(site, since, ("OLT_ENABLED", olt))
+    site.runs_again(site.now())
+    site.assert_sound()
+
+
+def test_changes_behind_everybodys_back_are_found(site: Site) -> None:
+    of = (
+        "(SELECT n.id FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id "
+        "JOIN olts o ON o.id = n.olt_id WHERE j.name = '{}' AND o.name = '{}')"
+    )
+    since = site.now()
+
+    change(
+        site,
+        f"UPDATE snmp_job_hosts SET interval_s = 4 WHERE id = {of.format('state', 'olt-0')}",
+        f"UPDATE snmp_job_hosts SET enabled = false WHERE id = {of.format('state', 'olt-1')}",
+        f"UPDATE snmp_job_hosts SET priority = 7 WHERE id = {of.format('state', 'olt-2')}",
+        "UPDATE olts SET enabled = false WHERE name = 'olt-3'",
+    )
+
+    took = waits_for_log(
+        site,
+        since,
+        ("TASK_INTERVAL_CHANGED", "olt-0"),
+        ("TASK_REMOVED", "olt-1"),
+        ("CONFIG_CHANGED", "olt-2"),
+        ("OLT_DISABLED", "olt-3"),
+    )
+    print(f"changes by SQL were found, and in the log, after {took:.1f} s")
+    assert (
+        open_of(site, "o.name = 'olt-3' OR (o.name = 'olt-1' AND j.name = 'state' AND e.state <> 'RUNNING')")
+        == 0
+    )
+    assert {status for status, _ in trackers(site, "o.name = 'olt-3'")} == {"INTERRUPTED"}
+    assert {pending for _, pending in trackers(site, "o.name = 'olt-1' AND t.task_type = 'table_state'")} <= {
+        0,
+        1,
+    }
