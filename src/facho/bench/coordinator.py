@@ -5,8 +5,10 @@ Nothing is asked of anybody, and the time is an argument: an hour takes as long 
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _ADDRESS: Final = ("192.0.2.1", 161)
 _STEP: Final = timedelta(seconds=5)
+_WRITES_EVERY_S: Final = 0.01
 # Why the slots of those that get a violation were lost.
 _LOST: Final = ({"why": "olt_busy", "what": "job-1", "count": 12, "lost_s": 3600},)
 
@@ -61,6 +64,8 @@ class Result:
     new_hour: Cost
     closing: Cost
     state: Cost
+    # How long somebody else waited who wrote a row, while hours began and were closed.
+    writer_ms: Spread
     violations: int
 
     def costs(self) -> dict[str, Cost]:
@@ -71,6 +76,7 @@ class Result:
         told: dict[str, Any] = {}
         for name, cost in self.costs().items():
             told |= cost.ms.as_json(f"{name}_ms", 1) | {f"{name}_queries": cost.queries}
+        told |= self.writer_ms.as_json("writer_ms", 1)
         load = self.load
         more = {"olts": load.olts, "nodes": load.nodes, "violations": self.violations}
         return told | {"database": self.database} | more
@@ -100,7 +106,8 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     changed = Cost.of(bench.changed_step() for _ in range(load.rounds))
     state = Cost.of(timed(lambda: coordinator_state(bench.now, config)) for _ in range(load.rounds))
     note(f"{load.hours} hours end")
-    begun, closed = zip(*(bench.end_hour() for _ in range(load.hours)), strict=True)
+    with _another_writer() as waits:
+        begun, closed = zip(*(bench.end_hour() for _ in range(load.hours)), strict=True)
     return Result(
         load=load,
         database=connection.vendor,
@@ -110,6 +117,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
         new_hour=Cost.of(begun),
         closing=Cost.of(closed),
         state=state,
+        writer_ms=Spread.of(waits),
         violations=QuotaViolation.objects.count(),
     )
 
@@ -186,6 +194,36 @@ class _Bench:
         trackers = QuotaTracker.objects.filter(period_start=self.hour.start)
         if not trackers.exists() or trackers.filter(closed_at=None).exists():
             raise CannotMeasure("an hour that is over was not closed")
+
+
+@contextmanager
+def _another_writer() -> Iterator[list[float]]:
+    """Milliseconds that each of its rows took to be committed."""
+    from django.db import connection
+
+    from facho.apps import sql
+    from facho.apps.execution_coordinator.models import CoordinatorState
+    from facho.engine.clock import database_now
+
+    waits: list[float] = []
+    stopping = threading.Event()
+
+    def write() -> None:
+        with sql.writing():
+            CoordinatorState.objects.update_or_create(name="bench", defaults={"updated_at": database_now()})
+
+    def run() -> None:
+        while not stopping.wait(_WRITES_EVERY_S):
+            waits.append(timed(write)[0])
+        connection.close()
+
+    thread = threading.Thread(target=run, name="another-writer")
+    thread.start()
+    try:
+        yield waits
+    finally:
+        stopping.set()
+        thread.join()
 
 
 def timed(step: Callable[[], object]) -> tuple[float, int]:

@@ -64,4 +64,8 @@ def _print(result: Result) -> None:
         table.add_row(what, f"{ms.count:,}", *numbers, f"{costs[name].queries:,}")
     console = Console()
     console.print(table)
-    console.print(f"{load.changed} OLTs were changed at a time; {result.violations:,} violations were found.")
+    console.print(
+        f"{load.changed} OLTs were changed at a time; {result.violations:,} violations were found. While "
+        f"hours began and were closed, somebody else's row took {result.writer_ms.p95:,.0f} ms at p95 and "
+        f"{result.writer_ms.largest:,.0f} ms at most."
+    )

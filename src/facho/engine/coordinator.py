@@ -35,10 +35,11 @@ from facho.engine.clock import database_now
 from facho.engine.journal import journal
 from facho.engine.loop import repeat
 from facho.engine.quotas import reconcile
+from facho.engine.retention import give_way
 
 COORDINATOR: Final = "coordinator"
 # Of so many OLTs in one transaction: what ends meanwhile waits for it.
-_AT_ONCE: Final = 200
+_AT_ONCE: Final = 100
 _MOST_REASONS: Final = 5
 # Steps further apart than this many of them: nobody stepped.
 _STOPPED_AFTER: Final = 12
@@ -109,9 +110,14 @@ def close_hours(now: datetime, config: Config) -> int:
 
 
 def _some(olt_ids: Iterable[int]) -> Iterator[list[int]]:
+    """A few at a time; between two transactions others have their turn."""
     every = iter(olt_ids)
-    while some := list(islice(every, _AT_ONCE)):
+    some = list(islice(every, _AT_ONCE))
+    while some:
         yield some
+        some = list(islice(every, _AT_ONCE))
+        if some:
+            give_way()
 
 
 def _close(hour: Hour, olt_ids: Sequence[int], overdue: bool, now: datetime, config: Config) -> int:
