@@ -92,7 +92,9 @@ def _start_beat_with_worker() -> None:
         log.info("beat started", extra={"action": "beat_started", "beat": os.getpid()})
 
     def stop(**_: Any) -> None:
-        service.stop()
+        # One that has not begun would be waited for for ever.
+        if service.is_alive():
+            service.stop()
 
     signals.worker_ready.connect(start, weak=False)
     signals.worker_shutting_down.connect(stop, weak=False)
