@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -109,6 +109,14 @@ def census(olt_id: int) -> dict[str, Census]:
         told=Count("id", filter=present & ~Q(state__in=("", "unknown"))),
     )
     return {technology: Census(*counts) for technology, *counts in counted}
+
+
+def onus_present(olt_ids: Sequence[int] | None = None) -> dict[int, int]:
+    """How many each of these OLTs has, or each of all; none for one that has none."""
+    rows = Onu.objects.filter(presence=Presence.PRESENT).order_by()
+    if olt_ids is not None:
+        rows = rows.filter(olt__in=olt_ids)
+    return dict(rows.values_list("olt").annotate(count=Count("id")))
 
 
 def onus_like(

@@ -187,6 +187,37 @@ class CoordinatorState(models.Model):
         return self.name
 
 
+class TaskForecast(models.Model):
+    """How long a task takes on an OLT, as far as its runs have taught it: `core.forecast` reads the state."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="forecasts", verbose_name=_("OLT"))
+    task_type = models.CharField(_("task type"), max_length=60)
+    state = models.JSONField(_("state"), default=dict)
+    # What an OLT like it, on which the task never ran, can be told by.
+    fixed_s = models.FloatField(_("fixed part (s)"), default=0.0)
+    per_onu_s = models.FloatField(_("per ONU (s)"), default=0.0)
+    samples = models.PositiveIntegerField(_("runs"), default=0)
+    # Half of the predictions were no further off. Empty before there was one.
+    error_pct = models.FloatField(_("error of the prediction (%)"), null=True)
+    updated_at = models.DateTimeField(_("updated at"))
+
+    class Meta:
+        db_table = "task_forecasts"
+        ordering: ClassVar = ["olt_id", "task_type"]
+        verbose_name = _("forecast")
+        verbose_name_plural = _("forecasts")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "task_type"], name="task_forecasts_once"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["task_type"], name="task_forecasts_task"),
+            models.Index(fields=["updated_at"], name="task_forecasts_updated"),
+        ]
+
+    def __str__(self) -> str:
+        return self.task_type
+
+
 class StorageSample(models.Model):
     """How large the database was, and how much room its disk had. One an hour."""
 

@@ -1,0 +1,263 @@
+"""How long a task will take on an OLT, learned run by run from how long it took.
+
+    seconds = level x the hour's place in the day x (a fixed part + a part for each ONU)
+
+The level follows the last dozen runs, so that one outlier does not bend it; a jump that stays is believed
+after three of them. The day's curve is a mean for each hour of it, and counts the less the less is known.
+All of it is kept as logarithms: twice as long is as far away as half as long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from statistics import fmean, median
+from typing import Any, Final, NamedTuple
+
+# What a task does besides asking for ONUs takes as long as so many of them, until more is known.
+FIXED_AS_ONUS: Final = 50
+# From so many runs on a prediction is more than a guess.
+SURE_AFTER: Final = 3
+
+_RECENT: Final = 12
+_FADING: Final = 0.85
+# A run that is further off its neighbours counts as if it were so far off, and no further.
+_OUTLYING: Final = 0.3
+_JUMP: Final = 0.35
+_JUMP_RUNS: Final = 3
+_HOURS: Final = 24
+# Of an hour of the day, so many runs are remembered; and one must be known by so many to count half.
+_HOUR_RUNS: Final = 12.0
+_HALF_KNOWN: Final = 2.0
+# Of the fixed part: how far ONUs must come and go before it is believed to be another one.
+_FIXED_DOUBT: Final = 0.05
+_LEAST_FIXED: Final = 0.01
+_HIGH: Final = 0.5
+_LEAST_HIGH, _MOST_HIGH = 0.02, 1.5
+_LEAST_ERROR: Final = 0.001
+# From a millisecond to a day: no prediction is nothing, and none is without end.
+_SHORTEST, _LONGEST = math.log(0.001), math.log(86400.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Half of the runs take up to p50, 95 of 100 up to p95. Not `sure` is a guess from elsewhere."""
+
+    p50_s: float
+    p95_s: float
+    sure: bool
+
+
+class Run(NamedTuple):
+    # Of the day, with its fraction.
+    hour: float
+    seconds: float
+    onus: int
+
+
+class Known(NamedTuple):
+    """What an hour of the day is like: the mean, and how many runs it is of."""
+
+    mean: float = 0.0
+    runs: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What is known of one task on one OLT: always as large as this, however long it runs."""
+
+    samples: int = 0
+    # The hours are those of so many ONUs, with such a share of the time that does not depend on them.
+    onus: int = 1
+    fixed: float = 1.0
+    # How much ONUs came and went while that was learned.
+    moved: float = 0.0
+    hours: tuple[Known, ...] = (Known(),) * _HOURS
+    recent: tuple[Run, ...] = ()
+    # 95 of 100 runs are no further above what was predicted.
+    high: float = _HIGH
+    # Half of the predictions were no further off, as a share of what it was; None before the first.
+    error: float | None = None
+
+    @property
+    def error_pct(self) -> float | None:
+        return None if self.error is None else 100 * self.error
+
+    @property
+    def fixed_s(self) -> float:
+        return self.fixed * self._usual_s
+
+    @property
+    def per_onu_s(self) -> float:
+        return (1 - self.fixed) * self._usual_s / self.onus
+
+    @property
+    def _usual_s(self) -> float:
+        return _seconds(_Day(self).level)
+
+    def written(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "samples": self.samples,
+            "onus": self.onus,
+            "fixed": round(self.fixed, 4),
+            "moved": round(self.moved, 5),
+            "hours": [[round(each, 4) for each in known] for known in self.hours],
+            "recent": [[round(run.hour, 2), round(run.seconds, 3), run.onus] for run in self.recent],
+            "high": round(self.high, 4),
+            "error": None if self.error is None else round(self.error, 4),
+        }
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Learned:
+        lists = {
+            "hours": tuple(Known(*each) for each in written["hours"]),
+            "recent": tuple(Run(*each) for each in written["recent"]),
+        }
+        return cls(**{**written, **lists})
+
+
+def predict(learned: Learned, at: datetime, onus: int, zone: tzinfo) -> Predicted:
+    """Of one that was never run nothing can be said: that is for `core.guess`."""
+    middle = _expected(learned, _hour(at, zone), onus)
+    return Predicted(_seconds(middle), _seconds(middle + learned.high), learned.samples >= SURE_AFTER)
+
+
+def learn(learned: Learned, at: datetime, seconds: float, onus: int, zone: tzinfo) -> Learned:
+    """With one more run, that succeeded. What has no duration teaches nothing."""
+    if not 0 < seconds < math.inf:
+        return learned
+    onus = max(onus, 1)
+    run = Run(_hour(at, zone), max(seconds, 0.001), onus)
+    if not learned.samples:
+        fixed = FIXED_AS_ONUS / (FIXED_AS_ONUS + onus)
+        return replace(learned, samples=1, onus=onus, fixed=fixed, recent=(run,))
+    off = math.log(run.seconds) - _expected(learned, run.hour, onus)
+    after = _with_onus(_with_fixed(_measured(learned, off), run, off), onus)
+    recent = (*after.recent, run)
+    after = replace(after, samples=after.samples + 1, recent=recent[-_RECENT:])
+    return _with_hour(_with_jump(after))
+
+
+def _hour(at: datetime, zone: tzinfo) -> float:
+    wall = at.astimezone(zone)
+    return wall.hour + wall.minute / 60
+
+
+def _seconds(logarithm: float) -> float:
+    return math.exp(min(max(logarithm, _SHORTEST), _LONGEST))
+
+
+def _expected(learned: Learned, hour: float, onus: int) -> float:
+    day = _Day(learned)
+    return day.usual(hour) + day.lately + _size(learned, onus)
+
+
+def _size(learned: Learned, onus: int) -> float:
+    """How much more than for the ONUs that the hours are of."""
+    return math.log(learned.fixed + (1 - learned.fixed) * max(onus, 1) / learned.onus)
+
+
+class _Day:
+    """The curve of the day, and how the last runs were in comparison."""
+
+    def __init__(self, learned: Learned) -> None:
+        self._learned = learned
+        known = [each.mean for each in learned.hours if each.runs]
+        self._mean = fmean(known) if known else 0.0
+        self.offs = [self._off(run) for run in learned.recent]
+        self.lately = _faded_mean(self.offs)
+
+    @property
+    def level(self) -> float:
+        return self._mean + self.lately
+
+    def usual(self, hour: float) -> float:
+        """Between the middles of two hours it goes from the one to the other."""
+        before, part = divmod(hour - 0.5, 1.0)
+        return (1 - part) * self._of_hour(int(before)) + part * self._of_hour(int(before) + 1)
+
+    def _of_hour(self, hour: int) -> float:
+        known = self._learned.hours[hour % _HOURS]
+        return self._mean + (known.mean - self._mean) * known.runs / (known.runs + _HALF_KNOWN)
+
+    def _off(self, run: Run) -> float:
+        return math.log(run.seconds) - _size(self._learned, run.onus) - self.usual(run.hour)
+
+
+def _faded_mean(offs: Sequence[float]) -> float:
+    """The last ones count most, and none that is far from the others counts for more than others do."""
+    if not offs:
+        return 0.0
+    middle = median(offs)
+    weights = [_FADING**age for age in reversed(range(len(offs)))]
+    near = (weight * _near(off - middle) for weight, off in zip(weights, offs, strict=True))
+    return middle + sum(near) / sum(weights)
+
+
+def _near(off: float) -> float:
+    return min(max(off, -_OUTLYING), _OUTLYING)
+
+
+def _measured(learned: Learned, off: float) -> Learned:
+    """How far off the prediction was. Both figures walk towards theirs in steps, which become smaller."""
+    step = max(0.05, 1 / (learned.samples + 1))
+    high = learned.high + step * (0.95 if off > learned.high else -0.05)
+    error = max(abs(1 - math.exp(-off)), _LEAST_ERROR)
+    if learned.error is not None:
+        error = learned.error * math.exp(math.copysign(step, error - learned.error))
+    return replace(learned, high=min(max(high, _LEAST_HIGH), _MOST_HIGH), error=max(error, _LEAST_ERROR))
+
+
+def _with_fixed(learned: Learned, run: Run, off: float) -> Learned:
+    """When ONUs came or went at once, how much more or less time it takes tells what depends on them."""
+    before = fmean(math.log(each.onus) for each in learned.recent)
+    moved = math.log(run.onus) - before
+    known = learned.moved + moved * moved
+    fixed = learned.fixed - moved * _near(off) / (known + _FIXED_DOUBT)
+    return replace(learned, fixed=_share(fixed), moved=min(known, 10.0))
+
+
+def _share(fixed: float) -> float:
+    return min(max(fixed, _LEAST_FIXED), 1.0)
+
+
+def _with_onus(learned: Learned, onus: int) -> Learned:
+    """The same, told for another number of ONUs."""
+    if onus == learned.onus:
+        return learned
+    more = _size(learned, onus)
+    hours = tuple(known._replace(mean=known.mean + more) if known.runs else known for known in learned.hours)
+    return replace(learned, onus=onus, fixed=_share(learned.fixed / math.exp(more)), hours=hours)
+
+
+def _with_jump(learned: Learned) -> Learned:
+    """When the last few runs are all far off, and to one side, the task is another one from then on."""
+    offs = _Day(learned).offs
+    before, last = offs[:-_JUMP_RUNS], offs[-_JUMP_RUNS:]
+    if len(before) < _JUMP_RUNS:
+        return learned
+    usual = median(before)
+    if not (min(last) > usual + _JUMP or max(last) < usual - _JUMP):
+        return learned
+    by = median(last) - usual
+    hours = tuple(known._replace(mean=known.mean + by) if known.runs else known for known in learned.hours)
+    return replace(learned, hours=hours, recent=learned.recent[-_JUMP_RUNS:])
+
+
+def _with_hour(learned: Learned) -> Learned:
+    """Teaches the hour of a run which is so long ago that it was not the first of a jump."""
+    if len(learned.recent) <= _JUMP_RUNS:
+        return learned
+    run = learned.recent[-1 - _JUMP_RUNS]
+    day, hour = _Day(learned), int(run.hour) % _HOURS
+    # Against the curve without what is only lately so; an outlier teaches as much as others do.
+    came = math.log(run.seconds) - _size(learned, run.onus)
+    expected = day.usual(run.hour) + day.lately
+    came = expected + _near(came - expected)
+    known = learned.hours[hour]
+    runs = min(known.runs + 1, _HOUR_RUNS)
+    taught = Known(known.mean + (came - known.mean) / runs, runs)
+    return replace(learned, hours=(*learned.hours[:hour], taught, *learned.hours[hour + 1 :]))

@@ -1,0 +1,60 @@
+"""How long a task will take on an OLT where it never ran: from others like it, or from how it is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, NamedTuple
+
+from facho.core.forecast import Predicted
+
+# Of a guess nobody knows how far it is off.
+_HIGH: Final = 2.0
+_SHORTEST_S: Final = 0.05
+# What an agent mostly takes for an answer from its own memory; and for one that it gets from an ONU.
+LATENCY_S: Final = 0.05
+FROM_ONU_S: Final = 0.25
+# Tables of ports, boards and fans are short.
+ROWS_OF_CHASSIS: Final = 32
+
+
+class Pace(NamedTuple):
+    """What a task takes on another OLT."""
+
+    fixed_s: float
+    per_onu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns that are asked for in the same way, and how many rows of them come with a request."""
+
+    columns: int
+    rows: int
+    rows_per_request: float
+    latency_s: float = LATENCY_S
+
+    @property
+    def requests(self) -> int:
+        """One more for each column, to see that it ends."""
+        return self.columns * (math.ceil(self.rows / max(self.rows_per_request, 0.01)) + 1)
+
+
+def from_others(paces: Sequence[Pace], onus: int) -> Predicted:
+    fixed_s = median(pace.fixed_s for pace in paces)
+    return _guessed(fixed_s + onus * median(pace.per_onu_s for pace in paces))
+
+
+def from_asking(tables: Iterable[Table], in_flight: int, most_per_second: float | None = None) -> Predicted:
+    every = list(tables)
+    seconds = sum(table.requests * table.latency_s for table in every) / max(in_flight, 1)
+    if most_per_second:
+        seconds = max(seconds, sum(table.requests for table in every) / most_per_second)
+    return _guessed(seconds)
+
+
+def _guessed(seconds: float) -> Predicted:
+    p50_s = max(seconds, _SHORTEST_S)
+    return Predicted(p50_s, p50_s * _HIGH, sure=False)
