@@ -120,7 +120,10 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
     from facho.engine.clock import database_now
+    from facho.engine.coordinator import coordinator_step
 
+    note("letting the coordinator see them")
+    coordinator_step(database_now(), config)
     plan(database_now() + _HEAD_START)
     with _timed_loop() as times, running_engine(config):
         note(f"running for {load.seconds:g} s")
