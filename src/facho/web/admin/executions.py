@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots
+from facho.core.durations import duration
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, word_filter
-from facho.web.durations import duration
 from facho.web.words import STATE_COLOURS, WHY
 
 

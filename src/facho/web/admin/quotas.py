@@ -17,9 +17,9 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import current
+from facho.core.durations import duration
 from facho.core.report import reasons_of, tasks_of
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
-from facho.web.durations import duration
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
 from facho.web.words import (
     QUOTA_COLOURS,

@@ -13,10 +13,11 @@ from django.utils.translation import pgettext
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
+from facho.core import durations
 from facho.core.quota import Hour
 from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport
-from facho.web import durations, quotas, words
+from facho.web import quotas, words
 
 register = template.Library()
 

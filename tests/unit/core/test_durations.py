@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from facho.web.durations import about, duration
+from facho.core.durations import about, duration
 
 
 @pytest.mark.parametrize(

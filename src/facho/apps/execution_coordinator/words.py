@@ -1,0 +1,74 @@
+"""What became of an hour, in the words of who reads it: on a page, or in a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, ngettext, pgettext
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.executions.words import WHY
+from facho.core.delay import Why
+from facho.core.durations import about
+from facho.core.reasons import ABORTED, FAILED, LATE, OTHER
+from facho.core.reasons import Reason as Lost
+from facho.core.report import TaskReport
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as Text
+
+# Why a slot was lost: what makes runs late, and more.
+WHY_LOST: Final[Mapping[str, Text]] = {
+    **WHY,
+    FAILED: _("run failed"),
+    ABORTED: _("run aborted"),
+    LATE: _("ended after the hour was closed"),
+    OTHER: _("for another reason"),
+}
+
+
+def translated(sentence: str) -> str:
+    """A sentence of an inner layer, where the catalogue has it; as it is otherwise."""
+    return gettext(sentence) if sentence else ""
+
+
+def hour_in_words(start: datetime, end: datetime) -> str:
+    """`10 Jun 2025, 10:00-11:00`, on the operator's clock."""
+    since, until = localtime(start), localtime(end)
+    return f"{date_format(since, 'j M Y')}, {since:%H:%M}\N{EN DASH}{until:%H:%M}"
+
+
+def why_lost(lost: Lost) -> str:
+    """Without figures: `OLT busy with discovery`, `failed: no answer`."""
+    why = str(WHY_LOST.get(lost.why, lost.why))
+    if not lost.what:
+        return why
+    if lost.why == Why.OLT_BUSY:
+        return gettext("OLT busy with %(job)s") % {"job": lost.what}
+    return f"{why}: {translated(lost.what)}"
+
+
+def lost_in_words(lost: Lost) -> str:
+    """`OLT busy with discovery, 8 slots, 40 min`."""
+    text = ngettext("%(why)s, %(count)d slot, %(time)s", "%(why)s, %(count)d slots, %(time)s", lost.count)
+    return text % {
+        "why": why_lost(lost),
+        "count": lost.count,
+        "time": about(timedelta(seconds=lost.lost_s)),
+    }
+
+
+def missed_in_words(tasks: Iterable[TaskReport], *, at_most: int = 3) -> str:
+    """`discovery 2 of 4, get_power 5 of 12`: those that did not get enough."""
+    missed = [task for task in tasks if task.severity]
+    text = ", ".join(
+        pgettext("task", "%(task)s %(completed)d of %(required)d")
+        % {"task": task.task_type, "completed": task.completed, "required": task.required}
+        for task in missed[:at_most]
+    )
+    more = len(missed) - at_most
+    return text if more <= 0 else gettext("%(tasks)s and %(count)d more") % {"tasks": text, "count": more}
