@@ -131,6 +131,14 @@ class Config:
     quota_catch_up: timedelta = _days(
         7, "how far back hours are accounted for in which the engine was stopped"
     )
+    notify_step: timedelta = _seconds(2, "time between two looks at what people are to be told")
+    notify_timeout: timedelta = _seconds(30, "a message that a channel has not taken in this time failed")
+    notify_again_after: tuple[timedelta, ...] = _setting(
+        tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60)),
+        "pauses between the attempts to send a message; the last one repeats",
+    )
+    notify_give_up_after: timedelta = _days(1, "a message that could not be sent for so long is given up")
+
     emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
 
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
@@ -142,6 +150,7 @@ class Config:
     keep_events: timedelta = _days(365, "how long events of ONUs are kept")
     keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
+    keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
     keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
     retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")

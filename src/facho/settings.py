@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "facho.apps.history",
     "facho.apps.zabbix_pollers",
     "facho.apps.execution_coordinator",
+    "facho.apps.notifications",
     "facho.web",
 ]
 MIDDLEWARE = [

@@ -17,6 +17,13 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.apps.notifications.models import (
+    NotificationChannel,
+    NotificationDelivery,
+    NotificationNotice,
+    NotificationRule,
+)
+from facho.apps.secret_text import SecretText
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 
@@ -30,6 +37,7 @@ def fill(count: int, *, beginning_at: int = 0) -> None:
         _found(node.olt, number)
         _engine(node, number)
         _coordinator(node.olt)
+        _notifications(node.olt, number)
 
 
 def _node(number: int) -> SnmpJobHost:
@@ -127,3 +135,14 @@ def _coordinator(olt: Olt) -> None:
         olt=olt, event_type="TASK_ADDED", level="INFO", message="a task", timestamp=NOW
     )
     OltConfiguration.objects.create(olt=olt, fingerprint="f" * 64, state="[]", changed_at=NOW)
+
+
+def _notifications(olt: Olt, number: int) -> None:
+    channel = NotificationChannel(name=f"channel-{number}")
+    channel.url = SecretText("json://user:the-secret-password@127.0.0.1")
+    channel.save()
+    rule = NotificationRule.objects.create(name=f"rule-{number}", olt=olt, notices=["OLT_DOWN"])
+    rule.channels.add(channel)
+    about = {"notice": "OLT_DOWN", "severity": "CRITICAL", "olt": olt}
+    told = NotificationNotice.objects.create(at=NOW, **about)
+    NotificationDelivery.objects.create(told=told, channel=channel, rule=rule, created_at=NOW, **about)

@@ -44,6 +44,10 @@ WRITTEN_BY_THE_SYSTEM = {
     "QuotaViolation",
     "CoordinatorLog",
     "OltConfiguration",
+    "NotificationChannel",
+    "NotificationRule",
+    "NotificationNotice",
+    "NotificationDelivery",
 }
 
 

@@ -28,6 +28,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.history.models import HistoryFrame, HistoryHour
+from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
@@ -113,6 +114,11 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
         lambda when: QuotaViolation.objects.create(created_at=when, **violation(when)),
     ),
     CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
+    NotificationNotice: (90 * DAY, lambda when: NotificationNotice.objects.create(at=when)),
+    NotificationDelivery: (
+        90 * DAY,
+        lambda when: NotificationDelivery.objects.create(created_at=when, status="SENT"),
+    ),
     Session: (0 * DAY, lambda when: Session.objects.create(session_key=f"{when:%s}", expire_date=when)),
     Poller: (DAY, lambda when: Poller.objects.create(poller_id=when.second, worker="w", heartbeat=when)),
 }

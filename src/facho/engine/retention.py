@@ -28,6 +28,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.executions.models import OPEN, Execution, SkippedSlots
 from facho.apps.history.models import HistoryFrame, HistoryHour
+from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery, NotificationNotice
 from facho.apps.rows import delete_rows
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
@@ -74,6 +75,13 @@ RULES: Final = (
     Rule(QuotaViolation, "created_at", lambda config: config.keep_quotas),
     Rule(
         CoordinatorLog, "timestamp", lambda config: config.keep_logs, most=lambda config: config.keep_log_rows
+    ),
+    Rule(NotificationNotice, "at", lambda config: config.keep_notifications),
+    Rule(
+        NotificationDelivery,
+        "created_at",
+        lambda config: config.keep_notifications,
+        Q(status__in=(DeliveryStatus.WAITING, DeliveryStatus.SENDING)),
     ),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),

@@ -50,6 +50,15 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             ],
         },
         {
+            "title": _("Notifications"),
+            "items": [
+                _list(_("notification rules"), "notifications", "notifications", "notificationrule"),
+                _list(_("notification channels"), "send", "notifications", "notificationchannel"),
+                _list(_("notification deliveries"), "outbox", "notifications", "notificationdelivery"),
+                _list(_("notices"), "campaign", "notifications", "notificationnotice"),
+            ],
+        },
+        {
             "title": _("Engine"),
             "items": [
                 _list(_("Workers"), "dns", "zabbix_pollers", "worker"),

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from facho.apps.execution_coordinator.models import ViolationSeverity
+from facho.apps.hosts.models import Olt
+from facho.apps.secret_text import SecretText, SecretTextField
+from facho.core.notices import Notice
+
+
+class NoticeKind(models.TextChoices):
+    QUOTA_VIOLATION = Notice.QUOTA_VIOLATION.value, _("quota not met")
+    OLT_DOWN = Notice.OLT_DOWN.value, _("OLT down")
+    OLT_UP = Notice.OLT_UP.value, _("OLT up again")
+    NODE_SUSPENDED = Notice.NODE_SUSPENDED.value, _("node suspended")
+    NODE_BACK = Notice.NODE_BACK.value, _("node back")
+    SATURATION_BEGINS = Notice.SATURATION_BEGINS.value, _("pollers saturated")
+    SATURATION_ENDS = Notice.SATURATION_ENDS.value, _("pollers not saturated any more")
+    PLAN_INFEASIBLE = Notice.PLAN_INFEASIBLE.value, _("more work than an hour holds")
+    ONU_UNPROVISIONED = Notice.ONU_UNPROVISIONED.value, _("new unprovisioned ONU")
+    OPTICAL_WEAK = Notice.OPTICAL_WEAK.value, _("weak optical power")
+    OPTICAL_FALLING = Notice.OPTICAL_FALLING.value, _("falling optical power")
+    OPTICAL_RECOVERED = Notice.OPTICAL_RECOVERED.value, _("optical power recovered")
+    PORT_OUTAGE = Notice.PORT_OUTAGE.value, _("outage of a port")
+    PORT_OUTAGE_ENDED = Notice.PORT_OUTAGE_ENDED.value, _("end of a port's outage")
+    TEST = Notice.TEST.value, pgettext_lazy("notice", "test")
+
+
+class Language(models.TextChoices):
+    THE_SETTING = "", _("that of the settings")
+    SPANISH = "es", "Español"
+    ENGLISH = "en", "English"
+
+
+class NotificationChannel(models.Model):
+    """Where messages go: one address, as apprise writes it. It holds secrets."""
+
+    name = models.CharField(_("name"), max_length=80, unique=True)
+    url: SecretTextField = SecretTextField(_("address"), default=SecretText)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    language = models.CharField(_("language"), max_length=2, choices=Language.choices, default="", blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        db_table = "notification_channels"
+        ordering: ClassVar = ["name"]
+        verbose_name = _("notification channel")
+        verbose_name_plural = _("notification channels")
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(name=""), name="notification_channels_have_a_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NotificationRule(models.Model):
+    """Which notices go to which channels, and when not."""
+
+    name = models.CharField(_("name"), max_length=80, unique=True)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    # None is all of them.
+    notices = models.JSONField(_("notices"), default=list, blank=True)
+    min_severity = models.CharField(
+        _("from severity"), max_length=10, choices=ViolationSeverity.choices, default=ViolationSeverity.LOW
+    )
+    olt = models.ForeignKey(
+        Olt,
+        models.CASCADE,
+        related_name="notification_rules",
+        null=True,
+        blank=True,
+        verbose_name=_("OLT"),
+    )
+    site = models.CharField(_("site"), max_length=80, blank=True, default="")
+    silent_from = models.TimeField(_("silent from"), null=True, blank=True)
+    silent_to = models.TimeField(_("silent until"), null=True, blank=True)
+    no_repeat_s = models.PositiveIntegerField(_("no repeat within (s)"), default=3600)
+    channels = models.ManyToManyField(
+        NotificationChannel,
+        related_name="rules",
+        verbose_name=_("channels"),
+        db_table="notification_rule_channels",
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        db_table = "notification_rules"
+        ordering: ClassVar = ["name"]
+        verbose_name = _("notification rule")
+        verbose_name_plural = _("notification rules")
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(name=""), name="notification_rules_have_a_name"),
+            models.CheckConstraint(
+                condition=Q(min_severity__in=ViolationSeverity.values), name="notification_rules_severity"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NotificationNotice(models.Model):
+    """Something that people may want to know, written where it happened; the sender takes it from here."""
+
+    notice = models.CharField(_("notice"), max_length=30, choices=NoticeKind.choices)
+    severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
+    olt = models.ForeignKey(
+        Olt, models.CASCADE, related_name="notices", null=True, blank=True, verbose_name=_("OLT")
+    )
+    about = models.CharField(_("about"), max_length=200, default="", blank=True)
+    details = models.JSONField(_("details"), default=dict)
+    at = models.DateTimeField(_("at"))
+    taken = models.BooleanField(_("taken"), default=False)
+
+    class Meta:
+        db_table = "notification_notices"
+        ordering: ClassVar = ["-at", "-id"]
+        verbose_name = _("notice")
+        verbose_name_plural = _("notices")
+        indexes: ClassVar = [
+            models.Index(fields=["at"], name="notification_notices_at"),
+            models.Index(fields=["id"], name="notification_notices_new", condition=Q(taken=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.notice} {self.about}".rstrip()
+
+
+class DeliveryStatus(models.TextChoices):
+    WAITING = "WAITING", pgettext_lazy("delivery", "waiting")
+    SENDING = "SENDING", _("being sent")
+    SENT = "SENT", pgettext_lazy("delivery", "sent")
+    FAILED = "FAILED", pgettext_lazy("delivery", "given up")
+    SUPPRESSED = "SUPPRESSED", _("not sent")
+
+
+class NotificationDelivery(models.Model):
+    """A notice on its way to a channel, and what became of it."""
+
+    # It says by itself what it is about, for channels, rules and notices go.
+    told = models.ForeignKey(
+        NotificationNotice, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("notice")
+    )
+    channel = models.ForeignKey(
+        NotificationChannel,
+        models.SET_NULL,
+        related_name="deliveries",
+        null=True,
+        verbose_name=_("channel"),
+    )
+    rule = models.ForeignKey(
+        NotificationRule, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("rule")
+    )
+    olt = models.ForeignKey(Olt, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("OLT"))
+    notice = models.CharField(_("notice"), max_length=30, choices=NoticeKind.choices)
+    severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
+    about = models.CharField(_("about"), max_length=200, default="", blank=True)
+    message = models.TextField(_("message"), default="", blank=True)
+    status = models.CharField(
+        _("status"), max_length=10, choices=DeliveryStatus.choices, default=DeliveryStatus.WAITING
+    )
+    attempts = models.PositiveIntegerField(_("attempts"), default=0)
+    # When it is due; while it is being sent, until when its sender has it.
+    next_try_at = models.DateTimeField(_("next attempt"), null=True)
+    first_try_at = models.DateTimeField(_("first attempt"), null=True)
+    # Why it was not sent, or not at once.
+    error = models.TextField(_("error"), default="", blank=True)
+    # When that happened which it tells.
+    created_at = models.DateTimeField(_("created at"))
+    sent_at = models.DateTimeField(_("sent at"), null=True)
+
+    class Meta:
+        db_table = "notification_deliveries"
+        ordering: ClassVar = ["-created_at", "-id"]
+        verbose_name = _("notification delivery")
+        verbose_name_plural = _("notification deliveries")
+        constraints: ClassVar = [
+            # Whatever number of rules is for it.
+            models.UniqueConstraint(
+                fields=["told", "channel"], name="notification_deliveries_once_a_channel"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=DeliveryStatus.values), name="notification_deliveries_status"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["next_try_at"],
+                name="notification_deliveries_due",
+                condition=Q(status__in=("WAITING", "SENDING")),
+            ),
+            models.Index(fields=["rule", "notice", "olt", "created_at"], name="notification_deliveries_same"),
+            models.Index(fields=["status", "created_at"], name="notification_deliveries_of"),
+            models.Index(fields=["created_at"], name="notification_deliveries_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.notice} {self.status}"

@@ -1,0 +1,128 @@
+"""What people are told of, who of them, and when: a rule's answer to a notice.
+
+A channel that does not take a message is tried again after a while, for a day. In silent hours nothing is
+sent; what happens then is told at their end.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Final
+
+from facho.core.severity import Severity
+
+
+class Notice(enum.StrEnum):
+    QUOTA_VIOLATION = "QUOTA_VIOLATION"
+    OLT_DOWN = "OLT_DOWN"
+    OLT_UP = "OLT_UP"
+    NODE_SUSPENDED = "NODE_SUSPENDED"
+    NODE_BACK = "NODE_BACK"
+    SATURATION_BEGINS = "SATURATION_BEGINS"
+    SATURATION_ENDS = "SATURATION_ENDS"
+    PLAN_INFEASIBLE = "PLAN_INFEASIBLE"
+    ONU_UNPROVISIONED = "ONU_UNPROVISIONED"
+    OPTICAL_WEAK = "OPTICAL_WEAK"
+    OPTICAL_FALLING = "OPTICAL_FALLING"
+    OPTICAL_RECOVERED = "OPTICAL_RECOVERED"
+    PORT_OUTAGE = "PORT_OUTAGE"
+    PORT_OUTAGE_ENDED = "PORT_OUTAGE_ENDED"
+    # Somebody tries a channel.
+    TEST = "TEST"
+
+
+# What ends what. An end has the severity of its beginning, so that who was told of one is told of the other.
+ENDS: Final = {
+    Notice.OLT_UP: frozenset({Notice.OLT_DOWN}),
+    Notice.NODE_BACK: frozenset({Notice.NODE_SUSPENDED}),
+    Notice.SATURATION_ENDS: frozenset({Notice.SATURATION_BEGINS}),
+    Notice.OPTICAL_RECOVERED: frozenset({Notice.OPTICAL_WEAK, Notice.OPTICAL_FALLING}),
+    Notice.PORT_OUTAGE_ENDED: frozenset({Notice.PORT_OUTAGE}),
+}
+BEGINS: Final = frozenset(begin for begins in ENDS.values() for begin in begins)
+# Rules are about these; a test goes to one channel, whatever the rules say.
+FOR_RULES: Final = tuple(each for each in Notice if each is not Notice.TEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A notice, and where it came from. `about` tells two of a kind on one OLT apart."""
+
+    notice: Notice
+    severity: Severity
+    at: datetime
+    olt_id: int | None = None
+    site: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """From the one to the other on the operator's clock, over midnight when the end comes first."""
+
+    since: time
+    until: time
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRule:
+    """Without notices it is about all of them, without an OLT or a site about all OLTs."""
+
+    id: int
+    notices: Collection[str] = ()
+    min_severity: Severity = Severity.LOW
+    olt_id: int | None = None
+    site: str = ""
+    silence: Silence | None = None
+    no_repeat: timedelta = timedelta()
+    channel_ids: Sequence[int] = ()
+
+
+def matches(rule: NoticeRule, happened: Happened) -> bool:
+    if rule.notices and happened.notice not in rule.notices:
+        return False
+    if rule.olt_id is not None and rule.olt_id != happened.olt_id:
+        return False
+    if rule.site and rule.site != happened.site:
+        return False
+    return _HOW_BAD[happened.severity] >= _HOW_BAD[rule.min_severity]
+
+
+_HOW_BAD: Final = {each: place for place, each in enumerate(Severity)}
+
+
+def silent_until(silence: Silence | None, at: datetime, zone: tzinfo) -> datetime | None:
+    """When the silent hours end in which this moment is; None when it is in none."""
+    here = at.astimezone(zone)
+    if silence is None or not _is_silent(silence, here.time()):
+        return None
+    days = 1 if silence.until < silence.since <= here.time() else 0
+    end = datetime.combine(here.date() + timedelta(days=days), silence.until, tzinfo=zone)
+    # Where the clock is set back, an end comes twice.
+    return next((each for fold in (0, 1) if (each := end.replace(fold=fold).astimezone(UTC)) > at), None)
+
+
+def _is_silent(silence: Silence, clock: time) -> bool:
+    if silence.since <= silence.until:
+        return silence.since <= clock < silence.until
+    return clock >= silence.since or clock < silence.until
+
+
+BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60))
+GIVE_UP_AFTER: Final = timedelta(days=1)
+
+
+def next_try(
+    attempts: int,
+    first_try_at: datetime,
+    now: datetime,
+    *,
+    waits: Sequence[timedelta] = BACK_OFF,
+    give_up_after: timedelta = GIVE_UP_AFTER,
+) -> datetime | None:
+    """After so many attempts that failed; the last pause repeats. None when it is not tried any more."""
+    pause = waits[min(attempts, len(waits)) - 1]
+    return now + pause if now + pause - first_try_at <= give_up_after else None

@@ -1,0 +1,156 @@
+"""The sentences of notices, made when they are sent: a short title, and what else there is to say.
+
+A new notice is one more function in _WORDS. Its values are those that were told, as JSON has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from django.utils import timezone, translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from facho.apps.execution_coordinator.models import ViolationSeverity
+from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words, translated
+from facho.apps.notifications.models import NoticeKind
+from facho.config import Config
+from facho.core.durations import about as about_so_long
+from facho.core.notices import Notice
+from facho.core.report import reasons_of, tasks_of
+from facho.log_files import one_line
+from facho.masking import masked
+
+_MOST_LETTERS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is known of a notice. `olt` is the OLT's name, empty when it is about all of them."""
+
+    notice: Notice
+    severity: str
+    at: datetime
+    olt: str = ""
+    about: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    title: str
+    body: str
+
+
+def message_of(said: Sequence[Said], language: str, config: Config) -> Message:
+    """One for them all, in that language and in the operator's time."""
+    with translation.override(language or config.language), timezone.override(config.time_zone):
+        every = [_message(each) for each in said]
+        if len(every) == 1:
+            return every[0]
+        title = ngettext("%(count)d notice", "%(count)d notices", len(every)) % {"count": len(every)}
+        return Message(title, "\n\n".join(f"{each.title}\n{each.body}" for each in every))
+
+
+def _message(said: Said) -> Message:
+    title, *lines = _WORDS.get(said.notice, _in_general)(said)
+    lines.append(moment(said.at))
+    return Message(_clean(title), "\n".join(_clean(line) for line in lines if line))
+
+
+def _clean(line: str) -> str:
+    """Masked first: a secret that was cut before would not be found."""
+    return one_line(masked(line))[:_MOST_LETTERS]
+
+
+def moment(at: datetime | str) -> str:
+    """`10 Jun 2025, 10:41`, on the operator's clock."""
+    here = timezone.localtime(datetime.fromisoformat(at) if isinstance(at, str) else at)
+    return f"{date_format(here, 'j M Y')}, {here:%H:%M}"
+
+
+def severity(name: str) -> str:
+    return str(ViolationSeverity(name).label)
+
+
+Words = Callable[[Said], Sequence[str]]
+"""The title, then the lines of the body; those that are empty are left out."""
+
+
+def _quota_violation(said: Said) -> Sequence[str]:
+    report = said.details["report"]
+    since, until = (datetime.fromisoformat(said.details[name]) for name in ("period_start", "period_end"))
+    reasons = reasons_of(report)
+    return (
+        _("%(olt)s: quota not met (%(severity)s)") % {"olt": said.olt, "severity": severity(said.severity)},
+        _("Hour: %(hour)s") % {"hour": hour_in_words(since, until)},
+        missed_in_words(tasks_of(report), at_most=5),
+        _("Main reason: %(reason)s") % {"reason": lost_in_words(reasons[0])} if reasons else "",
+    )
+
+
+def _olt_down(said: Said) -> Sequence[str]:
+    reason = translated(said.details.get("reason", ""))
+    return _("%(olt)s does not answer") % {"olt": said.olt}, reason
+
+
+def _olt_up(said: Said) -> Sequence[str]:
+    since = said.details.get("since")
+    return _("%(olt)s answers again") % {"olt": said.olt}, _was_away(since, said.at)
+
+
+def _was_away(since: str | None, at: datetime) -> str:
+    if since is None:
+        return ""
+    away = about_so_long(at - datetime.fromisoformat(since))
+    return _("It was away for %(time)s, since %(since)s.") % {"time": away, "since": moment(since)}
+
+
+def _node_suspended(said: Said) -> Sequence[str]:
+    names = {"job": said.details["job"], "olt": said.olt}
+    return _("%(olt)s: %(job)s is suspended") % names, translated(said.details.get("reason", ""))
+
+
+def _node_back(said: Said) -> Sequence[str]:
+    return (_("%(olt)s: %(job)s is back") % {"job": said.details["job"], "olt": said.olt},)
+
+
+def _saturation_begins(said: Said) -> Sequence[str]:
+    return _("The pollers are saturated"), _busy(said)
+
+
+def _saturation_ends(said: Said) -> Sequence[str]:
+    return _("The pollers are not saturated any more"), _busy(said)
+
+
+def _busy(said: Said) -> str:
+    figures = {"busy": f"{said.details['busy_percentage']:g}", "waiting": said.details["queue_size"]}
+    return _("%(busy)s %% busy, executions waiting: %(waiting)d") % figures
+
+
+def _test(said: Said) -> Sequence[str]:
+    channel = said.details.get("channel", "")
+    return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
+
+
+def _in_general(said: Said) -> Sequence[str]:
+    """For a notice that nobody has written a sentence for."""
+    label = str(NoticeKind(said.notice.value).label)
+    title = ": ".join(part for part in (said.olt, label) if part)
+    return title, said.about, *(f"{name}: {value}" for name, value in said.details.items())
+
+
+_WORDS: Final[Mapping[Notice, Words]] = {
+    Notice.QUOTA_VIOLATION: _quota_violation,
+    Notice.OLT_DOWN: _olt_down,
+    Notice.OLT_UP: _olt_up,
+    Notice.NODE_SUSPENDED: _node_suspended,
+    Notice.NODE_BACK: _node_back,
+    Notice.SATURATION_BEGINS: _saturation_begins,
+    Notice.SATURATION_ENDS: _saturation_ends,
+    Notice.TEST: _test,
+}
