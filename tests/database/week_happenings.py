@@ -67,6 +67,9 @@ class Happenings:
         return self.driver.manners.setdefault(olt, Manner())
 
     def killed(self, now: datetime) -> None:
+        """With a node that runs and has been switched off: what is lost of it is not tried again."""
+        if running := [node for node in self.rules.nodes.values() if node.running is not None]:
+            self._switch_node(self.random.choice(running), 180, now)
         self.driver.kill(now)
         first = self.random.random() < 0.5
         self.driver.at(_whole(now + 120 * MINUTE), partial(self.driver.come_up, coordinator_first=first))
@@ -87,7 +90,14 @@ class Happenings:
         self._later(now, 130, lambda _: setattr(manner, "silent", False))
 
     def broken(self, now: datetime) -> None:
-        node = self._node()
+        self._break(self._node(), now)
+
+    def broken_master(self, now: datetime) -> None:
+        master = self._node(chained=True).master
+        assert master is not None
+        self._break(self.rules.nodes[master], now)
+
+    def _break(self, node: Node, now: datetime) -> None:
         manner = self._manner(node.olt)
         manner.broken.add(node.id)
         self._later(now, 90, lambda _: manner.broken.discard(node.id))
@@ -179,8 +189,9 @@ class Happenings:
 
 
 EVERY: Final = (
-    "killed", "stopped", "slow", "slow", "silent", "broken", "node_off", "chained_off", "node_off_by_sql",
-    "interval", "interval", "by_hand", "by_hand", "olt_off_in_its_run", "olt_off_for_a_while",
+    "killed", "stopped", "slow", "slow", "silent", "broken", "broken", "broken_master", "node_off",
+    "chained_off", "node_off_by_sql", "interval", "interval", "by_hand", "by_hand", "olt_off_in_its_run",
+    "olt_off_for_a_while",
 )  # fmt: skip
 
 

@@ -66,15 +66,12 @@ class Rules:
                 moved = place * min(node.interval, timedelta(seconds=300)) / len(nodes)
                 node.next = now + timedelta(seconds=60) + moved
 
-    def next_due(self) -> datetime | None:
-        """When there is something for the scheduler to do: a slot, or a retry."""
-        slots = (node.next for node in self.nodes.values() if node.next is not None)
-        retries = (
-            node.waiting.not_before
-            for node in self.nodes.values()
-            if node.waiting is not None and not self.is_busy(node.olt)
-        )
-        return min((*slots, *retries), default=None)
+    def next_due(self, now: datetime) -> datetime | None:
+        """When there is something new for the scheduler to do: a slot, or a retry."""
+        nodes = self.nodes.values()
+        slots = (node.next for node in nodes if node.next is not None)
+        retries = (node.waiting.not_before for node in nodes if node.waiting is not None)
+        return min((*slots, *(when for when in retries if when > now)), default=None)
 
     def _of(self, olt: int) -> list[Node]:
         return self.olts[olt].nodes
@@ -133,13 +130,15 @@ class Rules:
         node.waiting.first = True
         node.waiting.not_before = min(node.waiting.not_before, now)
 
-    def started(self, node_id: int, now: datetime) -> None:
+    def started(self, node_id: int, now: datetime) -> int:
+        """Which attempt it is."""
         node = self.nodes[node_id]
         assert not self.is_busy(node.olt), f"a second run on OLT {node.olt} at {now}"
         assert node.waiting is not None, f"node {node_id} runs at {now}, and nobody waits for it"
         assert node.waiting.not_before <= now, f"node {node_id} runs at {now}, before its time"
         node.running, node.waiting = node.waiting, None
         node.running.attempt += 1
+        return node.running.attempt
 
     def succeeded(self, node_id: int, now: datetime, parts: Mapping[int, tuple[bool, int]]) -> str:
         """Of each part that ran, whether it succeeded and how many milliseconds it took."""
