@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "facho.apps.chassis",
     "facho.apps.history",
     "facho.apps.zabbix_pollers",
+    "facho.apps.maintenance",
     "facho.apps.execution_coordinator",
     "facho.apps.notifications",
     "facho.web",

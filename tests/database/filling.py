@@ -17,6 +17,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
@@ -38,6 +39,7 @@ def fill(count: int, *, beginning_at: int = 0) -> None:
         _engine(node, number)
         _coordinator(node.olt)
         _notifications(node.olt, number)
+        _maintenance(node.olt)
 
 
 def _node(number: int) -> SnmpJobHost:
@@ -58,6 +60,16 @@ def _node(number: int) -> SnmpJobHost:
         master=master,
     )
     return SnmpJobHost.objects.create(job=job, olt=olt, next_run_at=NOW)
+
+
+def _maintenance(olt: Olt) -> None:
+    MaintenanceWindow.objects.create(
+        name=f"of {olt.name}",
+        olt=olt,
+        starts_at=NOW,
+        ends_at=NOW + timedelta(hours=1),
+        created_at=NOW,
+    )
 
 
 def _execution(node: SnmpJobHost, number: int) -> None:

@@ -28,6 +28,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.history.models import HistoryFrame, HistoryHour
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
@@ -99,6 +100,12 @@ def rule_of(model: type[Model]) -> Rule:
     return rule
 
 
+def window(until: datetime) -> MaintenanceWindow:
+    return MaintenanceWindow.objects.create(
+        name=f"until {until}", site="Norte", starts_at=until - DAY, ends_at=until, created_at=until
+    )
+
+
 # How a row of each table is made at a moment, and how long it is kept.
 MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     Execution: (30 * DAY, lambda when: ended(make_node(), when)),
@@ -113,6 +120,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
         365 * DAY,
         lambda when: QuotaViolation.objects.create(created_at=when, **violation(when)),
     ),
+    MaintenanceWindow: (365 * DAY, lambda when: window(when)),
     CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
     NotificationNotice: (90 * DAY, lambda when: NotificationNotice.objects.create(at=when)),
     NotificationDelivery: (

@@ -28,6 +28,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.executions.models import OPEN, Execution, SkippedSlots
 from facho.apps.history.models import HistoryFrame, HistoryHour
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery, NotificationNotice
 from facho.apps.rows import delete_rows
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
@@ -83,6 +84,8 @@ RULES: Final = (
         lambda config: config.keep_notifications,
         Q(status__in=(DeliveryStatus.WAITING, DeliveryStatus.SENDING)),
     ),
+    # As long as the hours in which they left slots out. Those of every week have no end.
+    Rule(MaintenanceWindow, "ends_at", lambda config: config.keep_quotas),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),
     # The scheduler forgets workers with their pollers. A dying process may write one more row after that.

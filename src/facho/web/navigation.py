@@ -22,6 +22,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list("OLTs", "router", "hosts", "olt"),
                 _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
                 _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
+                _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),
                 _list("ONUs", "lan", "discovery", "onu"),
                 _list(_("ONU events"), "history", "discovery", "onuevent"),
                 _list(_("Unprovisioned ONUs"), "person_search", "chassis", "unprovisioned"),

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.hosts.models import Olt
+from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, Plan, Single, Weekly
+
+
+class MaintenanceWindow(models.Model):
+    """When an OLT, or all of a site, is left alone: once, or every week."""
+
+    name = models.CharField(_("name"), max_length=80, unique=True)
+    olt = models.ForeignKey(
+        Olt,
+        models.CASCADE,
+        related_name="maintenance_windows",
+        null=True,
+        blank=True,
+        verbose_name=_("OLT"),
+    )
+    site = models.CharField(_("site"), max_length=80, default="", blank=True)
+    starts_at = models.DateTimeField(_("starts at"), null=True, blank=True)
+    ends_at = models.DateTimeField(_("ends at"), null=True, blank=True)
+    # Names of days with commas between them; the time is that of the operator's clock.
+    weekdays = models.CharField(_("weekdays"), max_length=30, default="", blank=True)
+    start_time = models.TimeField(_("start time"), null=True, blank=True)
+    duration_s = models.PositiveIntegerField(_("duration (s)"), null=True, blank=True)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    created_at = models.DateTimeField(_("created at"))
+    # Of a weekly one: when a person ended the one that was under way.
+    ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
+    # The start of the one whose beginning was written down, until its end is.
+    noted_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        db_table = "maintenance_windows"
+        ordering: ClassVar = ["name"]
+        verbose_name = _("maintenance window")
+        verbose_name_plural = _("maintenance windows")
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(olt__isnull=False, site="") | (Q(olt__isnull=True) & ~Q(site="")),
+                name="maintenance_windows_of_an_olt_or_a_site",
+            ),
+            models.CheckConstraint(
+                condition=Q(weekdays="", starts_at__isnull=False, ends_at__gt=models.F("starts_at"))
+                | (
+                    ~Q(weekdays="")
+                    & Q(starts_at__isnull=True, ends_at__isnull=True, start_time__isnull=False)
+                    & Q(duration_s__gte=1, duration_s__lte=int(LONGEST_WEEKLY.total_seconds()))
+                ),
+                name="maintenance_windows_once_or_weekly",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["ends_at"], name="maintenance_windows_ends_at")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def plan(self) -> Plan:
+        if self.starts_at is not None and self.ends_at is not None:
+            return Single(self.starts_at, self.ends_at)
+        assert self.start_time is not None
+        assert self.duration_s is not None
+        days = frozenset(map(WEEKDAYS.index, self.weekdays.split(",")))
+        return Weekly(days, self.start_time, timedelta(seconds=self.duration_s), self.ended_at)
+
+    @property
+    def target(self) -> str:
+        return self.site or (self.olt.name if self.olt else "")

@@ -1,0 +1,43 @@
+"""Reads when OLTs are left alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+
+from django.db.models import F, Q, QuerySet
+
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
+from facho.core.maintenance import Span, merged, spans
+
+
+def windows_between(after: datetime, until: datetime) -> QuerySet[MaintenanceWindow]:
+    """Those that may have something of that time: which weekly ones do, their plan says."""
+    once = Q(starts_at__lt=until, ends_at__gt=after)
+    return MaintenanceWindow.objects.filter(once | ~Q(weekdays=""), enabled=True)
+
+
+def closed_times(
+    olt_ids: Sequence[int] | None, after: datetime, until: datetime, zone: tzinfo
+) -> dict[int, list[Span]]:
+    """The spans of each OLT that has any; of all OLTs, if none are named. Two queries at most."""
+    found: dict[int, list[Span]] = defaultdict(list)
+    sites: dict[str, list[Span]] = defaultdict(list)
+    for window in windows_between(after, until):
+        several = spans(window.plan, after, until, zone)
+        (sites[window.site] if window.olt_id is None else found[window.olt_id]).extend(several)
+    if sites:
+        for olt_id, site in Olt.objects.filter(site__in=sites).values_list("id", "site"):
+            found[olt_id] += sites[site]
+    wanted = found.keys() if olt_ids is None else found.keys() & set(olt_ids)
+    return {olt_id: apart for olt_id in wanted if (apart := merged(found[olt_id]))}
+
+
+def olts_of(windows: QuerySet[MaintenanceWindow]) -> list[int]:
+    """The OLTs that they are about."""
+    sites = windows.filter(olt=None).values_list("site", flat=True)
+    own = windows.exclude(olt=None).values_list(F("olt_id"), flat=True)
+    olts = Olt.objects.filter(Q(site__in=list(sites)) | Q(id__in=list(own)))
+    return list(olts.order_by("id").values_list("id", flat=True))
