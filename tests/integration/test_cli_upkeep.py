@@ -170,7 +170,9 @@ def an_onu(facho: OwnFacho, serial: str, state: str, presence: str) -> None:
     facho.rows(f"INSERT INTO onu_data ({', '.join(row)}) VALUES ({places})", *row.values())
 
 
-@pytest.mark.parametrize("command", ["doctor", "migrate", "keys rotate", "keys new", "onu list"])
+@pytest.mark.parametrize(
+    "command", ["doctor", "coordinator state", "migrate", "keys rotate", "keys new", "onu list"]
+)
 def test_every_command_has_examples(command: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "facho", *command.split(), "--help"], capture_output=True, text=True
