@@ -96,7 +96,8 @@ def test_a_new_olt_is_like_others_of_its_model_then_of_its_brand() -> None:
     make_onus(other, 450)
     # A fixed part as of 50 ONUs: 500 of 1,000.
     found = predicted(same)
-    assert (found.p50_s, found.p95_s) == pytest.approx((10.5, 21.0))
+    # As in the middle of them, and at worst as on the slowest of them.
+    assert (found.p50_s, found.p95_s) == pytest.approx((10.5, 45.0))
     assert not found.sure
     assert predicted(other).p50_s == pytest.approx(30)
 

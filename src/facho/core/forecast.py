@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from statistics import fmean, median
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 # What a task does besides asking for ONUs takes as long as so many of them, until more is known.
@@ -164,10 +164,14 @@ class _Day:
     """The curve of the day, and how the last runs were in comparison."""
 
     def __init__(self, learned: Learned) -> None:
-        self._learned = learned
         known = [each.mean for each in learned.hours if each.runs]
-        self._mean = fmean(known) if known else 0.0
-        self.offs = [self._off(run) for run in learned.recent]
+        self._mean = mean = sum(known) / len(known) if known else 0.0
+        self._hours = [
+            mean + (each.mean - mean) * each.runs / (each.runs + _HALF_KNOWN) for each in learned.hours
+        ]
+        self.offs = [
+            math.log(run.seconds) - _size(learned, run.onus) - self.usual(run.hour) for run in learned.recent
+        ]
         self.lately = _faded_mean(self.offs)
 
     @property
@@ -176,15 +180,9 @@ class _Day:
 
     def usual(self, hour: float) -> float:
         """Between the middles of two hours it goes from the one to the other."""
-        before, part = divmod(hour - 0.5, 1.0)
-        return (1 - part) * self._of_hour(int(before)) + part * self._of_hour(int(before) + 1)
-
-    def _of_hour(self, hour: int) -> float:
-        known = self._learned.hours[hour % _HOURS]
-        return self._mean + (known.mean - self._mean) * known.runs / (known.runs + _HALF_KNOWN)
-
-    def _off(self, run: Run) -> float:
-        return math.log(run.seconds) - _size(self._learned, run.onus) - self.usual(run.hour)
+        after = int(hour + 0.5)
+        part = hour + 0.5 - after
+        return (1 - part) * self._hours[after - 1] + part * self._hours[after % _HOURS]
 
 
 def _faded_mean(offs: Sequence[float]) -> float:
@@ -192,9 +190,12 @@ def _faded_mean(offs: Sequence[float]) -> float:
     if not offs:
         return 0.0
     middle = median(offs)
-    weights = [_FADING**age for age in reversed(range(len(offs)))]
-    near = (weight * _near(off - middle) for weight, off in zip(weights, offs, strict=True))
+    weights = _WEIGHTS[-len(offs) :]
+    near = [weight * _near(off - middle) for weight, off in zip(weights, offs, strict=True)]
     return middle + sum(near) / sum(weights)
+
+
+_WEIGHTS: Final = tuple(_FADING**age for age in reversed(range(_RECENT)))
 
 
 def _near(off: float) -> float:
@@ -207,13 +208,13 @@ def _measured(learned: Learned, off: float) -> Learned:
     high = learned.high + step * (0.95 if off > learned.high else -0.05)
     error = max(abs(1 - math.exp(-off)), _LEAST_ERROR)
     if learned.error is not None:
-        error = learned.error * math.exp(math.copysign(step, error - learned.error))
+        error = learned.error * math.exp(step * ((error > learned.error) - (error < learned.error)))
     return replace(learned, high=min(max(high, _LEAST_HIGH), _MOST_HIGH), error=max(error, _LEAST_ERROR))
 
 
 def _with_fixed(learned: Learned, run: Run, off: float) -> Learned:
     """When ONUs came or went at once, how much more or less time it takes tells what depends on them."""
-    before = fmean(math.log(each.onus) for each in learned.recent)
+    before = sum(math.log(each.onus) for each in learned.recent) / len(learned.recent)
     moved = math.log(run.onus) - before
     known = learned.moved + moved * moved
     fixed = learned.fixed - moved * _near(off) / (known + _FIXED_DOUBT)

@@ -33,6 +33,7 @@ from facho.core.severity import Severity, severity_of, worst
 from facho.engine.changes import notice_changes
 from facho.engine.clock import database_now
 from facho.engine.journal import journal
+from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
 from facho.engine.quotas import reconcile
 from facho.engine.retention import give_way
@@ -58,6 +59,7 @@ def coordinator_step(now: datetime, config: Config) -> Stepped:
     found = notice_changes(now)
     _open_hours(last, now, config)
     violations = close_hours(now, config)
+    learn_from_ended(now, config)
     _note(now, config, time.perf_counter() - began)
     return Stepped(found, violations)
 
