@@ -88,6 +88,8 @@ class OltModel:
         self._noise = array("Q", random.randbytes(8 * shape.onus))
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
+        # What a bent fibre takes away, in dB, by port.
+        self.dim: dict[int, float] = {}
         # What it says of its CPU, if not what it usually does.
         self.cpu_pct = 0.0
 
@@ -154,6 +156,8 @@ class OltModel:
         """What the ONU receives from the OLT."""
         noise = self._noise[row]
         base = -14.0 - (noise >> 24 & 0xFFF) % 1300 / 100
+        if self.dim:
+            base -= self.dim.get(row // self.shape.onus_per_port, 0.0)
         motion = self.motion
         if not motion.drift_db:
             return base

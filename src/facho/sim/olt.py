@@ -30,7 +30,9 @@ Address = tuple[str, int]
 
 
 class SimulatedOlt(asyncio.DatagramProtocol):
-    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change."""
+    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change. A port that was cut
+    by the last one is restored, unless the new one cuts it in the same way.
+    """
 
     def __init__(self, view: View, security: Security, clock: Callable[[], float], seed: int = 0) -> None:
         self.model = view.model
@@ -45,6 +47,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._stranger: socket.socket | None = None
         self._down_until = 0.0
         self.address: Address = ("", 0)
+        self._scenario = Scenario()
         self.scenario = Scenario()
 
     @property
@@ -57,6 +60,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
 
     @scenario.setter
     def scenario(self, scenario: Scenario) -> None:
+        healed = {port for port, _ in self._scenario.cuts - scenario.cuts}
         self._scenario = scenario
         self._cpu = self._idle_cpu()
         self._path = Path(scenario, self._seed)
@@ -66,10 +70,13 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._restart_due = scenario.restart_after
         self.model.motion = scenario.motion
         self.model.cpu_pct = scenario.cpu_pct
+        self.model.dim = dict.fromkeys(scenario.dim_ports, scenario.dim_db)
         self._moving = not scenario.motion.still
         self._at_once = not (scenario.has_cpu or scenario.has_path)
         self._view.forget_state()
         self._dismiss_stranger()
+        for port in healed:
+            self.restore(port)
         for port in scenario.fibre_cut_ports:
             self.cut_fibre(port)
         for port in scenario.power_cut_ports:

@@ -61,6 +61,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "flapping": Preset("a tenth of its ONUs go and come back, with a cause", Scenario(flapping=0.1)),
     "fibre-cut": Preset("the fibre of its first PON port is cut", Scenario(fibre_cut_ports=(0,))),
     "power-cut": Preset("the ONUs of its first PON port have no power", Scenario(power_cut_ports=(0,))),
+    "dim": Preset("the fibre of its first PON port is bent: 6 dB less light", Scenario(dim_ports=(0,))),
     "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
-from facho.sim.model import Motion
+from facho.sim.model import Cause, Motion
 
 
 class BadKnob(ValueError):
@@ -68,6 +68,8 @@ class Scenario:
     # Its plant.
     fibre_cut_ports: tuple[int, ...] = ()
     power_cut_ports: tuple[int, ...] = ()
+    dim_ports: tuple[int, ...] = ()
+    dim_db: float = 6.0
     drift_db: float = 0.0
     drift_period_s: float = 600.0
     flapping: float = 0.0
@@ -122,6 +124,11 @@ class Scenario:
                 "truncate_at", "corrupt", "other_port", "other_address",
             )
         )  # fmt: skip
+
+    @property
+    def cuts(self) -> set[tuple[int, Cause]]:
+        fibre = {(port, Cause.LOS) for port in self.fibre_cut_ports}
+        return fibre | {(port, Cause.DYING_GASP) for port in self.power_cut_ports}
 
     def but(self, **knobs: Any) -> Scenario:
         return replace(self, **knobs)

@@ -6,6 +6,7 @@ from facho.sim.families import huawei, zte
 from facho.sim.families.family import Family, OltColumn
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.model import Cause, Shape
+from facho.sim.scenario import Scenario
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp.values import Missing, Oid, TimeTicks
 from tests.unit.sim.asking import DISTANCE, HUAWEI, PORT, RUN_STATUS, RX_POWER, UPTIME, Asker
@@ -140,6 +141,29 @@ def test_a_power_cut_leaves_the_port_up() -> None:
     asker.olt.cut_power(0)
     assert [value for _, value in asker.walk(f"{HUAWEI}.2.21.1.10")] == [1, 1]
     assert huawei_row(asker, onu)["cause"] == 13
+
+
+def test_a_scenario_without_the_cut_of_the_last_one_restores_the_port() -> None:
+    asker = Asker(onus=128)
+    onu = online_onu(asker)
+    asker.olt.scenario = Scenario(fibre_cut_ports=(0,))
+    assert (huawei_row(asker, onu)["status"], huawei_row(asker, onu)["cause"]) == (2, 1)
+    asker.olt.scenario = Scenario(power_cut_ports=(0,), latency_s=0.0)
+    assert (huawei_row(asker, onu)["status"], huawei_row(asker, onu)["cause"]) == (2, 13)
+    assert [value for _, value in asker.walk(f"{HUAWEI}.2.21.1.10")] == [1, 1]
+    asker.olt.scenario = Scenario()
+    assert huawei_row(asker, onu)["status"] == 1
+
+
+def test_a_bent_fibre_takes_light_from_its_port_and_from_no_other() -> None:
+    asker = Asker(onus=128)
+    before = [value for _, value in asker.walk(f"{HUAWEI}.2.51.1.4")]
+    asker.olt.scenario = Scenario(dim_ports=(0,), dim_db=4.5)
+    after = [value for _, value in asker.walk(f"{HUAWEI}.2.51.1.4")]
+    lost = [was - now for was, now in zip(before, after, strict=True) if isinstance(was, int)]
+    assert set(lost[:64]) <= {0, 450}
+    assert 450 in lost[:64]
+    assert set(lost[64:]) == {0}
 
 
 def test_every_onu_of_a_fleet_has_a_serial_of_its_own() -> None:
