@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NewType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from facho.core.interval import BadInterval, parse_interval
@@ -27,6 +27,10 @@ LANGUAGES: Final = ("es", "en")
 MOST_ROWS_AT_ONCE: Final = 10_000
 # The column that counts them holds no more.
 _MOST_MISSED: Final = 32_767
+
+
+# A power; those of ONUs are below zero.
+Dbm = NewType("Dbm", float)
 
 
 class BadSettings(Exception):
@@ -141,6 +145,11 @@ class Config:
 
     emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
 
+    outage_onus: int = _setting(8, "ONUs of a port that go between two collections and are an outage of it")
+    outage_share: float = _setting(50.0, "percentage of the ONUs of a port that is an outage of it too")
+    optical_weak: Dbm = _setting(Dbm(-27.0), "power (dBm) below which an ONU is told to be weak")
+    optical_fall: float = _setting(3.0, "dB under its own week with which an ONU's power is told to fall")
+
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
     log_queue: int = _setting(10_000, "entries of the coordinator's log that wait for the database, at most")
@@ -216,6 +225,8 @@ def _contradictions(config: Config) -> list[str]:
         found.append(
             f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
         )
+    if not 0 < config.outage_share <= 100:
+        found.append("FACHO_OUTAGE_SHARE must be a percentage above 0")
     if config.absent_after > _MOST_MISSED:
         found.append(f"FACHO_ABSENT_AFTER must not be larger than {_MOST_MISSED}")
     return found
@@ -257,6 +268,16 @@ def _number(text: str) -> float:
     if not 0 <= number < float("inf"):
         raise ValueError(f"'{text}' is not a number of 0 or more")
     return number
+
+
+def _power(text: str) -> Dbm:
+    try:
+        power = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number") from None
+    if not -60 <= power <= 10:
+        raise ValueError(f"'{text}' is no power that is received, between -60 and 10 dBm")
+    return Dbm(power)
 
 
 def _duration(text: str) -> timedelta:
@@ -302,6 +323,7 @@ _READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     str: str,
     int: _whole,
     float: _number,
+    Dbm: _power,
     bool: _yes_or_no,
     Path: Path,
     timedelta: _duration,

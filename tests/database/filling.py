@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.discovery.models import Collected, Onu, OnuEvent
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -105,6 +105,9 @@ def _found(olt: Olt, number: int) -> None:
     )
     OnuEvent.objects.create(olt=olt, onu=onu, kind="offline", cause="los", at=NOW, place=f"0/0/0/{number}")
     Collected.objects.create(olt=olt, datum="state", collected_at=NOW)
+    PortOutage.objects.create(
+        olt=olt, place=f"0/1/{number}", began_at=NOW, cause="fibre_cut", onus_affected=8, onus_known=64
+    )
     place = {"frame": 0, "slot": 1, "port": number}
     PonPort.objects.create(olt=olt, place=f"0/1/{number}", state="up", updated_at=NOW, **place)
     OltHealth.objects.create(olt=olt, part="board 0/1", kind="board", state="ok", updated_at=NOW)

@@ -32,6 +32,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "Onu",
     "OnuEvent",
     "Collected",
+    "PortOutage",
     "PonPort",
     "OltHealth",
     "Unprovisioned",

@@ -231,12 +231,13 @@ def test_an_olt_without_a_cpu_of_its_own_is_as_busy_as_its_busiest_board() -> No
 
 def test_who_waits_is_listed_until_the_olt_does_not_say_so_any_more() -> None:
     olt, other = an_olt(), an_olt("other")
-    assert store_unprovisioned(other.pk, [waiting((1, "HWTC00000009"))], NOW) == 1
-    assert store_unprovisioned(olt.pk, [waiting((10, "HWTC00000001"), (2, "HWTC00000002"))], NOW) == 2
+    assert list(store_unprovisioned(other.pk, [waiting((1, "HWTC00000009"))], NOW)) == ["HWTC00000009"]
+    both = [waiting((10, "HWTC00000001"), (2, "HWTC00000002"))]
+    assert list(store_unprovisioned(olt.pk, both, NOW)) == ["HWTC00000001", "HWTC00000002"]
     assert [(each.port, each.serial) for each in waiting_onus(olt)] == [
         ("0/1/2", "HWTC00000002"), ("0/1/10", "HWTC00000001")
     ]  # fmt: skip
-    assert store_unprovisioned(olt.pk, [waiting((3, "HWTC00000001"))], LATER) == 0
+    assert store_unprovisioned(olt.pk, [waiting((3, "HWTC00000001"))], LATER) == {}
     (left,) = waiting_onus(olt)
     assert (left.port, left.seen_since, left.last_seen) == ("0/1/3", NOW, LATER)
     store_unprovisioned(olt.pk, [], LATER)

@@ -111,6 +111,16 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
         lambda to, olt: to.saturation_ends(NOW, busy_percentage=70.0, queue_size=0),
         "los pollers ya no están saturados: ocupados al 70 %, en espera: 0",
     ),
+    Event.PORT_OUTAGE: (
+        lambda to, olt: to.port_outage(NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64),
+        "corte del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
+    ),
+    Event.PORT_OUTAGE_ENDED: (
+        lambda to, olt: to.port_outage_ended(
+            NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, since=NOW - timedelta(minutes=90)
+        ),
+        "terminó el corte del puerto 0/1/7 de north-1, al cabo de 90m; ONUs afectadas: 60",
+    ),
     Event.ENGINE_WAS_STOPPED: (
         lambda to, olt: to.engine_was_stopped(NOW, since=NOW - 2 * HOUR),
         "el motor estuvo parado desde 2026-03-10 03:00, durante 2h",

@@ -18,7 +18,7 @@ from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
-from facho.apps.discovery.models import OnuEvent
+from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -95,6 +95,18 @@ def logged_at(when: datetime) -> CoordinatorLog:
     return CoordinatorLog.objects.create(event_type="OLT_BACK", level="INFO", message="", timestamp=when)
 
 
+def outage_until(when: datetime) -> PortOutage:
+    return PortOutage.objects.create(
+        olt=make_olt(),
+        place="0/1",
+        began_at=when,
+        ended_at=when,
+        onus_affected=8,
+        onus_known=8,
+        cause="unknown",
+    )
+
+
 def rule_of(model: type[Model]) -> Rule:
     (rule,) = [rule for rule in RULES if rule.model is model]
     return rule
@@ -112,6 +124,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     SkippedSlots: (30 * DAY, lambda when: skipped(make_node(), when)),
     PollerStats: (30 * DAY, lambda when: PollerStats.objects.create(timestamp=when, **_STATS)),
     OnuEvent: (365 * DAY, lambda when: OnuEvent.objects.create(olt=make_olt(), kind="new", at=when)),
+    PortOutage: (365 * DAY, lambda when: outage_until(when)),
     HistoryHour: (90 * DAY, lambda when: HistoryHour.objects.create(hour=when, **history())),
     HistoryFrame: (90 * DAY, lambda when: HistoryFrame.objects.create(at=when, **history())),
     StorageSample: (30 * DAY, lambda when: StorageSample.objects.create(at=when, database_bytes=1)),

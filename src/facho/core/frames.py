@@ -134,6 +134,11 @@ class Sheet(NamedTuple):
         meaning = FACTS[fact]
         return [Samples(times, meaning.values(rows.row(position))) for position in positions]
 
+    def first(self, fact: str) -> list[float | None]:
+        """Of every subject, the first time that it was collected; it takes no time to speak of."""
+        found = self._rows(fact)
+        return [] if found is None else FACTS[fact].values(found[1].first())
+
     def check(self) -> None:
         """Raises Damaged, now and not when something is read."""
         for fact in self.facts:

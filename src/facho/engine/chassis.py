@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.told import Told
+from facho.core.notices import Notice
+from facho.core.severity import Severity
+from facho.engine.notices import tell
 from facho.engine.work import PartOutcome, PartState
 from facho.vendors import Entity, Facts, Profile
 
 _HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
+# Of those that are told together.
+_MOST_NAMED: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
 
 
@@ -24,10 +29,27 @@ def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], n
     if olt or boards or fans or partial:
         store_health(olt_id, olt, boards, fans, now, partial=partial)
     lists = [part for part in whole if tells_who_waits(part, profile)]
-    if lists:
-        store_unprovisioned(olt_id, _facts(lists, Entity.AUTOFIND), now)
+    if lists and (new := store_unprovisioned(olt_id, _facts(lists, Entity.AUTOFIND), now)):
+        _tell_who_came(olt_id, new, now)
     ports, cut = _facts(whole, Entity.PORT), _facts(broken, Entity.PORT)
     return store_ports(olt_id, ports, now, partial=cut) if ports or cut else Told()
+
+
+def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
+    """All of them in one notice."""
+    named = [
+        {"name": identity, "port": values["place"], "model": values.get("model", "")}
+        for identity, values in list(new.items())[:_MOST_NAMED]
+    ]
+    tell(
+        now,
+        Notice.ONU_UNPROVISIONED,
+        severity=Severity.LOW,
+        olt_id=olt_id,
+        # Another one is other news.
+        about=", ".join(new),
+        details={"count": len(new), "onus": named},
+    )
 
 
 def _facts(parts: Sequence[PartOutcome], entity: Entity) -> list[Facts]:

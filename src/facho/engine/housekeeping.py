@@ -12,13 +12,14 @@ from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.history import tend_history
 from facho.engine.loop import attempt, repeat
+from facho.engine.optics import tend_optics
 from facho.engine.retention import remove_old
 from facho.engine.storage import take_sample
 
 Task = Callable[[datetime, Config], object]
 
 # Each does a part of its work and leaves the rest for its next turn. Two processes may do the same at once.
-TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, remove_old)
+TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, tend_optics, remove_old)
 
 _under_way: Final = threading.Lock()
 

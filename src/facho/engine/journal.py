@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.core.journal import Event
 from facho.engine.journal_words import interval, rounded, tasks_told, what_changed
@@ -193,6 +194,30 @@ class Journal(Writer):
             None,
             _("pollers are not saturated any more: %(busy_percentage)s %% busy, waiting: %(queue_size)d"),
             {"busy_percentage": busy_percentage, "queue_size": queue_size},
+        )
+
+    def port_outage(
+        self, now: datetime, olt_id: int, *, port: str, cause: str, affected: int, onus: int
+    ) -> None:
+        self._note(
+            Event.PORT_OUTAGE,
+            now,
+            olt_id,
+            _("outage of port %(port)s of %(olt)s, %(why)s: %(affected)d of %(onus)d ONUs are offline"),
+            {"port": port, "cause": cause, "affected": affected, "onus": onus},
+            why=PortOutage.Cause(cause).label,
+        )
+
+    def port_outage_ended(
+        self, now: datetime, olt_id: int, *, port: str, cause: str, affected: int, since: datetime
+    ) -> None:
+        self._note(
+            Event.PORT_OUTAGE_ENDED,
+            now,
+            olt_id,
+            _("outage of port %(port)s of %(olt)s is over, after %(time)s; ONUs affected: %(affected)d"),
+            {"port": port, "cause": cause, "affected": affected, "since": since},
+            time=rounded(now - since),
         )
 
     def engine_was_stopped(self, now: datetime, *, since: datetime) -> None:

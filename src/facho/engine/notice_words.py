@@ -5,9 +5,9 @@ A new notice is one more function in _WORDS. Its values are those that were told
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.utils import timezone, translation
@@ -15,6 +15,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words, translated
 from facho.apps.notifications.models import NoticeKind
@@ -132,6 +133,83 @@ def _busy(said: Said) -> str:
     return _("%(busy)s %% busy, executions waiting: %(waiting)d") % figures
 
 
+def _port_outage(said: Said) -> Sequence[str]:
+    title = _("%(olt)s: outage of port %(port)s, %(cause)s") % _port(said)
+    return title, _("%(affected)d of %(onus)d ONUs are offline.") % said.details
+
+
+def _port_outage_ended(said: Said) -> Sequence[str]:
+    time = about_so_long(timedelta(seconds=said.details["seconds"]))
+    lasted = {"time": time, "since": moment(said.details["since"])}
+    return (
+        _("%(olt)s: outage of port %(port)s is over, %(cause)s") % _port(said),
+        _("It lasted %(time)s, since %(since)s.") % lasted,
+        _("ONUs affected: %(affected)d") % said.details,
+    )
+
+
+def _port(said: Said) -> dict[str, Any]:
+    cause = PortOutage.Cause(said.details["cause"]).label
+    return {"olt": said.olt, "port": said.details["port"], "cause": cause}
+
+
+def _optical_weak(said: Said) -> Sequence[str]:
+    text = ngettext(
+        "%(olt)s, port %(port)s: weak optical power of %(count)d ONU",
+        "%(olt)s, port %(port)s: weak optical power of %(count)d ONUs",
+        said.details["count"],
+    )
+    return text % {**said.details, "olt": said.olt}, *_onus(said, _power_in_words)
+
+
+def _optical_falling(said: Said) -> Sequence[str]:
+    text = ngettext(
+        "%(olt)s, port %(port)s: the optical power of %(count)d ONU fell",
+        "%(olt)s, port %(port)s: the optical power of %(count)d ONUs fell",
+        said.details["count"],
+    )
+    return text % {**said.details, "olt": said.olt}, *_onus(said, _power_in_words)
+
+
+def _optical_recovered(said: Said) -> Sequence[str]:
+    text = ngettext(
+        "%(olt)s, port %(port)s: the optical power of %(count)d ONU recovered",
+        "%(olt)s, port %(port)s: the optical power of %(count)d ONUs recovered",
+        said.details["count"],
+    )
+    return text % {**said.details, "olt": said.olt}, *_onus(said, _power_in_words)
+
+
+def _power_in_words(onu: Mapping[str, Any]) -> str:
+    power = f"{onu['name']} ({onu['place']}): {onu['power_dbm']:.1f} dBm"
+    if onu["usual_dbm"] is None:
+        return power
+    usual = f"{onu['usual_dbm']:.1f}"
+    return _("%(power)s, usually %(usual)s dBm") % {"power": power, "usual": usual}
+
+
+def _onu_unprovisioned(said: Said) -> Sequence[str]:
+    text = ngettext(
+        "%(olt)s: %(count)d new ONU waits to be provisioned",
+        "%(olt)s: %(count)d new ONUs wait to be provisioned",
+        said.details["count"],
+    )
+    return text % {**said.details, "olt": said.olt}, *_onus(said, _who_waits)
+
+
+def _who_waits(onu: Mapping[str, Any]) -> str:
+    waits = _("%(name)s, port %(port)s") % onu
+    return f"{waits}, {onu['model']}" if onu["model"] else waits
+
+
+def _onus(said: Said, words: Callable[[Mapping[str, Any]], str]) -> Iterator[str]:
+    """Those that are named, and how many are not."""
+    named = said.details["onus"]
+    yield from map(words, named)
+    if more := said.details["count"] - len(named):
+        yield _("and %(count)d more") % {"count": more}
+
+
 def _test(said: Said) -> Sequence[str]:
     channel = said.details.get("channel", "")
     return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
@@ -152,5 +230,11 @@ _WORDS: Final[Mapping[Notice, Words]] = {
     Notice.NODE_BACK: _node_back,
     Notice.SATURATION_BEGINS: _saturation_begins,
     Notice.SATURATION_ENDS: _saturation_ends,
+    Notice.PORT_OUTAGE: _port_outage,
+    Notice.PORT_OUTAGE_ENDED: _port_outage_ended,
+    Notice.OPTICAL_WEAK: _optical_weak,
+    Notice.OPTICAL_FALLING: _optical_falling,
+    Notice.OPTICAL_RECOVERED: _optical_recovered,
+    Notice.ONU_UNPROVISIONED: _onu_unprovisioned,
     Notice.TEST: _test,
 }

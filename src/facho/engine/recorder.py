@@ -34,6 +34,8 @@ from facho.engine.lasting import known_of, lasting
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.locks import lock_node, lock_running
 from facho.engine.olt_changes import told_of_olt
+from facho.engine.optics import limits_of, tell_optics
+from facho.engine.outages import note_turns
 from facho.engine.planning import Planned
 from facho.engine.quotas import Came, Slot, count_aborted, count_failed, count_parts, slot_of
 from facho.engine.recovery import close_attempt
@@ -55,6 +57,8 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
     with sql.writing():
         ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
+        note_turns(started.olt_id, stored.turns, ours.unsure_since, now, config)
+        tell_optics(started.olt_id, stored.optics, now)
         outcome = _outcome(started, collection, now)
         _end(
             started,
@@ -154,6 +158,8 @@ class _Ours:
 
     slot: Slot
     olt: OltBefore
+    # Since when what was told of its ONUs' states came from collections that broke off.
+    unsure_since: datetime | None
 
 
 def _check_lease(started: Started, now: datetime) -> _Ours:
@@ -165,15 +171,16 @@ def _check_lease(started: Started, now: datetime) -> _Ours:
     rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    slot, owes, away, failed_in_a_row = rows[0]
+    slot, owes, away, failed_in_a_row, unsure_since = rows[0]
     return _Ours(
         slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
         OltBefore(started.olt_id, bool(away), failed_in_a_row),
+        None if unsure_since is None else sql.read(unsure_since),
     )
 
 
 _OURS: Final = (
-    "SELECT e.slot, e.owes, o.unreachable_since IS NOT NULL, o.failed_in_a_row"
+    "SELECT e.slot, e.owes, o.unreachable_since IS NOT NULL, o.failed_in_a_row, o.states_unsure_since"
     " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
     " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
 )
@@ -218,7 +225,9 @@ def _end(started: Started, now: datetime, *, state: State, error: str, **columns
 def _store(planned: Planned, collection: Collection, now: datetime, config: Config) -> Stored:
     work = planned.work
     findings = list(findings_of(collection.parts, work.profile))
-    stored = store_findings(work.olt_id, findings, now, absent_after=config.absent_after)
+    stored = store_findings(
+        work.olt_id, findings, now, absent_after=config.absent_after, limits=limits_of(config)
+    )
     ports = store_chassis(work.olt_id, work.profile, collection.parts, now)
     append_frame(work.olt_id, now, Subject.ONU, stored.told.ids, stored.told.columns)
     append_frame(work.olt_id, now, Subject.PORT, ports.ids, ports.columns)

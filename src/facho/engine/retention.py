@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps import sql
-from facho.apps.discovery.models import OnuEvent
+from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -68,6 +68,8 @@ RULES: Final = (
     Rule(SkippedSlots, "last_slot", lambda config: config.keep_executions),
     Rule(PollerStats, "timestamp", lambda config: config.keep_poller_stats),
     Rule(OnuEvent, "at", lambda config: config.keep_events),
+    # One that is open has not ended, and stays.
+    Rule(PortOutage, "ended_at", lambda config: config.keep_events),
     Rule(HistoryHour, "hour", lambda config: config.keep_history),
     # Long closed, unless closing it fails again and again.
     Rule(HistoryFrame, "at", lambda config: config.keep_history),

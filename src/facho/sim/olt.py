@@ -30,8 +30,8 @@ Address = tuple[str, int]
 
 
 class SimulatedOlt(asyncio.DatagramProtocol):
-    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change. A port that was cut
-    by the last one is restored, unless the new one cuts it in the same way.
+    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change. A port that the
+    last one had cut is restored, unless the new one cuts it in the same way.
     """
 
     def __init__(self, view: View, security: Security, clock: Callable[[], float], seed: int = 0) -> None:

@@ -25,6 +25,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),
                 _list("ONUs", "lan", "discovery", "onu"),
                 _list(_("ONU events"), "history", "discovery", "onuevent"),
+                _list(_("port outages"), "power_off", "discovery", "portoutage"),
                 _list(_("Unprovisioned ONUs"), "person_search", "chassis", "unprovisioned"),
                 _list(_("Last collected"), "event_available", "discovery", "collected"),
             ],

@@ -44,6 +44,8 @@ EVENTS: Final[Mapping[str, Text]] = {
     Event.NODE_BACK: _("node back"),
     Event.SATURATION_BEGINS: _("pollers saturated"),
     Event.SATURATION_ENDS: _("pollers no longer saturated"),
+    Event.PORT_OUTAGE: _("outage of a port"),
+    Event.PORT_OUTAGE_ENDED: _("end of a port's outage"),
     Event.ENGINE_WAS_STOPPED: _("the engine was stopped"),
     Event.CLOCK_CHANGED: _("clock changed"),
     Event.LOG_LOST: _("lines of the log lost"),

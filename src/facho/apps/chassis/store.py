@@ -84,15 +84,16 @@ def _gone(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict
     return {part: gone for part in had.values_list("part", flat=True) if part not in told}
 
 
-def store_unprovisioned(olt_id: int, findings: Sequence[Facts], now: datetime) -> int:
-    """Who waits now, from the OLT's whole list; how many of them are new. Each of those is an event."""
+def store_unprovisioned(olt_id: int, findings: Sequence[Facts], now: datetime) -> dict[str, Values]:
+    """Who waits now, from the OLT's whole list. Those that are new, by identity; each of them is an event."""
     told = dict(one for facts in findings for one in _waiting(facts))
     rows = Unprovisioned.objects.filter(olt=olt_id)
     rows.exclude(identity__in=list(told)).delete()
     new = bring_up(Rows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), told, now).new
     rows.update(last_seen=now)
-    _tell_of(olt_id, [told[identity] for identity in new], now)
-    return len(new)
+    came = {identity: told[identity] for identity in new}
+    _tell_of(olt_id, came.values(), now)
+    return came
 
 
 def _tell_of(olt_id: int, new: Iterable[Values], now: datetime) -> None:

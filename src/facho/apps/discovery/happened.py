@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,15 +10,19 @@ from typing import Any, Final
 from facho.apps import sql
 from facho.apps.discovery import statements
 from facho.apps.discovery.columns import interface
+from facho.apps.discovery.filling import ONLINE
 from facho.apps.discovery.finding import Rows
 from facho.apps.discovery.models import EventKind, OnuEvent, Presence
+from facho.apps.discovery.optics import Crossed
 from facho.apps.discovery.recognise import shared
 from facho.apps.discovery.roster import Roster
+from facho.apps.discovery.turns import OpticalChange, Turned
 from facho.core import events
-from facho.vendors import Said
+from facho.vendors import Key, Said
 
 _PLACE: Final = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
 _READ: Final = (*_PLACE, "serial", "mac", "state_before")
+_TURNS: Final = (EventKind.ONLINE, EventKind.OFFLINE, EventKind.ABSENT)
 _WRITTEN: Final = ("olt_id", "onu_id", "kind", "at", "serial", "place", "before", "cause")
 
 
@@ -28,6 +32,8 @@ class Happening:
     # In the roster.
     position: int
     cause: str = ""
+    # Of one that went offline.
+    was_online: bool = False
 
 
 def begun_doubles(roster: Roster, doubled: Sequence[int]) -> list[int]:
@@ -70,26 +76,29 @@ class Happened:
         read = statements.read_some([ids[position] for position in positions], _READ)
         return {position: dict(zip(_READ, read[ids[position]], strict=True)) for position in positions}
 
-    def _turns(self, positions: Iterable[int]) -> list[Happening]:
+    def _turns(self, positions: Iterable[int]) -> Iterator[Happening]:
         turns = {position: self._turn(position) for position in positions}
         offline = {position for position, turn in turns.items() if turn is events.Turn.OFFLINE}
         told = self._told_causes(offline)
-        return [
-            Happening(
-                EventKind(turn.value), position, self._cause(position, told) if position in offline else ""
-            )
-            for position, turn in turns.items()
-            if turn is not None
-        ]
+        for position, turn in turns.items():
+            if turn is events.Turn.OFFLINE:
+                was_online = self._state_before(position) == ONLINE
+                yield Happening(EventKind.OFFLINE, position, self._cause(position, told), was_online)
+            elif turn is not None:
+                yield Happening(EventKind.ONLINE, position)
 
     def _cause(self, position: int, told: Mapping[int, str]) -> str:
         return events.cause(told.get(position, ""), self._roster["state"][position])
 
     def _turn(self, position: int) -> events.Turn | None:
-        before = self._roster.before("state")[position]
+        return events.turn(self._state_before(position), self._roster["state"][position])
+
+    def _state_before(self, position: int) -> str:
+        """The last one that said something."""
+        before: str = self._roster.before("state")[position]
         if not events.says_something(before):
             before = self._was[position]["state_before"]
-        return events.turn(before, self._roster["state"][position])
+        return before
 
     def _told_causes(self, positions: set[int]) -> dict[int, str]:
         """In this very collection: the one that is stored may be that of an earlier time."""
@@ -112,14 +121,50 @@ class Happened:
         ]
         statements.insert(_WRITTEN, rows, OnuEvent)
 
+    def turned(self) -> list[Turned]:
+        """Who went and who came, once the new ones have their ids."""
+        return [
+            Turned(
+                self._roster.ids[each.position],
+                each.kind,
+                port_of(self._now(each.position)),
+                each.cause,
+                each.was_online,
+            )
+            for each in self._happened
+            if each.kind in _TURNS
+        ]
+
+    def optical(self, crossed: Crossed) -> OpticalChange:
+        now = self._now(crossed.position)
+        place = _interface(now)
+        return OpticalChange(
+            self._roster.ids[crossed.position],
+            EventKind(crossed.turn.value),
+            now["serial"] or now["mac"] or place,
+            port_of(now),
+            place,
+            crossed.power,
+            crossed.usual,
+        )
+
     def _who_and_where(self, happening: Happening) -> tuple[str, str, str]:
-        was = self._was.get(happening.position, {})
-        now = {**was, **self._roster.place(happening.position)}
-        for identity in ("serial", "mac"):
-            if identity in self._roster:
-                now[identity] = self._roster[identity][happening.position]
+        was, now = self._was.get(happening.position, {}), self._now(happening.position)
         before = _interface(was) if happening.kind is EventKind.MOVED else ""
         return now["serial"] or now["mac"], _interface(now), before
+
+    def _now(self, position: int) -> dict[str, Any]:
+        """Its place and identity."""
+        now = {**self._was.get(position, {}), **self._roster.place(position)}
+        for identity in ("serial", "mac"):
+            if identity in self._roster:
+                now[identity] = self._roster[identity][position]
+        return now
+
+
+def port_of(place: Mapping[str, Any]) -> str:
+    """As `pon_ports` names it."""
+    return "" if place["port"] is None else str(Key(place["frame"], place["slot"], place["port"]))
 
 
 def _interface(place: dict[str, Any]) -> str:

@@ -5,13 +5,22 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
+from facho.core.optics import OpticalState
+from facho.core.outage import OutageCause
 
 
 class Presence(models.TextChoices):
     PRESENT = "present", _("present")
     ABSENT = "absent", _("absent")
+
+
+class Optics(models.TextChoices):
+    WELL = OpticalState.WELL.value, pgettext_lazy("optical power", "well")
+    WEAK = OpticalState.WEAK.value, pgettext_lazy("optical power", "weak")
+    FALLING = OpticalState.FALLING.value, pgettext_lazy("optical power", "fallen")
 
 
 class Onu(models.Model):
@@ -45,6 +54,13 @@ class Onu(models.Model):
     onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
     olt_rx_dbm = models.FloatField(_("power at the OLT (dBm)"), null=True)
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
+    # The middle of its last week, at the ONU or else at the OLT, as this fact says.
+    rx_usual_dbm = models.FloatField(_("usual power (dBm)"), null=True)
+    rx_usual_of = models.CharField(_("usual power of"), max_length=20, default="", blank=True)
+    # What was last told of its power.
+    optical_state = models.CharField(
+        _("optical power"), max_length=10, choices=Optics.choices, default="", blank=True
+    )
     presence = models.CharField(
         _("presence"), max_length=10, choices=Presence.choices, default=Presence.PRESENT
     )
@@ -102,6 +118,9 @@ class EventKind(models.TextChoices):
     RETURNED = "returned", _("returned")
     DUPLICATE = "duplicate", _("duplicate serial")
     UNPROVISIONED = "unprovisioned", _("not provisioned")
+    WEAK = "weak", _("weak optical power")
+    FALLING = "falling", _("optical power fell")
+    RECOVERED = "recovered", _("optical power recovered")
 
 
 class OnuEvent(models.Model):
@@ -116,7 +135,7 @@ class OnuEvent(models.Model):
     place = models.CharField(_("place"), max_length=200, default="", blank=True)
     # Where it was, of one that moved.
     before = models.CharField(_("place before"), max_length=200, default="", blank=True)
-    # Why it went offline.
+    # Why it went offline; of optics, its power.
     cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
 
     class Meta:
@@ -136,3 +155,50 @@ class OnuEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.serial or self.place}"
+
+
+class PortOutage(models.Model):
+    """Many ONUs of a port that went at once. Open until most of them are back."""
+
+    class Cause(models.TextChoices):
+        POWER_CUT = OutageCause.POWER_CUT.value, _("power cut")
+        FIBRE_CUT = OutageCause.FIBRE_CUT.value, _("fibre cut")
+        UNKNOWN = OutageCause.UNKNOWN.value, _("unknown cause")
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="port_outages", verbose_name=_("OLT"))
+    # Of the port, as in `pon_ports`.
+    place = models.CharField(_("port"), max_length=200)
+    began_at = models.DateTimeField(_("began at"))
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+    cause = models.CharField(_("cause"), max_length=20, choices=Cause.choices)
+    onus_affected = models.PositiveIntegerField(_("ONUs affected"))
+    # Affected or not, when it was last looked at.
+    onus_known = models.PositiveIntegerField(_("ONUs of the port"))
+    # Who they are: the number of each, with its own cause.
+    onus = models.JSONField("ONUs", default=dict)
+
+    class Meta:
+        db_table = "port_outages"
+        ordering: ClassVar = ["-began_at", "-id"]
+        verbose_name = _("port outage")
+        verbose_name_plural = _("port outages")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["olt", "place"], condition=Q(ended_at__isnull=True), name="port_outages_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(cause__in=[each.value for each in OutageCause]), name="port_outages_cause_known"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "began_at"], name="port_outages_of_olt"),
+            models.Index(fields=["began_at"], name="port_outages_began"),
+            models.Index(fields=["ended_at"], name="port_outages_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.place} {self.began_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended_at is None

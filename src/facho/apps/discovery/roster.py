@@ -18,11 +18,12 @@ _VALUES: Final = tuple(each.name for each in VALUES)
 _PRESENCE: Final = ("presence", "missed")
 _PARTS: Final = tuple(each.name for each in PARTS)
 # What only some ONUs have, and is seldom looked at.
-_SELDOM: Final = ("told_parts", "named_by", "state_before")
+_SELDOM: Final = ("told_parts", "named_by", "state_before", "optical_state", "rx_usual_of")
 _EMPTY: Final[Mapping[str, Any]] = {
     **{each.name: each.empty for each in (*IDENTITY, *VALUES, *PARTS)},
     "presence": Presence.PRESENT.value,
     "missed": 0,
+    "rx_usual_dbm": None,
 }
 # Of the rows of a finding in the roster; negative for those that have none. The range of the whole roster is
 # the usual case: it can be compared at once.

@@ -15,6 +15,7 @@ from typing import Final
 from django.db import connection
 
 from facho.apps import sql
+from facho.apps.discovery import statements
 from facho.apps.discovery.columns import IDENTITY, PARTS, VALUES
 from facho.apps.discovery.discovering import PRESENT, Discovering, fill_identity
 from facho.apps.discovery.filling import fill_parts, fill_values, forget_of_offline
@@ -22,13 +23,17 @@ from facho.apps.discovery.finding import Finding, Rows
 from facho.apps.discovery.happened import Happened, Happening, begun_doubles
 from facho.apps.discovery.joining import Joining
 from facho.apps.discovery.models import EventKind
+from facho.apps.discovery.optics import NEEDED, Crossed, judge_optics, tells_power
 from facho.apps.discovery.roster import Roster
 from facho.apps.discovery.told import Told, told
+from facho.apps.discovery.turns import OpticalChange, Turned, Turns
+from facho.core.optics import Limits
 from facho.core.presence import ABSENT_AFTER
 
 __all__ = ["Finding", "Stored", "Told", "note_collected", "store_findings"]
 
 _LONGEST_DATUM = 60
+_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +54,28 @@ class Stored:
     onus: int = 0
     # For the history; it is not counted.
     told: Told = field(default_factory=Told, compare=False, repr=False)
+    # For who looks at whole ports; neither are these.
+    turns: Turns = field(default_factory=Turns, compare=False, repr=False)
+    optics: Sequence[OpticalChange] = field(default=(), compare=False, repr=False)
 
     def counts(self) -> dict[str, int]:
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "told"}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
 
 
 def store_findings(
-    olt_id: int, findings: Sequence[Finding], now: datetime, *, absent_after: int = ABSENT_AFTER
+    olt_id: int,
+    findings: Sequence[Finding],
+    now: datetime,
+    *,
+    absent_after: int = ABSENT_AFTER,
+    limits: Limits = _LIMITS,
 ) -> Stored:
     """All findings of one collection, in the caller's transaction; who calls it is the OLT's only writer."""
     assert connection.in_atomic_block, "ONU rows and what else the collection leaves are stored together"
     storing = _Storing(olt_id, findings)
     storing.find(absent_after)
     storing.fill()
+    storing.judge(limits)
     storing.write(olt_id, now)
     return storing.stored()
 
@@ -91,6 +105,9 @@ class _Storing:
         self._joining = Joining(self._roster, self._others, may_name=bool(discoveries))
         self._doubled: list[int] = []
         self._moved: list[int] = []
+        self._crossed: list[Crossed] = []
+        self._turned: list[Turned] = []
+        self._optics: list[OpticalChange] = []
 
     def find(self, absent_after: int) -> None:
         """Who is there, and of whom the rest is told."""
@@ -112,10 +129,23 @@ class _Storing:
         self._doubled = self._discovering.doubled()
         self._moved = self._roster.moved()
 
+    def judge(self, limits: Limits) -> None:
+        if tells_power(self._all):
+            self._crossed = judge_optics(self._roster, limits, set(self._moved))
+
     def write(self, olt_id: int, now: datetime) -> None:
         happened = Happened(self._roster, self._all, list(self._happened()))
         self._roster.write(now)
+        self._forget_usual()
         happened.write(olt_id, now)
+        self._turned = happened.turned()
+        self._optics = [happened.optical(each) for each in self._crossed]
+
+    def _forget_usual(self) -> None:
+        """At another port another power is usual."""
+        known = [position for position in self._moved if position < self._roster.known]
+        rows = [(self._roster.ids[position], None, "") for position in known]
+        statements.update(("rx_usual_dbm", "rx_usual_of"), rows)
 
     def _happened(self) -> Iterator[Happening]:
         for kind, positions in (
@@ -126,6 +156,8 @@ class _Storing:
             (EventKind.DUPLICATE, begun_doubles(self._roster, self._doubled)),
         ):
             yield from (Happening(kind, position) for position in positions)
+        for each in self._crossed:
+            yield Happening(EventKind(each.turn.value), each.position, f"{each.power:.1f} dBm")
 
     def stored(self) -> Stored:
         return Stored(
@@ -139,7 +171,12 @@ class _Storing:
             duplicates=len(self._doubled),
             onus=self._roster["presence"].count(PRESENT),
             told=told(self._roster, self._all),
+            turns=Turns(self._turned, self._tells_states()),
+            optics=self._optics,
         )
+
+    def _tells_states(self) -> bool:
+        return any(rows.tells("state") and not rows.finding.broken for rows in self._all)
 
 
 def _needed(collection: Sequence[Rows], *, discovering: bool) -> Iterator[str]:
@@ -148,6 +185,8 @@ def _needed(collection: Sequence[Rows], *, discovering: bool) -> Iterator[str]:
     yield from (each.name for each in VALUES if facts.intersection(each.facts))
     if any(rows.finding.of_online for rows in collection):
         yield "state"
+    if tells_power(collection):
+        yield from NEEDED
     if discovering or any(each.name in facts for each in IDENTITY):
         yield from (each.name for each in IDENTITY)
     if any(each.name in facts for each in PARTS):

@@ -60,6 +60,25 @@ def port_series(
     return {onu: gathered.series(asked) for onu, gathered in sorted(found.items())}
 
 
+def values_by_hour(
+    olt_id: int, place: str, fact: str, start: datetime, end: datetime
+) -> dict[int, list[float]]:
+    """By ONU: its first value of each hour that is closed and has one, at this port."""
+    asked = _Asked(olt_id, Subject.ONU, [fact], start, end)
+    found: dict[int, list[float]] = {}
+    for sheet in asked.closed_sheets([place]):
+        try:
+            values = sheet.first(fact)
+        except Damaged as error:
+            asked.damages.append(error)
+            continue
+        for onu, value in zip(sheet.ids, values, strict=False):
+            if value is not None:
+                found.setdefault(onu, []).append(value)
+    asked.tell_damages()
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     olt_id: int

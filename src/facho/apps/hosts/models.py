@@ -103,6 +103,10 @@ class Olt(models.Model):
     uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
     # Executions, of whatever node, since one succeeded.
     failed_in_a_row = models.PositiveIntegerField(_("failed in a row"), default=0, editable=False)
+    # States of its ONUs came from a collection that broke off, and nothing was concluded from them so far.
+    states_unsure_since = models.DateTimeField(_("states unsure since"), null=True, editable=False)
+    # When it was last worked out which power is usual for its ONUs.
+    optics_usual_at = models.DateTimeField(_("usual power worked out at"), null=True, editable=False)
     # Columns of its profile that it turned out not to have, and since when that is known.
     lacks = models.JSONField(_("tables it does not have"), default=dict, editable=False)
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)

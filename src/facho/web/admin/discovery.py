@@ -5,12 +5,13 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent
+from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, PortOutage
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
+from facho.core.durations import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
 from facho.web.words import DOWN_CAUSES, ONU_STATES
 
@@ -27,6 +28,9 @@ _KIND_COLOURS = {
     EventKind.RETURNED: "success",
     EventKind.DUPLICATE: "warning",
     EventKind.UNPROVISIONED: "info",
+    EventKind.WEAK: "warning",
+    EventKind.FALLING: "warning",
+    EventKind.RECOVERED: "success",
 }
 
 
@@ -70,6 +74,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     list_filter = (
         word_filter("state", _("state"), ONU_STATES),
         "presence",
+        "optical_state",
         DuplicateFilter,
         ("olt", AutocompleteSelectFilter),
     )
@@ -128,6 +133,59 @@ class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
     @display(description=_("cause"), ordering="cause")
     def why(self, event: OnuEvent) -> str:
         return str(DOWN_CAUSES.get(event.cause, event.cause))
+
+
+_OUTAGE_COLOURS = {
+    PortOutage.Cause.POWER_CUT: "warning",
+    PortOutage.Cause.FIBRE_CUT: "danger",
+    PortOutage.Cause.UNKNOWN: "default",
+}
+
+
+class OpenFilter(admin.SimpleListFilter):
+    title = pgettext_lazy("outages", "open")
+    parameter_name = "open"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("yes", gettext("still open")), ("no", gettext("ended"))]
+
+    def queryset(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[PortOutage],
+    ) -> QuerySet[PortOutage]:
+        return queryset.filter(ended_at__isnull=self.value() == "yes") if self.value() else queryset
+
+
+@admin.register(PortOutage)
+class PortOutageAdmin(ReadOnlyAdmin[PortOutage]):
+    list_display = ("place", "olt", "cause_badge", "affected", "began_at", "ended_at", "lasted")
+    list_filter = (
+        OpenFilter,
+        "cause",
+        recent_filter("began_at", _("time")),
+        ("olt", AutocompleteSelectFilter),
+    )
+    search_fields = ("place", "olt__name")
+    fields = ("olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PortOutage]:
+        rows = super().get_queryset(request).select_related("olt")
+        return rows.defer("olt__credentials", "onus")
+
+    @display(description=_("cause"), ordering="cause", label=_OUTAGE_COLOURS)
+    def cause_badge(self, outage: PortOutage) -> tuple[str, str]:
+        return outage.cause, outage.get_cause_display()
+
+    @display(description=_("ONUs affected"), ordering="onus_affected")
+    def affected(self, outage: PortOutage) -> str:
+        return f"{outage.onus_affected} / {outage.onus_known}"
+
+    @display(description=_("lasted"))
+    def lasted(self, outage: PortOutage) -> str:
+        if outage.ended_at is None:
+            return gettext("still open")
+        return about(outage.ended_at - outage.began_at)
 
 
 @admin.register(Collected)

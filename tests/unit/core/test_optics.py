@@ -1,0 +1,58 @@
+import pytest
+
+from facho.core.optics import FEWEST_HOURS, Limits, judge, turn, usual_of
+
+
+def turns(powers: list[float], usual: float | None = None) -> list[str]:
+    """What is told on the way, with the power at which it was."""
+    state, told = "", []
+    for power in powers:
+        now = judge(power, usual, state, Limits())
+        if (said := turn(state, now)) is not None:
+            told.append(f"{said} {power}")
+        state = now.value
+    return told
+
+
+@pytest.mark.parametrize(
+    ("powers", "usual", "told"),
+    [
+        ([-26.9, -27.0], None, []),
+        # At the limit it does not come and go.
+        ([-26.9, -27.1, -26.9, -27.2, -26.1, -26.0], None, ["weak -27.1", "recovered -26.0"]),
+        ([-20.0, -22.9, -23.0, -22.5, -22.1, -22.0], -20.0, ["falling -23.0", "recovered -22.0"]),
+        # It fell, and fell further.
+        ([-24.5, -27.5], -21.0, ["falling -24.5", "weak -27.5"]),
+        # It is better, and not well.
+        ([-27.5, -25.0, -22.0], -21.0, ["weak -27.5", "recovered -22.0"]),
+        ([-40.0], None, ["weak -40.0"]),
+        # Who never had more has not lost it.
+        ([-26.5], -26.0, []),
+        ([-18.0], -20.0, []),
+    ],
+)
+def test_what_is_told_of_a_power(powers: list[float], usual: float | None, told: list[str]) -> None:
+    assert turns(powers, usual) == told
+
+
+def test_hundredths_are_not_lost_in_floats() -> None:
+    assert judge(-20.1, -17.1, "", Limits()) == "falling"
+    assert judge(-26.0, None, "weak", Limits()) == ""
+
+
+def test_the_limits_can_be_set() -> None:
+    limits = Limits(weak_dbm=-25.0, fall_db=2.0)
+    assert judge(-25.1, None, "", limits) == "weak"
+    assert judge(-22.0, -20.0, "", limits) == "falling"
+
+
+def test_nothing_is_told_twice() -> None:
+    assert turns([-30.0, -30.0, -31.0]) == ["weak -30.0"]
+    assert turns([-24.0, -24.0, -25.0], -20.0) == ["falling -24.0"]
+
+
+def test_usual_is_the_middle_of_a_day_or_more() -> None:
+    assert usual_of([-20.0] * (FEWEST_HOURS - 1)) is None
+    assert usual_of([-20.0] * FEWEST_HOURS) == -20.0
+    # A bad night does not move it.
+    assert usual_of([-20.0] * 100 + [-28.0] * 12) == -20.0
