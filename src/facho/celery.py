@@ -74,6 +74,7 @@ def beat_schedule(config: Config) -> dict[str, dict[str, Any]]:
             "kwargs": days_old,
         },
         queues.HOUSEKEEPING_ENTRY: _every(config.housekeeping_step, queues.HOUSEKEEPING, coordinator),
+        queues.NOTIFY_ENTRY: _every(config.notify_step, queues.NOTIFY, coordinator),
     }
 
 

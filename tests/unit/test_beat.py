@@ -43,6 +43,7 @@ DAILY = crontab(hour="3", minute="17")
             86400,
         ),
         ("housekeeping", "execution_coordinator.tasks.housekeeping_task", "coordinator", 60, 60),
+        ("send-notifications", "notifications.tasks.send_notifications_task", "coordinator", 2, 2),
     ],
 )
 def test_the_beat_sends(entry: str, task: str, queue: str, schedule: Any, lasts: float) -> None:
@@ -53,7 +54,7 @@ def test_the_beat_sends(entry: str, task: str, queue: str, schedule: Any, lasts:
 
 def test_it_sends_nothing_else_and_every_task_is_there() -> None:
     schedule = beat_schedule(CONFIG)
-    assert len(schedule) == 5
+    assert len(schedule) == 6
     app.loader.import_default_modules()
     assert {each["task"] for each in schedule.values()} <= set(app.tasks)
 

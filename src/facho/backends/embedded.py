@@ -13,6 +13,7 @@ from facho.config import Config
 from facho.engine.coordinator import coordinate_until
 from facho.engine.housekeeping import keep_house_until
 from facho.engine.loop import SchedulerLoop
+from facho.engine.notifying import notify_until
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         in_background("waker", lambda: _wake_when(stopping, wake))
         others = (
             in_background("coordinator", lambda: coordinate_until(stopping, config)),
+            in_background("notifications", lambda: notify_until(stopping, config)),
             in_background("housekeeping", lambda: keep_house_until(stopping, config)),
         )
         log.info("engine started", extra={"action": "engine_started", "worker": process.runtime.worker})

@@ -18,12 +18,14 @@ COORDINATOR_STEP: Final = "execution_coordinator.tasks.coordinator_loop_task"
 CHECK_QUOTAS: Final = "execution_coordinator.tasks.check_quota_violations_task"
 CLEAN_LOGS: Final = "execution_coordinator.tasks.cleanup_old_coordinator_logs_task"
 HOUSEKEEPING: Final = "execution_coordinator.tasks.housekeeping_task"
+NOTIFY: Final = "notifications.tasks.send_notifications_task"
 
 SCHEDULER_ENTRY: Final = "zabbix-scheduler"
 COORDINATOR_ENTRY: Final = "coordinator-loop"
 CHECK_QUOTAS_ENTRY: Final = "check-quota-violations"
 CLEAN_LOGS_ENTRY: Final = "cleanup-coordinator-logs"
 HOUSEKEEPING_ENTRY: Final = "housekeeping"
+NOTIFY_ENTRY: Final = "send-notifications"
 
 
 def route(*, run_now: bool, attempt: int) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from facho.apps import sql
@@ -15,11 +17,13 @@ from facho.engine.clock import database_now
 from facho.engine.coordinator import close_hours, coordinator_step
 from facho.engine.housekeeping import keep_house
 from facho.engine.loop import attempt
+from facho.engine.notifying import Sender
 from facho.engine.retention import clean_logs
 from facho.engine.step import step_now
 
 backend = CeleryBackend(app)
 _coordinating: Final = threading.Lock()
+_notifying: Final = threading.Lock()
 
 
 @app.task(name=queues.EXECUTE)
@@ -43,13 +47,28 @@ def zabbix_scheduler_loop_task() -> None:
 
 @app.task(name=queues.COORDINATOR_STEP)
 def coordinator_loop_task() -> None:
-    # A step that takes longer than the time to the next one must not hold a second thread of its process.
-    if not _coordinating.acquire(blocking=False):
+    _alone(_coordinating, "coordinator", lambda: coordinator_step(database_now(), current()))
+
+
+@app.task(name=queues.NOTIFY)
+def send_notifications_task() -> None:
+    _alone(_notifying, "notifications", lambda: sender().step(database_now()))
+
+
+@cache
+def sender() -> Sender:
+    """One for the process: it knows which channels hang."""
+    return Sender(current())
+
+
+def _alone(lock: threading.Lock, name: str, step: Callable[[], object]) -> None:
+    """A step that takes longer than the time to the next one must not hold a second thread of its process."""
+    if not lock.acquire(blocking=False):
         return
     try:
-        attempt("coordinator", lambda: coordinator_step(database_now(), current()))
+        attempt(name, step)
     finally:
-        _coordinating.release()
+        lock.release()
 
 
 @app.task(name=queues.CHECK_QUOTAS)

@@ -7,7 +7,7 @@ sent; what happens then is told at their end.
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Final
@@ -42,7 +42,8 @@ ENDS: Final = {
     Notice.OPTICAL_RECOVERED: frozenset({Notice.OPTICAL_WEAK, Notice.OPTICAL_FALLING}),
     Notice.PORT_OUTAGE_ENDED: frozenset({Notice.PORT_OUTAGE}),
 }
-BEGINS: Final = frozenset(begin for begins in ENDS.values() for begin in begins)
+# What each of them undoes: an end its beginnings, a beginning its end.
+OPPOSITES: Final = ENDS | {begin: frozenset({end}) for end, begins in ENDS.items() for begin in begins}
 # Rules are about these; a test goes to one channel, whatever the rules say.
 FOR_RULES: Final = tuple(each for each in Notice if each is not Notice.TEST)
 
@@ -92,6 +93,51 @@ def matches(rule: NoticeRule, happened: Happened) -> bool:
 
 
 _HOW_BAD: Final = {each: place for place, each in enumerate(Severity)}
+
+
+class WhyNot(enum.StrEnum):
+    """Why a message is not sent, or not at once."""
+
+    SILENT = "silent"
+    REPEAT = "repeat"
+    MAINTENANCE = "maintenance"
+    # What it tells was over, or had begun again, before it could be told.
+    OVER = "over"
+    CHANNEL_OFF = "channel_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """When to tell; never when there is no time. `why_not` says why not at once."""
+
+    at: datetime | None
+    why_not: WhyNot | None = None
+
+
+def verdict(
+    rule: NoticeRule, happened: Happened, last_told_at: datetime | None, now: datetime, zone: tzinfo
+) -> Verdict:
+    """`last_told_at` is of the same: rule, notice, OLT, and what it is about.
+
+    What lasts is told when it may be told again, for people must not believe that it is over; unless it is
+    over by then.
+    """
+    at, why = now, None
+    if last_told_at is not None and happened.at < last_told_at + rule.no_repeat:
+        if happened.notice not in OPPOSITES:
+            return Verdict(None, WhyNot.REPEAT)
+        at, why = max(now, last_told_at + rule.no_repeat), WhyNot.REPEAT
+    if end := silent_until(rule.silence, at, zone):
+        at, why = end, why or WhyNot.SILENT
+    return Verdict(at, why)
+
+
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def soonest(verdicts: Iterable[tuple[int, Verdict]]) -> tuple[int, Verdict]:
+    """Of several rules that have a notice for one channel, by their ids: it is told once."""
+    return min(verdicts, key=lambda each: (each[1].at is None, each[1].at or _NEVER, each[0]))
 
 
 def silent_until(silence: Silence | None, at: datetime, zone: tzinfo) -> datetime | None:

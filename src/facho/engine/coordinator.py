@@ -27,6 +27,7 @@ from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close,
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
+from facho.core.notices import Notice
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
 from facho.core.reasons import OTHER, Reason, top
 from facho.core.severity import Severity, severity_of, worst
@@ -35,6 +36,7 @@ from facho.engine.clock import database_now
 from facho.engine.journal import journal
 from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
+from facho.engine.notices import tell
 from facho.engine.quotas import reconcile
 from facho.engine.retention import give_way
 
@@ -210,7 +212,23 @@ def _violations(hour: Hour, closed: Mapping[int, Sequence[Tracker]], now: dateti
             severity=each.severity,
             report=each.report,
         )
+        _tell(each, now)
     return len(found)
+
+
+def _tell(violation: QuotaViolation, now: datetime) -> None:
+    """It is notified when the first message of it was sent; while nobody wants to know, it is not."""
+    tell(
+        now,
+        Notice.QUOTA_VIOLATION,
+        severity=Severity(violation.severity),
+        olt_id=violation.olt_id,
+        details={
+            "period_start": violation.period_start,
+            "period_end": violation.period_end,
+            "report": violation.report,
+        },
+    )
 
 
 def _severity(tracker: Tracker, config: Config) -> Severity | None:

@@ -13,7 +13,10 @@ from facho.apps.execution_coordinator.configuration import look_again
 from facho.apps.executions.models import State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
+from facho.core.notices import Notice
+from facho.core.severity import Severity
 from facho.engine.journal import journal
+from facho.engine.notices import tell
 from facho.engine.work import Collection
 
 UNREACHABLE: Final = "unreachable"
@@ -26,8 +29,12 @@ class OltBefore:
     """What an OLT was like before an execution ended."""
 
     olt_id: int
-    away: bool
+    away_since: datetime | None
     failed_in_a_row: int
+
+    @property
+    def away(self) -> bool:
+        return self.away_since is not None
 
 
 def note_end(
@@ -44,6 +51,21 @@ def note_end(
         why = FAILURES
     if why is not None:
         plan_anew(before.olt_id, why, now, failures=failures)
+    if why == UNREACHABLE:
+        assert collection is not None
+        _tell_down(before.olt_id, now, collection)
+    elif why == BACK:
+        tell_up(before.olt_id, now, before.away_since)
+
+
+def _tell_down(olt_id: int, now: datetime, collection: Collection) -> None:
+    """Once: that it is suspended later, because it stays silent, is no news."""
+    reason = next((part.error for part in collection.parts if part.silent), "")
+    tell(now, Notice.OLT_DOWN, severity=Severity.CRITICAL, olt_id=olt_id, details={"reason": reason})
+
+
+def tell_up(olt_id: int, now: datetime, since: datetime | None) -> None:
+    tell(now, Notice.OLT_UP, severity=Severity.CRITICAL, olt_id=olt_id, details={"since": since})
 
 
 def _why(before: OltBefore, collection: Collection | None) -> str | None:

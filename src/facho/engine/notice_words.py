@@ -47,14 +47,20 @@ class Message:
     body: str
 
 
-def message_of(said: Sequence[Said], language: str, config: Config) -> Message:
-    """One for them all, in that language and in the operator's time."""
+def message_of(said: Said, language: str, config: Config) -> Message:
+    """In that language, and in the operator's time."""
     with translation.override(language or config.language), timezone.override(config.time_zone):
-        every = [_message(each) for each in said]
-        if len(every) == 1:
-            return every[0]
-        title = ngettext("%(count)d notice", "%(count)d notices", len(every)) % {"count": len(every)}
-        return Message(title, "\n\n".join(f"{each.title}\n{each.body}" for each in every))
+        return _message(said)
+
+
+def one_of_many(written: Sequence[str], language: str, config: Config) -> Message:
+    """Of messages as they are kept: the title is the first line."""
+    if len(written) == 1:
+        title, _line, body = written[0].partition("\n")
+        return Message(title, body)
+    with translation.override(language or config.language):
+        title = ngettext("%(count)d notice", "%(count)d notices", len(written)) % {"count": len(written)}
+    return Message(f"Facho Deluxe: {title}", "\n\n".join(written))
 
 
 def _message(said: Said) -> Message:

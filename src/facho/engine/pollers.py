@@ -16,10 +16,13 @@ from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
 from facho.core import queue
+from facho.core.notices import Notice
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
 from facho.core.queue import SNMP_QUEUES
+from facho.core.severity import Severity
 from facho.engine.journal import journal
 from facho.engine.leases import Started
+from facho.engine.notices import tell
 
 
 def register(
@@ -131,9 +134,16 @@ def write_stats(now: datetime, config: Config) -> PollerStats | None:
     stats = stats_now(now, config, last)
     PollerStats.objects.bulk_create([stats], ignore_conflicts=True)
     if stats.is_saturated != bool(last and last.is_saturated):
-        say = journal.saturation_begins if stats.is_saturated else journal.saturation_ends
-        say(now, busy_percentage=stats.busy_percentage, queue_size=stats.queue_size)
+        _say_saturated(stats, now)
     return stats
+
+
+def _say_saturated(stats: PollerStats, now: datetime) -> None:
+    figures = {"busy_percentage": stats.busy_percentage, "queue_size": stats.queue_size}
+    say = journal.saturation_begins if stats.is_saturated else journal.saturation_ends
+    say(now, busy_percentage=stats.busy_percentage, queue_size=stats.queue_size)
+    notice = Notice.SATURATION_BEGINS if stats.is_saturated else Notice.SATURATION_ENDS
+    tell(now, notice, severity=Severity.MEDIUM, olt_id=None, details=figures)
 
 
 def stats_now(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:

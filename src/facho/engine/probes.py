@@ -17,7 +17,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.retry import probe_after
 from facho.engine.clock import database_now
-from facho.engine.emergency import BACK, plan_anew
+from facho.engine.emergency import BACK, plan_anew, tell_up
 from facho.engine.identify import probe
 from facho.engine.planning import first_column
 from facho.engine.suspension import come_back
@@ -114,11 +114,13 @@ def _note_answer(each: Probe, config: Config) -> None:
     now = database_now()
     with sql.writing():
         away = Olt.objects.filter(id=each.olt_id, unreachable_since__isnull=False)
+        since = away.values_list("unreachable_since", flat=True).first()
         back = each.node_id is None and away.update(reachable=True, unreachable_since=None)
         if config.come_back:
             come_back(now, olt_id=each.olt_id, node_id=each.node_id)
         if back:
             plan_anew(each.olt_id, BACK, now)
+            tell_up(each.olt_id, now, since)
 
 
 async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:

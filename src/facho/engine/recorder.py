@@ -171,16 +171,20 @@ def _check_lease(started: Started, now: datetime) -> _Ours:
     rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    slot, owes, away, failed_in_a_row, unsure_since = rows[0]
+    slot, owes, away_since, failed_in_a_row, unsure_since = rows[0]
     return _Ours(
         slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
-        OltBefore(started.olt_id, bool(away), failed_in_a_row),
-        None if unsure_since is None else sql.read(unsure_since),
+        OltBefore(started.olt_id, _moment(away_since), failed_in_a_row),
+        _moment(unsure_since),
     )
 
 
+def _moment(found: Any) -> datetime | None:
+    return None if found is None else sql.read(found)
+
+
 _OURS: Final = (
-    "SELECT e.slot, e.owes, o.unreachable_since IS NOT NULL, o.failed_in_a_row, o.states_unsure_since"
+    "SELECT e.slot, e.owes, o.unreachable_since, o.failed_in_a_row, o.states_unsure_since"
     " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
     " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
 )

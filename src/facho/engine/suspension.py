@@ -18,9 +18,12 @@ from facho.apps.rows import update_rows
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.delay import Why
+from facho.core.notices import Notice
 from facho.core.schedule import first_run_of_enabled
+from facho.core.severity import Severity
 from facho.engine.execution_logs import note_ended
 from facho.engine.journal import journal
+from facho.engine.notices import tell
 from facho.engine.quotas import count_aborted, slot_of
 from facho.engine.scheduler import runnable
 
@@ -45,6 +48,18 @@ def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timede
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
     journal.node_suspended(now, node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
+    _tell(now, Notice.NODE_SUSPENDED, node, reason=reason)
+
+
+def _tell(now: datetime, notice: Notice, node: SnmpJobHost, **details: str) -> None:
+    tell(
+        now,
+        notice,
+        severity=Severity.HIGH,
+        olt_id=node.olt_id,
+        about=f"node {node.id}",
+        details={"job": node.job.name, **details},
+    )
 
 
 def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven: bool = False) -> None:
@@ -64,6 +79,7 @@ def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven:
         _plan_again(now, node)
         for back in node.select_related("job"):
             journal.node_back(now, olt_id, node_id=back.id, job=back.job.name)
+            _tell(now, Notice.NODE_BACK, back)
     elif proven:
         node.exclude(failed_probes=0).update(failed_probes=0)
         Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)

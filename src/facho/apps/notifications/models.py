@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.secret_text import SecretText, SecretTextField
-from facho.core.notices import Notice
+from facho.core.notices import Notice, WhyNot
 
 
 class NoticeKind(models.TextChoices):
@@ -80,7 +80,7 @@ class NotificationRule(models.Model):
     site = models.CharField(_("site"), max_length=80, blank=True, default="")
     silent_from = models.TimeField(_("silent from"), null=True, blank=True)
     silent_to = models.TimeField(_("silent until"), null=True, blank=True)
-    no_repeat_s = models.PositiveIntegerField(_("no repeat within (s)"), default=3600)
+    no_repeat_s = models.PositiveIntegerField(_("no repeat within (s)"), default=1800)
     channels = models.ManyToManyField(
         NotificationChannel,
         related_name="rules",
@@ -140,6 +140,14 @@ class DeliveryStatus(models.TextChoices):
     SUPPRESSED = "SUPPRESSED", _("not sent")
 
 
+class NotSent(models.TextChoices):
+    SILENT = WhyNot.SILENT.value, _("silent hours")
+    REPEAT = WhyNot.REPEAT.value, _("told a short time ago")
+    MAINTENANCE = WhyNot.MAINTENANCE.value, _("maintenance")
+    OVER = WhyNot.OVER.value, _("over before it was told")
+    CHANNEL_OFF = WhyNot.CHANNEL_OFF.value, _("channel disabled")
+
+
 class NotificationDelivery(models.Model):
     """A notice on its way to a channel, and what became of it."""
 
@@ -169,7 +177,11 @@ class NotificationDelivery(models.Model):
     # When it is due; while it is being sent, until when its sender has it.
     next_try_at = models.DateTimeField(_("next attempt"), null=True)
     first_try_at = models.DateTimeField(_("first attempt"), null=True)
-    # Why it was not sent, or not at once.
+    # Why it is not sent, or not at once.
+    why_not = models.CharField(
+        _("why not at once"), max_length=20, choices=NotSent.choices, default="", blank=True
+    )
+    # What the channel said at the last attempt.
     error = models.TextField(_("error"), default="", blank=True)
     # When that happened which it tells.
     created_at = models.DateTimeField(_("created at"))

@@ -1,0 +1,66 @@
+"""Channels and rules for tests, and a receiver that does what the test wants."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+from typing import Any
+
+from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
+from facho.apps.secret_text import SecretText
+from facho.config import Config
+from facho.core.notices import Notice
+from facho.core.severity import Severity
+from facho.engine.messenger import Letter
+from facho.engine.notices import tell
+from facho.engine.notifying import Sender
+
+CONFIG = Config(language="en")
+
+
+class Receiver:
+    """Takes every letter, unless it is said to be down; hangs while it is not let go."""
+
+    def __init__(self) -> None:
+        self.taken: list[Letter] = []
+        self.down = False
+        self.go = threading.Event()
+        self.go.set()
+
+    def __call__(self, letter: Letter, timeout: timedelta) -> str:
+        self.go.wait(10)
+        if self.down:
+            return "connection refused"
+        self.taken.append(letter)
+        return ""
+
+    @property
+    def titles(self) -> list[str]:
+        return [letter.title for letter in self.taken]
+
+
+def make_channel(name: str = "noc", **columns: Any) -> NotificationChannel:
+    channel = NotificationChannel(name=name, **columns)
+    channel.url = SecretText(f"json://{name}.example/hook")
+    channel.save()
+    return channel
+
+
+def make_rule(*channels: NotificationChannel, name: str = "all", **columns: Any) -> NotificationRule:
+    rule = NotificationRule.objects.create(name=name, **columns)
+    rule.channels.set(channels)
+    return rule
+
+
+def tell_of(notice: Notice, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
+    told: dict[str, Any] = {"severity": Severity.HIGH, "details": {}, "about": "", **columns}
+    tell(now, notice, olt_id=olt_id, **told)
+
+
+def sender_to(receiver: Receiver, wait: float = 0.2) -> Sender:
+    return Sender(CONFIG, receiver, wait=timedelta(seconds=wait))
+
+
+def became() -> list[tuple[str, str]]:
+    """Notice and status, in the order in which they were told."""
+    return list(NotificationDelivery.objects.order_by("id").values_list("notice", "status"))
