@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 
 from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.core.notices import Notice
 from facho.engine.notifying import Sender
@@ -188,6 +189,23 @@ def test_a_message_that_failed_is_not_tried_again_in_silent_hours() -> None:
     tell_of(DOWN, NOW, make_olt().id)
     sender_to(receiver).step(NOW + 30 * SECOND)
     assert NotificationDelivery.objects.get().next_try_at == at("12:00")
+
+
+def test_of_an_olt_that_people_work_on_nobody_is_told() -> None:
+    make_rule(make_channel(), no_repeat_s=0)
+    olt = make_olt()
+    window = {"name": "work", "starts_at": NOW, "ends_at": NOW + HOUR, "created_at": NOW}
+    MaintenanceWindow.objects.create(olt=olt, **window)
+    for minutes in (-1, 30, 60):
+        tell_of(DOWN, NOW + minutes * MINUTE, olt.id)
+    receiver = Receiver()
+    sender_to(receiver).step(NOW + 2 * HOUR)
+    rows = NotificationDelivery.objects.order_by("id")
+    assert [(each.status, each.why_not) for each in rows] == [
+        ("SENT", ""),
+        ("SUPPRESSED", "maintenance"),
+        ("SENT", ""),
+    ]
 
 
 def test_two_rules_for_one_channel_are_one_message() -> None:

@@ -32,11 +32,13 @@ from facho.core.notices import (
     verdict,
 )
 from facho.core.severity import Severity
+from facho.engine.maintenance import under_maintenance
 from facho.engine.notice_words import Said, message_of
 
 # In one transaction.
 _AT_ONCE: Final = 100
 _LOCK: Final = 0xFAC48
+_ALONE: Final = Verdict(None, WhyNot.MAINTENANCE)
 
 
 def take_notices(now: datetime, config: Config) -> int:
@@ -98,9 +100,11 @@ def _take(told: NotificationNotice, rules: Iterable[NoticeRule], now: datetime, 
         told.about,
     )
     by_channel: dict[int, list[tuple[int, Verdict]]] = defaultdict(list)
+    # Of an OLT that people work on, nobody is told anything.
+    is_left_alone = told.olt_id is not None and under_maintenance(told.olt_id, told.at)
     for rule in rules:
         if matches(rule, happened):
-            found = _verdict(rule, happened, now, config)
+            found = _ALONE if is_left_alone else _verdict(rule, happened, now, config)
             for channel_id in rule.channel_ids:
                 by_channel[channel_id].append((rule.id, found))
     NotificationDelivery.objects.bulk_create(
@@ -109,8 +113,6 @@ def _take(told: NotificationNotice, rules: Iterable[NoticeRule], now: datetime, 
 
 
 def _verdict(rule: NoticeRule, happened: Happened, now: datetime, config: Config) -> Verdict:
-    if is_under_maintenance(happened):
-        return Verdict(None, WhyNot.MAINTENANCE)
     same = _of(rule, happened).filter(about=happened.about)
     held = same.filter(status=DeliveryStatus.WAITING, attempts=0, why_not=WhyNot.REPEAT)
     undone = held.filter(notice__in=OPPOSITES.get(happened.notice, ()))
@@ -127,10 +129,6 @@ def _of(rule: NoticeRule, happened: Happened) -> QuerySet[NotificationDelivery]:
     # As far as its index goes: what is older makes no difference.
     lately = happened.at - max(rule.no_repeat, timedelta(days=1))
     return NotificationDelivery.objects.filter(rule=rule.id, olt=happened.olt_id, created_at__gt=lately)
-
-
-def is_under_maintenance(happened: Happened) -> bool:  # noqa: ARG001  # there are no windows yet
-    return False
 
 
 def _deliveries(
