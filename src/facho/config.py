@@ -149,6 +149,10 @@ class Config:
     outage_share: float = _setting(50.0, "percentage of the ONUs of a port that is an outage of it too")
     optical_weak: Dbm = _setting(Dbm(-27.0), "power (dBm) below which an ONU is told to be weak")
     optical_fall: float = _setting(3.0, "dB under its own week with which an ONU's power is told to fall")
+    plan_departs_after: timedelta = _seconds(
+        10, "a run that begins or ends so much off its plan has the plan looked at again"
+    )
+    plans_at_once: int = _setting(100, "OLTs whose plans are made, followed or closed in one step, at most")
 
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
@@ -160,6 +164,7 @@ class Config:
     keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
     keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
+    keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
     keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
     retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")

@@ -67,6 +67,17 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
         lambda to, olt: to.plan_adjusted(NOW, olt, nodes=3),
         "plan de north-1 ajustado; tareas: 3",
     ),
+    Event.PLAN_INFEASIBLE: (
+        lambda to, olt: to.plan_infeasible(
+            NOW,
+            olt,
+            minutes=72.0,
+            at_risk="get_optics 12/24",
+            change={"node": 1, "job": "optics", "before_s": 300, "after_s": 480},
+        ),
+        "más trabajo del que cabe en north-1: 72 minutos por hora, get_optics 12/24; "
+        "cabría con optics cada 8m en lugar de cada 5m",
+    ),
     Event.EMERGENCY_REPLAN: (
         lambda to, olt: to.emergency_replan(NOW, olt, why="failures", failures=3),
         "emergencia: fallaron 3 ejecuciones seguidas en north-1, se planifica de nuevo",

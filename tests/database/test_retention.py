@@ -22,6 +22,7 @@ from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
+    ExecutionPlan,
     QuotaTracker,
     QuotaViolation,
     StorageSample,
@@ -134,6 +135,12 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
         lambda when: QuotaViolation.objects.create(created_at=when, **violation(when)),
     ),
     MaintenanceWindow: (365 * DAY, lambda when: window(when)),
+    ExecutionPlan: (
+        7 * DAY,
+        lambda when: ExecutionPlan.objects.create(
+            olt=make_olt(), period_start=when, period_end=when, created_at=when, updated_at=when
+        ),
+    ),
     CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
     NotificationNotice: (90 * DAY, lambda when: NotificationNotice.objects.create(at=when)),
     NotificationDelivery: (

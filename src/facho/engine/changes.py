@@ -38,6 +38,7 @@ from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.commands.turns import command
 from facho.engine.ending import Ended, end_open, end_queued
 from facho.engine.journal import journal
+from facho.engine.plans import remake
 from facho.engine.quotas import reconcile
 from facho.engine.scheduler import runnable
 
@@ -93,6 +94,7 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     remember(seen.states, now)
     reconcile(olt_ids, now, config)
     _write_down(seen.changes, ended, now)
+    remake(olt_ids, now, config)
     for olt_id, count in Counter(node.olt_id for node in starting).items():
         journal.plan_adjusted(now, olt_id, nodes=count)
     return Replanned(first_runs, len(ended))

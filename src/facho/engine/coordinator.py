@@ -37,6 +37,7 @@ from facho.engine.journal import journal
 from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
 from facho.engine.notices import tell
+from facho.engine.plan_keeping import keep_plans
 from facho.engine.quotas import reconcile
 from facho.engine.retention import give_way
 
@@ -63,6 +64,7 @@ def coordinator_step(now: datetime, config: Config) -> Stepped:
     violations = close_hours(now, config)
     learn_from_ended(now, config)
     _note(now, config, time.perf_counter() - began)
+    keep_plans(now, config)
     return Stepped(found, violations)
 
 

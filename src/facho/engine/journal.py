@@ -86,6 +86,30 @@ class Journal(Writer):
             {"nodes": nodes},
         )
 
+    def plan_infeasible(
+        self, now: datetime, olt_id: int, *, minutes: float, at_risk: str, change: Mapping[str, Any] | None
+    ) -> None:
+        """`change` is the job, and its interval before and after, in seconds."""
+        helped = _(
+            "more work than fits on %(olt)s: %(minutes)s minutes an hour, %(at_risk)s; "
+            "it would fit with %(job)s every %(after)s instead of every %(before)s"
+        )
+        alone = _(
+            "more work than fits on %(olt)s: %(minutes)s minutes an hour, %(at_risk)s; "
+            "more than one task has to run less often"
+        )
+        said = change or {"job": "", "before_s": 0, "after_s": 0}
+        self._note(
+            Event.PLAN_INFEASIBLE,
+            now,
+            olt_id,
+            helped if change else alone,
+            {"minutes": minutes, "at_risk": at_risk, "change": change},
+            job=said["job"],
+            before=interval(said["before_s"]),
+            after=interval(said["after_s"]),
+        )
+
     def emergency_replan(self, now: datetime, olt_id: int, *, why: str, failures: int) -> None:
         sentences = {
             "unreachable": _("emergency: %(olt)s does not answer, planned anew"),

@@ -21,6 +21,7 @@ from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words,
 from facho.apps.notifications.models import NoticeKind
 from facho.config import Config
 from facho.core.durations import about as about_so_long
+from facho.core.interval import format_interval
 from facho.core.notices import Notice
 from facho.core.report import reasons_of, tasks_of
 from facho.log_files import one_line
@@ -216,6 +217,25 @@ def _onus(said: Said, words: Callable[[Mapping[str, Any]], str]) -> Iterator[str
         yield _("and %(count)d more") % {"count": more}
 
 
+def _plan_infeasible(said: Said) -> Sequence[str]:
+    change = said.details.get("change")
+    more = {"minutes": f"{said.details['minutes']:g}", "at_risk": said.details["at_risk"]}
+    return (
+        _("%(olt)s: more work than an hour holds") % {"olt": said.olt},
+        _("%(minutes)s minutes an hour; %(at_risk)s") % more,
+        _slower(change) if change else _("More than one task has to run less often."),
+    )
+
+
+def _slower(change: Mapping[str, Any]) -> str:
+    before, after = (format_interval(timedelta(seconds=change[name])) for name in ("before_s", "after_s"))
+    return _("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
+        "job": change["job"],
+        "before": before,
+        "after": after,
+    }
+
+
 def _test(said: Said) -> Sequence[str]:
     channel = said.details.get("channel", "")
     return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
@@ -242,5 +262,6 @@ _WORDS: Final[Mapping[Notice, Words]] = {
     Notice.OPTICAL_FALLING: _optical_falling,
     Notice.OPTICAL_RECOVERED: _optical_recovered,
     Notice.ONU_UNPROVISIONED: _onu_unprovisioned,
+    Notice.PLAN_INFEASIBLE: _plan_infeasible,
     Notice.TEST: _test,
 }

@@ -22,6 +22,7 @@ from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
+    ExecutionPlan,
     QuotaTracker,
     QuotaViolation,
     StorageSample,
@@ -76,6 +77,7 @@ RULES: Final = (
     Rule(StorageSample, "at", lambda _: timedelta(days=30)),
     Rule(QuotaTracker, "period_start", lambda config: config.keep_quotas),
     Rule(QuotaViolation, "created_at", lambda config: config.keep_quotas),
+    Rule(ExecutionPlan, "period_start", lambda config: config.keep_plans),
     Rule(
         CoordinatorLog, "timestamp", lambda config: config.keep_logs, most=lambda config: config.keep_log_rows
     ),

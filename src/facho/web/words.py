@@ -33,6 +33,7 @@ EVENTS: Final[Mapping[str, Text]] = {
     Event.OLT_DISABLED: _("OLT disabled"),
     Event.CONFIG_CHANGED: _("configuration changed"),
     Event.PLAN_ADJUSTED: _("plan adjusted"),
+    Event.PLAN_INFEASIBLE: _("more work than an hour holds"),
     Event.EMERGENCY_REPLAN: _("emergency re-plan"),
     Event.QUOTA_VIOLATION: _("quota violation"),
     Event.EXECUTION_ABORTED: _("execution aborted"),

@@ -118,6 +118,71 @@ class QuotaViolation(models.Model):
         return f"{self.severity} {self.period_start:%Y-%m-%d %H:%M}"
 
 
+class PlanStatus(models.TextChoices):
+    ACTIVE = "ACTIVE", pgettext_lazy("plan", "active")
+    COMPLETED = "COMPLETED", pgettext_lazy("plan", "completed")
+    SUPERSEDED = "SUPERSEDED", pgettext_lazy("plan", "superseded")
+    ABORTED = "ABORTED", pgettext_lazy("plan", "aborted")
+
+
+class ExecutionPlan(models.Model):
+    """What an OLT will do in an hour, as predicted; and when the hour is over, how near that came."""
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="plans", verbose_name=_("OLT"))
+    # After the one, up to and with the other.
+    period_start = models.DateTimeField(_("from"))
+    period_end = models.DateTimeField(_("until"))
+    # As core/plan_data writes it.
+    plan_data = models.JSONField(_("plan"), default=dict)
+    status = models.CharField(
+        _("status"), max_length=10, choices=PlanStatus.choices, default=PlanStatus.ACTIVE
+    )
+    total_tasks = models.PositiveIntegerField(_("runs planned"), default=0)
+    completed_tasks = models.PositiveIntegerField(pgettext_lazy("runs", "completed"), default=0)
+    failed_tasks = models.PositiveIntegerField(pgettext_lazy("runs", "failed"), default=0)
+    lost_slots = models.PositiveIntegerField(_("slots that will be lost"), default=0)
+    # Minutes of SNMP work in an hour.
+    load_p50_min = models.FloatField(_("minutes an hour"), default=0.0)
+    load_p95_min = models.FloatField(_("minutes an hour, at most"), default=0.0)
+    # Empty when everything fits; else what gets too little, and the change that would help.
+    infeasible = models.JSONField(_("does not fit"), null=True, blank=True)
+    # Of what tasks it is made: while that is the same, the plan is kept current, not made anew.
+    signature = models.CharField(max_length=64, editable=False)
+    # The coordinator's next step has to look at it again.
+    stale = models.BooleanField(default=False, editable=False)
+    # Of runs that were planned and begun: by how much they missed the time predicted at first.
+    compared = models.PositiveIntegerField(_("runs compared"), default=0)
+    median_error_s = models.FloatField(_("median error (s)"), null=True)
+    near_pct = models.FloatField(_("started when predicted (%)"), null=True)
+    created_at = models.DateTimeField(_("created at"))
+    updated_at = models.DateTimeField(_("updated at"))
+
+    class Meta:
+        db_table = "execution_plans"
+        ordering: ClassVar = ["-period_start", "olt_id", "-id"]
+        verbose_name = _("execution plan")
+        verbose_name_plural = _("execution plans")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["olt", "period_start"],
+                condition=Q(status=PlanStatus.ACTIVE),
+                name="execution_plans_one_active",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=PlanStatus.values), name="execution_plans_status_known"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["olt", "period_start"], name="execution_plans_of_olt"),
+            models.Index(fields=["status"], name="execution_plans_status"),
+            models.Index(fields=["period_start"], name="execution_plans_period"),
+            models.Index(fields=["olt"], name="execution_plans_stale", condition=Q(stale=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.period_start:%Y-%m-%d %H:%M}"
+
+
 class CoordinatorLog(models.Model):
     """A decision of the coordinator, or what made it decide. The same line is in its file."""
 

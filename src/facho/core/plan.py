@@ -1,0 +1,283 @@
+"""What an OLT will do until the end of an hour: its slots, one run at a time, each as long as predicted.
+
+The rules are those of the engine: `order` says who goes first, and a slot that comes while the node's own run
+has not begun or not ended is lost, as in `due`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from facho.core.delay import Why
+from facho.core.order import Waiting, within_olt
+
+NONE: Final = timedelta(0)
+_HOUR: Final = timedelta(hours=1)
+
+Closed: TypeAlias = Sequence[tuple[datetime, datetime]]
+# A node, its slot, and when the run for it ends; None when there is none.
+Slot: TypeAlias = tuple[int, datetime, datetime | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A composite node: what one of its runs counts for, when it is due, and how long a run takes."""
+
+    node_id: int
+    job: str
+    task_types: tuple[str, ...]
+    next_slot: datetime
+    interval: timedelta
+    priority: int
+    p50: timedelta
+    p95: timedelta
+    # The prediction comes from runs of this very task on this very OLT.
+    sure: bool = True
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What has the OLT now, and until when. `slot` is None for what belongs to none."""
+
+    node_id: int
+    job: str
+    started: datetime
+    until: datetime
+    slot: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A run that waits already. `since` is from when it may start: later than its slot for a retry."""
+
+    node_id: int
+    slot: datetime
+    since: datetime
+    run_now: bool = False
+    # A person asked for it, and it is no slot's run.
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    node_id: int
+    slot: datetime
+    start: datetime
+    end: datetime
+    # The job that had the OLT before, where this one had to wait for it.
+    waits_for: str = ""
+
+    @property
+    def wait(self) -> timedelta:
+        return max(NONE, self.start - self.slot)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A slot that nobody will run."""
+
+    node_id: int
+    slot: datetime
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    entries: tuple[Entry, ...]
+    lost: tuple[Lost, ...]
+
+    @property
+    def waiting(self) -> timedelta:
+        return sum((entry.wait for entry in self.entries), NONE)
+
+    def slots(self) -> Iterator[Slot]:
+        yield from ((each.node_id, each.slot, each.end) for each in self.entries)
+        yield from ((each.node_id, each.slot, None) for each in self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What an hour will give of a task type."""
+
+    task_type: str
+    required: int
+    completed: int
+
+    @property
+    def at_risk(self) -> bool:
+        return self.completed < self.required
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Minutes of SNMP work in an hour: in half of the hours at most, and in 19 of 20."""
+
+    p50_min: float
+    p95_min: float
+
+
+def simulate(
+    tasks: Sequence[Task],
+    now: datetime,
+    until: datetime,
+    *,
+    running: Running | None = None,
+    queued: Iterable[Queued] = (),
+    closed: Closed = (),
+    lag: timedelta = NONE,
+    stop_at_loss: bool = False,
+) -> Plan:
+    """All slots after now and up to `until`, and what waits or runs already.
+
+    `lag` is how long it takes until somebody sees that a slot has come. Slots in times that are `closed` do
+    not count, and nothing begins then.
+    """
+    return _Simulation(tasks, now, until, closed, lag, stop_at_loss).run(running, queued)
+
+
+@dataclass(slots=True)
+class _Waits:
+    task: Task
+    slot: datetime
+    by_hand: bool
+    place: Waiting
+
+
+@dataclass(slots=True)
+class _Simulation:
+    tasks: Sequence[Task]
+    now: datetime
+    until: datetime
+    closed: Closed
+    lag: timedelta
+    stop_at_loss: bool
+    arrivals: list[tuple[datetime, int, Task]] = field(default_factory=list)
+    waits: dict[int, _Waits] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    # The last one that ran, and until when.
+    last_job: str = ""
+    last_end: datetime | None = None
+
+    def run(self, running: Running | None, queued: Iterable[Queued]) -> Plan:
+        self.arrivals = [(task.next_slot, task.node_id, task) for task in self.tasks]
+        heapq.heapify(self.arrivals)
+        self._take_in(queued)
+        clock: datetime | None = self._go_on(running) if running else self.now
+        while clock is not None and not (self.stop_at_loss and self.lost):
+            clock = self._step(clock)
+        return Plan(tuple(self.entries), tuple(self.lost))
+
+    def _take_in(self, queued: Iterable[Queued]) -> None:
+        tasks = {task.node_id: task for task in self.tasks}
+        for each in queued:
+            if each.node_id in tasks:
+                self._wait(tasks[each.node_id], each.slot, each.since, each.run_now, each.by_hand)
+
+    def _go_on(self, running: Running) -> datetime:
+        """With what runs already, to its end."""
+        end = max(self.now, running.until)
+        if running.slot is not None:
+            self.entries.append(Entry(running.node_id, running.slot, running.started, end))
+        self._arrive(end, running.node_id)
+        self.last_job, self.last_end = running.job, end
+        return end
+
+    def _step(self, clock: datetime) -> datetime | None:
+        """Starts who goes first, or goes to when there is somebody. None when all is done."""
+        self._arrive(clock, None)
+        opens = _opens(clock, self.closed)
+        if opens > clock:
+            return opens
+        ready = [each for each in self.waits.values() if each.place.slot <= clock]
+        if ready:
+            return self._start(_first(ready, clock), clock)
+        return self._next(clock)
+
+    def _next(self, clock: datetime) -> datetime | None:
+        times = [each.place.slot for each in self.waits.values()]
+        if self.arrivals and self.arrivals[0][0] <= self.until:
+            times.append(self.arrivals[0][0] + self.lag)
+        return max(clock, min(times)) if times else None
+
+    def _start(self, chosen: _Waits, clock: datetime) -> datetime:
+        task = chosen.task
+        end = clock + task.p50
+        del self.waits[task.node_id]
+        if not chosen.by_hand:
+            waited = self.last_end == clock and clock - chosen.slot > self.lag
+            self.entries.append(Entry(task.node_id, chosen.slot, clock, end, self.last_job if waited else ""))
+        self._arrive(end, task.node_id)
+        self.last_job, self.last_end = task.job, end
+        return end
+
+    def _arrive(self, upto: datetime, runs: int | None) -> None:
+        """The slots that come by then; while something runs, those on its last moment find it ended."""
+        while self.arrivals:
+            slot, node_id, task = self.arrivals[0]
+            if slot > min(upto, self.until) or (runs is not None and slot == upto):
+                return
+            heapq.heapreplace(self.arrivals, (slot + task.interval, node_id, task))
+            if _opens(slot, self.closed) == slot:
+                self._came(task, slot, runs)
+
+    def _came(self, task: Task, slot: datetime, runs: int | None) -> None:
+        before = self.waits.get(task.node_id)
+        if task.suspended:
+            self.lost.append(Lost(task.node_id, slot, Why.SUSPENDED))
+        elif before is None and runs == task.node_id:
+            self.lost.append(Lost(task.node_id, slot, Why.STILL_RUNNING))
+        elif before is None or before.place.slot > slot:
+            # A retry whose time has not come gives way to the slot, which is the next attempt.
+            self._wait(task, slot, slot, False, False)
+        elif before.by_hand:
+            self._wait(task, slot, before.place.slot, before.place.run_now, False)
+        else:
+            self.lost.append(Lost(task.node_id, slot, Why.OLT_BUSY))
+
+    def _wait(self, task: Task, slot: datetime, since: datetime, run_now: bool, by_hand: bool) -> None:
+        place = Waiting(task.node_id, 0, since, task.interval, task.priority, run_now)
+        self.waits[task.node_id] = _Waits(task, slot, by_hand, place)
+
+
+def _first(ready: Sequence[_Waits], clock: datetime) -> _Waits:
+    return ready[0] if len(ready) == 1 else min(ready, key=lambda each: within_olt(each.place, clock))
+
+
+def _opens(at: datetime, closed: Closed) -> datetime:
+    """When work may begin at the earliest: now, or at the end of the closed time that it lies in."""
+    for start, end in closed:
+        if start <= at < end:
+            at = end
+    return at
+
+
+def promises(
+    tasks: Iterable[Task], slots: Iterable[Slot], after: datetime, until: datetime, within: timedelta
+) -> list[Promise]:
+    """Of slots after `after` and up to `until`; what ends later than `within` after that does not count."""
+    types = {task.node_id: task.task_types for task in tasks}
+    required: Counter[str] = Counter()
+    completed: Counter[str] = Counter()
+    for node_id, slot, end in slots:
+        if after < slot <= until and node_id in types:
+            required.update(types[node_id])
+            if end is not None and end <= until + within:
+                completed.update(types[node_id])
+    return [Promise(name, count, completed[name]) for name, count in sorted(required.items())]
+
+
+def load(tasks: Iterable[Task]) -> Load:
+    """What its tasks ask of an OLT hour by hour, whatever becomes of it."""
+    p50 = p95 = 0.0
+    for task in tasks:
+        runs = _HOUR / task.interval
+        p50 += runs * task.p50.total_seconds() / 60
+        p95 += runs * task.p95.total_seconds() / 60
+    return Load(round(p50, 2), round(p95, 2))

@@ -1,0 +1,185 @@
+"""A plan as it is kept: JSON with seconds from the beginning of its hour, and read again as values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from facho.core.plan import NONE, Plan, Promise, Slot, Task
+
+# A node and its slot, to the millisecond.
+Key: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run. `first` is when it was to start by the plan as it was made, before reality changed it."""
+
+    node_id: int
+    job: str
+    task_types: tuple[str, ...]
+    slot: datetime
+    start: datetime
+    end: datetime
+    waits_for: str
+    first: datetime
+
+    @property
+    def wait(self) -> timedelta:
+        return max(NONE, self.start - self.slot)
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.node_id, self.slot)
+
+
+@dataclass(frozen=True, slots=True)
+class WillBeLost:
+    node_id: int
+    job: str
+    slot: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """What was kept of an hour."""
+
+    entries: tuple[Planned, ...] = ()
+    lost: tuple[WillBeLost, ...] = ()
+    promises: tuple[Promise, ...] = ()
+    # Every duration in it was measured.
+    sure: bool = True
+
+    def slots(self) -> Iterator[Slot]:
+        yield from ((each.node_id, each.slot, each.end) for each in self.entries)
+        yield from ((each.node_id, each.slot, None) for each in self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """By how much starts missed their prediction, and how many of a hundred were near."""
+
+    count: int
+    median_s: float | None
+    near_pct: float | None
+
+
+def key_of(node_id: int, slot: datetime) -> Key:
+    return node_id, round(slot.timestamp() * 1000)
+
+
+def signature(tasks: Iterable[Task]) -> str:
+    """The same while the same tasks run as often and in the same order, wherever their grids lie."""
+    told = sorted(
+        (task.node_id, task.interval.total_seconds(), task.priority, task.task_types) for task in tasks
+    )
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def written(start: datetime, tasks: Sequence[Task], hours: Hours) -> dict[str, Any]:
+    def seconds(moment: datetime, digits: int = 1) -> float:
+        return round((moment - start).total_seconds(), digits)
+
+    return {
+        "tasks": [_task(task) for task in tasks],
+        "entries": [
+            [
+                each.node_id,
+                seconds(each.slot, 3),
+                seconds(each.start),
+                seconds(each.end),
+                each.waits_for,
+                seconds(each.first),
+            ]
+            for each in hours.entries
+        ],
+        "lost": [[each.node_id, seconds(each.slot, 3), str(each.why)] for each in hours.lost],
+        "quotas": [[each.task_type, each.required, each.completed] for each in hours.promises],
+    }
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {
+        "node": task.node_id,
+        "job": task.job,
+        "task_types": list(task.task_types),
+        "interval_s": task.interval.total_seconds(),
+        "p50_s": round(task.p50.total_seconds(), 2),
+        "p95_s": round(task.p95.total_seconds(), 2),
+        "sure": task.sure,
+    }
+
+
+def read(start: datetime, data: Mapping[str, Any]) -> Hours:
+    def moment(seconds: float) -> datetime:
+        return start + timedelta(seconds=seconds)
+
+    tasks = {each["node"]: each for each in data.get("tasks", ())}
+    entries = (
+        Planned(
+            node_id,
+            tasks[node_id]["job"],
+            tuple(tasks[node_id]["task_types"]),
+            moment(slot),
+            moment(begin),
+            moment(end),
+            waits_for,
+            moment(first),
+        )
+        for node_id, slot, begin, end, waits_for, first in data.get("entries", ())
+        if node_id in tasks
+    )
+    lost = (
+        WillBeLost(node_id, tasks[node_id]["job"], moment(slot), why)
+        for node_id, slot, why in data.get("lost", ())
+        if node_id in tasks
+    )
+    quotas = tuple(Promise(*each) for each in data.get("quotas", ()))
+    return Hours(tuple(entries), tuple(lost), quotas, all(each["sure"] for each in tasks.values()))
+
+
+def goes_on(before: Hours, tasks: Iterable[Task], plan: Plan, now: datetime) -> Hours:
+    """What has begun as it was planned before, and the rest as it is planned now."""
+    named = {task.node_id: task for task in tasks}
+    first = {each.key: each.first for each in before.entries}
+    entries = [
+        Planned(
+            each.node_id,
+            named[each.node_id].job,
+            named[each.node_id].task_types,
+            each.slot,
+            each.start,
+            each.end,
+            each.waits_for,
+            first.get(key_of(each.node_id, each.slot), each.start),
+        )
+        for each in plan.entries
+        if each.node_id in named
+    ]
+    lost = [WillBeLost(each.node_id, named[each.node_id].job, each.slot, each.why) for each in plan.lost]
+    known = {each.key for each in entries} | {key_of(each.node_id, each.slot) for each in lost}
+    entries += [each for each in before.entries if each.slot <= now and each.key not in known]
+    lost += [
+        each for each in before.lost if each.slot <= now and key_of(each.node_id, each.slot) not in known
+    ]
+    return Hours(
+        tuple(sorted(entries, key=lambda each: (each.start, each.node_id))),
+        tuple(sorted(lost, key=lambda each: (each.slot, each.node_id))),
+    )
+
+
+def compare(hours: Hours, began: Mapping[Key, datetime], *, near: timedelta) -> Comparison:
+    """With when the runs really began, by the plan as it was made."""
+    errors = [
+        abs((began[each.key] - each.first).total_seconds()) for each in hours.entries if each.key in began
+    ]
+    if not errors:
+        return Comparison(0, None, None)
+    close = sum(error <= near.total_seconds() for error in errors)
+    return Comparison(len(errors), round(statistics.median(errors), 2), round(100 * close / len(errors), 1))
