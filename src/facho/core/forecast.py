@@ -27,6 +27,7 @@ _FADING: Final = 0.85
 _OUTLYING: Final = 0.3
 _JUMP: Final = 0.35
 _JUMP_RUNS: Final = 3
+_PART_OF_DAY_H: Final = 12.0
 _HOURS: Final = 24
 # Of an hour of the day, so many runs are remembered; and one must be known by so many to count half.
 _HOUR_RUNS: Final = 12.0
@@ -57,6 +58,14 @@ class Run(NamedTuple):
     onus: int
 
 
+class Jump(NamedTuple):
+    """When the task became another one, by how much, and in which hour of the day."""
+
+    at: float
+    by: float
+    hour: int
+
+
 class Known(NamedTuple):
     """What an hour of the day is like: the mean, and how many runs it is of."""
 
@@ -76,6 +85,7 @@ class Learned:
     moved: float = 0.0
     hours: tuple[Known, ...] = (Known(),) * _HOURS
     recent: tuple[Run, ...] = ()
+    jump: Jump | None = None
     # 95 of 100 runs are no further above what was predicted.
     high: float = _HIGH
     # Half of the predictions were no further off, as a share of what it was; None before the first.
@@ -106,15 +116,20 @@ class Learned:
             "moved": round(self.moved, 5),
             "hours": [[round(each, 4) for each in known] for known in self.hours],
             "recent": [[round(run.hour, 2), round(run.seconds, 3), run.onus] for run in self.recent],
+            "jump": None
+            if self.jump is None
+            else [round(self.jump.at, 2), round(self.jump.by, 4), self.jump.hour],
             "high": round(self.high, 4),
             "error": None if self.error is None else round(self.error, 4),
         }
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Learned:
+        jump = written.get("jump")
         lists = {
             "hours": tuple(Known(*each) for each in written["hours"]),
             "recent": tuple(Run(*each) for each in written["recent"]),
+            "jump": None if jump is None else Jump(*jump),
         }
         return cls(**{**written, **lists})
 
@@ -138,7 +153,7 @@ def learn(learned: Learned, at: datetime, seconds: float, onus: int, zone: tzinf
     after = _with_onus(_with_fixed(_measured(learned, off), run, off), onus)
     recent = (*after.recent, run)
     after = replace(after, samples=after.samples + 1, recent=recent[-_RECENT:])
-    return _with_hour(_with_jump(after))
+    return _with_hour(_with_jump(after, at.timestamp() / 3600))
 
 
 def _hour(at: datetime, zone: tzinfo) -> float:
@@ -234,18 +249,37 @@ def _with_onus(learned: Learned, onus: int) -> Learned:
     return replace(learned, onus=onus, fixed=_share(learned.fixed / math.exp(more)), hours=hours)
 
 
-def _with_jump(learned: Learned) -> Learned:
+def _with_jump(learned: Learned, now: float) -> Learned:
     """When the last few runs are all far off, and to one side, the task is another one from then on."""
-    offs = _Day(learned).offs
+    by = _jumped_by(_Day(learned).offs)
+    if by is None:
+        return learned
+    recent = learned.recent[-_JUMP_RUNS:]
+    jump = Jump(now, by, int(recent[0].hour))
+    as_it_is = _hours_between(learned.jump, jump)
+    hours = tuple(
+        known._replace(mean=known.mean + by) if known.runs and hour not in as_it_is else known
+        for hour, known in enumerate(learned.hours)
+    )
+    return replace(learned, hours=hours, recent=recent, jump=None if as_it_is else jump)
+
+
+def _jumped_by(offs: Sequence[float]) -> float | None:
     before, last = offs[:-_JUMP_RUNS], offs[-_JUMP_RUNS:]
     if len(before) < _JUMP_RUNS:
-        return learned
+        return None
     usual = median(before)
-    if not (min(last) > usual + _JUMP or max(last) < usual - _JUMP):
-        return learned
-    by = median(last) - usual
-    hours = tuple(known._replace(mean=known.mean + by) if known.runs else known for known in learned.hours)
-    return replace(learned, hours=hours, recent=learned.recent[-_JUMP_RUNS:])
+    far = min(last) > usual + _JUMP or max(last) < usual - _JUMP
+    return median(last) - usual if far else None
+
+
+def _hours_between(jump: Jump | None, back: Jump) -> set[int]:
+    """A jump that is taken back within hours was a part of the day that is unlike the others: what was
+    learned in it holds for these hours, and not for the rest.
+    """
+    if jump is None or jump.by * back.by > 0 or back.at - jump.at > _PART_OF_DAY_H:
+        return set()
+    return {(jump.hour + later) % _HOURS for later in range((back.hour - jump.hour) % _HOURS)}
 
 
 def _with_hour(learned: Learned) -> Learned:
