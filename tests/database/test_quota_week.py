@@ -184,10 +184,7 @@ def test_a_week_of_an_engine_is_counted_as_a_ledger_of_every_slot_has_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begin = datetime(2025, 10, 23, 20, 59, tzinfo=UTC)
-    week = Week(
-        Scene(50, 7 * 24, "Europe/Madrid", begin, rounds=20, pollers=12, optics="15m", state="10m"),
-        monkeypatch,
-    )
+    week = Week(Scene(50, 7 * 24, "Europe/Madrid", begin, rounds=20, pollers=12), monkeypatch)
     week.go()
     assert _statuses() == set(QuotaStatus.values)
     others = {"failed", "aborted", "late"}
