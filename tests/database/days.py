@@ -16,6 +16,7 @@ from facho.engine import leases, recorder
 from facho.engine.assign import claim
 from facho.engine.coordinator import Stepped, coordinator_step
 from facho.engine.leases import Started, start
+from facho.engine.maintenance import leave_alone
 from facho.engine.planning import plan_execution
 from facho.engine.pollers import register
 from facho.engine.recorder import record
@@ -43,6 +44,7 @@ class Day:
 
     def queue(self) -> None:
         queue_due(self.now, self.config)
+        leave_alone(self.now, self.config)
 
     def begin(self) -> list[Started]:
         """Whatever waits and may run, as many as there are OLTs."""

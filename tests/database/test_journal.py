@@ -140,6 +140,14 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
         lambda to, olt: to.clock_changed(NOW, seconds=-3601.5),
         "el reloj se atrasó unos 1h",
     ),
+    Event.MAINTENANCE_BEGINS: (
+        lambda to, olt: to.maintenance_begins(NOW, olt, window="fans", target="north-1", until=NOW + HOUR),
+        "empieza el mantenimiento fans de north-1, hasta 2026-03-10 06:00",
+    ),
+    Event.MAINTENANCE_ENDS: (
+        lambda to, olt: to.maintenance_ends(NOW, olt, window="fans", target="north-1"),
+        "terminó el mantenimiento fans de north-1",
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from facho.core.maintenance import (
     Weekly,
     first_overlap,
     merged,
+    runs,
     slots_inside,
     span_at,
     spans,
@@ -136,3 +137,18 @@ def test_slots_inside_are_those_found_one_by_one(
         slots = (next_run_at + (first + number) * interval for number in range(70))
         inside = [slot for slot in slots if slot in hour and span_at(closed, slot)]
         assert slots_inside(next_run_at, interval, hour, closed) == len(inside)
+
+
+@given(moments, st.integers(1, 90), st.integers(1, 60), st.lists(single, max_size=4))
+def test_runs_are_the_slots_in_their_order_cut_at_the_edges(
+    first: datetime, every: int, count: int, plans: list[Single]
+) -> None:
+    near = [(each.starts_at - first) % timedelta(days=2) + first for each in plans]
+    lengths = [each.ends_at - each.starts_at for each in plans]
+    closed = merged((start, start + length) for start, length in zip(near, lengths, strict=True))
+    interval = every * MINUTE
+    slots = [first + number * interval for number in range(count)]
+    found = list(runs(first, slots[-1], interval, closed))
+    told = [(run.first + number * interval, run.inside) for run in found for number in range(run.count)]
+    assert told == [(slot, span_at(closed, slot) is not None) for slot in slots]
+    assert all(run.last == run.first + (run.count - 1) * interval for run in found)

@@ -33,6 +33,8 @@ class Node:
     asking: Asking
     # The execution that has the OLT now, if any.
     olt_busy_with: int | None
+    # The slot lies in a window of maintenance.
+    left_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ Fate: TypeAlias = Queue | Adopt | Skip
 
 
 def fate_of_slot(node: Node, unfinished: Unfinished | None) -> Fate:
+    if node.left_alone:
+        return Skip(Why.MAINTENANCE)
     if node.olt_suspended:
         return Skip(Why.OLT_UNREACHABLE, detail=node.olt_suspended)
     if node.suspended:

@@ -95,6 +95,27 @@ def first_overlap(one: Plan, other: Plan, now: datetime, zone: tzinfo) -> dateti
     return next((max(start, after) for (_, end), (start, _) in pairwise(every) if start < end), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Slots in a row, from the first to the last, all inside of a span or all outside."""
+
+    first: datetime
+    last: datetime
+    count: int
+    inside: bool
+
+
+def runs(first: datetime, last: datetime, interval: timedelta, closed: Sequence[Span]) -> Iterator[Run]:
+    """The slots from `first` to `last`, cut where a span begins or ends; the spans are apart."""
+    for start, end in (*closed, (last + _TICK, last + _TICK)):
+        for edge, inside in ((start, False), (end, True)):
+            # How many come before the edge.
+            count = -((first - min(edge, last + _TICK)) // interval)
+            if count > 0:
+                yield Run(first, first + (count - 1) * interval, count, inside)
+                first += count * interval
+
+
 def slots_inside(next_run_at: datetime, interval: timedelta, hour: Hour, closed: Sequence[Span]) -> int:
     """How many of the slots that an hour has from `next_run_at` on lie in spans that are apart."""
     return sum(

@@ -16,6 +16,7 @@ from django.db import connection
 
 from facho.apps import sql
 from facho.apps.executions.models import Execution, State
+from facho.apps.maintenance.selectors import closed_times
 from facho.config import Config
 from facho.core import queue
 from facho.core.order import Waiting, choose
@@ -39,7 +40,8 @@ def claim(now: datetime, config: Config, *, room: int | None = None) -> list[int
         # What nobody takes must not keep others of its OLT waiting.
         waiting = (each for each in seen.waiting if free.serves(each.queue))
         most = free.total if room is None else min(free.total, room)
-        chosen = choose(waiting, seen.busy_olts, most, now, take=free.take)
+        not_now = seen.busy_olts | _left_alone(now, config)
+        chosen = choose(waiting, not_now, most, now, take=free.take)
         ids = [each.execution_id for each in chosen]
         _reserve(ids, now + config.lease)
     return ids
@@ -56,10 +58,15 @@ def claim_one(execution_id: int, now: datetime, config: Config) -> bool:
     with sql.writing():
         _lock()
         olt = Execution.objects.filter(id=execution_id).values_list("olt", flat=True).first()
-        if olt is None or olt in busy_olts(now):
+        if olt is None or olt in busy_olts(now) | _left_alone(now, config):
             return False
         claimed = sql.change(_RESERVE.format("%s"), [sql.written(now + config.lease), execution_id])
     return claimed == 1
+
+
+def _left_alone(now: datetime, config: Config) -> set[int]:
+    """What waits for them is ended by the next step; nothing of it may begin before."""
+    return set(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))
 
 
 def _lock() -> None:

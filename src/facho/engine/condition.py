@@ -22,6 +22,7 @@ from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, State
 from facho.apps.executions.selectors import Held, Queue
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
@@ -236,7 +237,7 @@ def _quotas(now: datetime, config: Config) -> Quotas:
         by_status=dict(trackers.order_by("status").values_list("status").annotate(Count("id"))),
         at_risk=len(found),
         first_at_risk=tuple(AtRisk(*row) for row in found[:_AT_RISK_SHOWN]),
-        olts_without=tuple(_without_tracker(hour)),
+        olts_without=tuple(_without_tracker(hour, config)),
     )
 
 
@@ -246,13 +247,14 @@ def cannot_be_kept(kept: float) -> LessThan:
     return LessThan(most * 100.0, F("quota_required") * kept)
 
 
-def _without_tracker(hour: Hour) -> Iterable[str]:
-    """Chained nodes run with their masters, and only those have slots."""
+def _without_tracker(hour: Hour, config: Config) -> Iterable[str]:
+    """Chained nodes run with their masters, and only those have slots. Who is left alone owes none."""
     due = SnmpJobHost.objects.filter(
         olt=OuterRef("id"), enabled=True, job__enabled=True, next_run_at__lte=hour.end
     )
     tracked = QuotaTracker.objects.filter(olt=OuterRef("id"), period_start=hour.start)
-    olts = Olt.objects.filter(Exists(due), ~Exists(tracked), enabled=True)
+    closed = closed_times(None, hour.start, hour.end, config.time_zone)
+    olts = Olt.objects.filter(Exists(due), ~Exists(tracked), enabled=True).exclude(id__in=list(closed))
     return olts.order_by("name").values_list("name", flat=True)
 
 

@@ -36,6 +36,7 @@ from facho.engine.clock import database_now
 from facho.engine.journal import journal
 from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
+from facho.engine.maintenance import note_windows
 from facho.engine.notices import tell
 from facho.engine.plan_keeping import keep_plans
 from facho.engine.quotas import reconcile
@@ -61,6 +62,7 @@ def coordinator_step(now: datetime, config: Config) -> Stepped:
     _tell_of_a_stop(last, now, config)
     found = notice_changes(now)
     _open_hours(last, now, config)
+    note_windows(now, config)
     violations = close_hours(now, config)
     learn_from_ended(now, config)
     _note(now, config, time.perf_counter() - began)
@@ -148,7 +150,7 @@ def _settle_rest(trackers: Sequence[Tracker], hour: Hour, now: datetime, config:
     left = {each.key: each.pending for each in trackers if each.pending}
     if not left:
         return
-    seen = outlook(sorted({key.olt_id for key in left}))
+    seen = outlook(sorted({key.olt_id for key in left}), [hour], config.time_zone)
     rest = []
     for key, reason in _reasons_of_rest(seen, hour, config):
         count = min(reason.count, left.get(key, 0))

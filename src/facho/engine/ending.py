@@ -24,25 +24,27 @@ class Ended:
     slot: Slot
 
 
-def end_queued(executions: QuerySet[Execution], why: str, now: datetime) -> list[Ended]:
-    """Abort those that have not begun."""
+def end_queued(
+    executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
+) -> list[Ended]:
+    """Abort those that have not begun. If it does not count, who calls has what is owed looked up again."""
     ended = _locked(executions.filter(state__in=QUEUED))
     _these(ended).update(state=State.ABORTED, error=why, ended_at=now, lease_token="", lease_expires_at=None)
-    _count(ended, why, now)
+    _tell(ended, why, now, counts)
     return ended
 
 
-def end_open(executions: QuerySet[Execution], why: str, now: datetime) -> list[Ended]:
+def end_open(executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True) -> list[Ended]:
     """Abort those that have not ended.
 
     The lease of one that runs stays: its holder stops at the next renewal, and until then has the OLT.
     """
-    queued = end_queued(executions, why, now)
+    queued = end_queued(executions, why, now, counts=counts)
     running = _locked(executions.filter(state=State.RUNNING))
     ids = [each.execution_id for each in running]
     Attempt.objects.filter(execution__in=ids, ended_at=None).update(error=why, ended_at=now)
     _these(running).update(state=State.ABORTED, error=why, ended_at=now)
-    _count(running, why, now)
+    _tell(running, why, now, counts)
     return queued + running
 
 
@@ -62,8 +64,9 @@ def _these(ended: Sequence[Ended]) -> QuerySet[Execution]:
     return Execution.objects.filter(id__in=[each.execution_id for each in ended])
 
 
-def _count(ended: Sequence[Ended], why: str, now: datetime) -> None:
-    count_aborted((each.slot for each in ended), why, now, current())
+def _tell(ended: Sequence[Ended], why: str, now: datetime, counts: bool) -> None:
+    if counts:
+        count_aborted((each.slot for each in ended), why, now, current())
     note_ended([each.execution_id for each in ended])
     for each in ended:
         journal.execution_aborted(now, each.olt_id, execution_id=each.execution_id, job=each.job, why=why)

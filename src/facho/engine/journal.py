@@ -202,6 +202,26 @@ class Journal(Writer):
             {"node_id": node_id, "job": job},
         )
 
+    def maintenance_begins(
+        self, now: datetime, olt_id: int | None, *, window: str, target: str, until: datetime
+    ) -> None:
+        self._note(
+            Event.MAINTENANCE_BEGINS,
+            now,
+            olt_id,
+            _("maintenance %(window)s of %(target)s begins, until %(until)s"),
+            {"window": window, "target": target, "until": until},
+        )
+
+    def maintenance_ends(self, now: datetime, olt_id: int | None, *, window: str, target: str) -> None:
+        self._note(
+            Event.MAINTENANCE_ENDS,
+            now,
+            olt_id,
+            _("maintenance %(window)s of %(target)s has ended"),
+            {"window": window, "target": target},
+        )
+
     def saturation_begins(self, now: datetime, *, busy_percentage: float, queue_size: int) -> None:
         self._note(
             Event.SATURATION_BEGINS,

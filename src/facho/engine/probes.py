@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import connection
 
 from facho.apps import sql
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.retry import probe_after
@@ -43,11 +44,14 @@ class Probe:
 
 def due_probes(now: datetime, config: Config) -> list[Probe]:
     """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
-    olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).order_by("next_probe_at")
-    found = list(_claimed(olts[:AT_ONCE], now, config))
+    # Their turn comes when they are not left alone any more.
+    closed = list(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))
+    olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).exclude(id__in=closed)
+    found = list(_claimed(olts.order_by("next_probe_at")[:AT_ONCE], now, config))
     nodes = SnmpJobHost.objects.filter(
         next_probe_at__lte=now, enabled=True, job__enabled=True, olt__suspended_reason="", olt__enabled=True
-    ).select_related("job", "olt__brand", "olt__model")
+    )
+    nodes = nodes.exclude(olt__in=closed).select_related("job", "olt__brand", "olt__model")
     left = AT_ONCE - len(found)
     return found + list(_claimed(nodes.order_by("next_probe_at")[:left], now, config))
 

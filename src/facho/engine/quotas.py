@@ -133,13 +133,13 @@ def reconcile(
     Of all OLTs, if none are named.
     """
     wanted = sorted({running_hour(now, config.time_zone), *hours, *_open_hours(olt_ids)})
-    seen = outlook(olt_ids)
+    seen = outlook(olt_ids, wanted, config.time_zone)
     pending = seen.pending(wanted)
     make_missing(pending, now)
     trackers = lock_open([hour.start for hour in wanted], olt_ids)
     if connection.vendor != "sqlite":
         # Only now nobody else can change what is pending.
-        seen = outlook(olt_ids)
+        seen = outlook(olt_ids, wanted, config.time_zone)
         pending = seen.pending(wanted)
     _write(trackers, pending, seen.enabled, now)
 

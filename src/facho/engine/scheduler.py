@@ -20,12 +20,14 @@ from facho.apps import sql
 from facho.apps.execution_coordinator.selectors import Owed, owed_by
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import closed_times
 from facho.apps.rows import insert_rows, update_rows
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
 from facho.core.cpu import Asking, how_to_ask
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
+from facho.core.maintenance import Span, runs, span_at
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
 from facho.engine.execution_logs import note_ended
 from facho.engine.journal import journal
@@ -140,9 +142,10 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
             "olt", "id"
         )
     )
+    closed = _closed(due, now, config)
+    advanced = ((row, advance(row.next_run_at, row.interval, now)) for row in due)
     fates: _Fates = [
-        (row, advance(row.next_run_at, row.interval, now), _fate(row, unfinished, busy, now, config))
-        for row in due
+        (row, ahead, _fate(row, ahead.slot, closed, unfinished, busy, now, config)) for row, ahead in advanced
     ]
     owed = owed_by([row.node_id for row in due])
     update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
@@ -154,7 +157,7 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
         if isinstance(fate, Queue)
     ]
     insert_rows(Execution, _QUEUED, queued)
-    skipped = [*_missed(fates), *_skipped(fates)]
+    skipped = [*_missed(fates, closed), *_skipped(fates)]
     SkippedSlots.objects.bulk_create(skipped)
     count_passed(_passed(skipped, owed), now, config)
     return Queued(len(queued), sum(each.count for each in skipped))
@@ -165,12 +168,23 @@ def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[Passed]:
     in_the_way = {each.execution_id for each in skipped if each.execution_id is not None}
     jobs = dict(Execution.objects.filter(id__in=in_the_way).values_list("id", "node__job__name"))
     for each in skipped:
+        if each.why == Why.MAINTENANCE:
+            # Nobody owed them.
+            continue
         what = (jobs.get(each.execution_id) if each.execution_id else None) or each.detail
         yield Passed(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
 
 
 _Fates = Sequence[tuple[_Due, Advance, Fate]]
 _OwedBy = Mapping[int, tuple[Owed, ...]]
+_Closed = Mapping[int, Sequence[Span]]
+
+
+def _closed(due: Sequence[_Due], now: datetime, config: Config) -> _Closed:
+    """When the OLTs were left alone, as far back as anybody accounts for slots."""
+    after = max(min(row.next_run_at for row in due), now - config.quota_catch_up)
+    olt_ids = list({row.olt_id for row in due})
+    return closed_times(olt_ids, after, now + timedelta(microseconds=1), config.time_zone)
 
 
 def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
@@ -188,7 +202,13 @@ def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]
 
 
 def _fate(
-    row: _Due, unfinished: dict[int, Unfinished], busy: dict[int, int], now: datetime, config: Config
+    row: _Due,
+    slot: datetime,
+    closed: _Closed,
+    unfinished: dict[int, Unfinished],
+    busy: dict[int, int],
+    now: datetime,
+    config: Config,
 ) -> Fate:
     node = Node(
         is_get=row.kind == JobKind.GET,
@@ -196,6 +216,7 @@ def _fate(
         olt_suspended=row.olt_suspended,
         asking=asking_of(row.cpu_pct, row.cpu_read_at, now, config),
         olt_busy_with=busy.get(row.olt_id),
+        left_alone=span_at(closed.get(row.olt_id, ()), slot) is not None,
     )
     return fate_of_slot(node, unfinished.get(row.node_id))
 
@@ -250,19 +271,22 @@ def _adopted(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: dat
     return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
 
 
-def _missed(fates: _Fates) -> Iterable[SkippedSlots]:
+def _missed(fates: _Fates, closed: _Closed) -> Iterable[SkippedSlots]:
     """Slots that went by while nobody stepped."""
     for row, ahead, fate in fates:
         if ahead.first_skipped is not None and ahead.last_skipped is not None:
             suspended = isinstance(fate, Skip) and fate.why in (Why.SUSPENDED, Why.OLT_UNREACHABLE)
-            yield SkippedSlots(
-                node_id=row.node_id,
-                olt_id=row.olt_id,
-                first_slot=ahead.first_skipped,
-                last_slot=ahead.last_skipped,
-                count=ahead.skipped,
-                why=fate.why if suspended and isinstance(fate, Skip) else Why.ENGINE_STOPPED,
-            )
+            why = fate.why if suspended and isinstance(fate, Skip) else Why.ENGINE_STOPPED
+            spans = closed.get(row.olt_id, ())
+            for run in runs(ahead.first_skipped, ahead.last_skipped, row.interval, spans):
+                yield SkippedSlots(
+                    node_id=row.node_id,
+                    olt_id=row.olt_id,
+                    first_slot=run.first,
+                    last_slot=run.last,
+                    count=run.count,
+                    why=Why.MAINTENANCE if run.inside else why,
+                )
 
 
 def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:

@@ -12,6 +12,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.lease import SEND_SHARE
 from facho.engine.clock import Forward, database_now
+from facho.engine.maintenance import leave_alone
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, give_time, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
@@ -47,7 +48,7 @@ def step_now(config: Config) -> datetime:
 
 
 def scheduler_step(now: datetime, config: Config) -> Stepped:
-    """Everything but claiming: recovers, queues what is due, and notes that it was here.
+    """Everything but claiming: recovers, queues what is due, ends what may not run, and notes it was here.
 
     A part that fails keeps no other from its turn, or one row could stop all collection; what it raised is
     raised at the end.
@@ -56,6 +57,7 @@ def scheduler_step(now: datetime, config: Config) -> Stepped:
     recovered = parts.run(lambda: recover(now, config), Recovered())
     parts.run(lambda: _check(now, config), None)
     queued = parts.run(lambda: _queue(now, config), Queued())
+    parts.run(lambda: leave_alone(now, config), None)
     parts.run(lambda: write_stats(now, config), None)
     if parts.failed:
         raise parts.failed[0]

@@ -49,6 +49,8 @@ EVENTS: Final[Mapping[str, Text]] = {
     Event.PORT_OUTAGE_ENDED: _("end of a port's outage"),
     Event.ENGINE_WAS_STOPPED: _("the engine was stopped"),
     Event.CLOCK_CHANGED: _("clock changed"),
+    Event.MAINTENANCE_BEGINS: _("maintenance begins"),
+    Event.MAINTENANCE_ENDS: _("maintenance ends"),
     Event.LOG_LOST: _("lines of the log lost"),
 }
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 from facho.apps import sql
 from facho.apps.execution_coordinator.store import Key
+from facho.apps.maintenance.selectors import closed_times
+from facho.core.maintenance import Span, slots_inside
 from facho.core.quota import Hour, slots_from
+
+_TICK: Final = timedelta(microseconds=1)
 
 
 class Owed(NamedTuple):
@@ -71,6 +75,8 @@ class Outlook:
     open: list[Open]
     # OLTs that are switched on.
     enabled: frozenset[int]
+    # When they are left alone: slots that lie in there are not owed.
+    closed: Mapping[int, Sequence[Span]] = field(default_factory=dict)
 
     def pending(self, hours: Sequence[Hour]) -> dict[Key, int]:
         """Nothing for what has no slot in an hour."""
@@ -84,7 +90,9 @@ class Outlook:
             for grid in self.grids:
                 if grid.next_run_at <= hour.end:
                     key = Key(grid.olt_id, grid.task_type, hour)
-                    yield key, slots_from(grid.next_run_at, grid.interval, hour)
+                    closed = self.closed.get(grid.olt_id, ())
+                    count = slots_from(grid.next_run_at, grid.interval, hour)
+                    yield key, count - slots_inside(grid.next_run_at, grid.interval, hour, closed)
 
     def under_way(self, hours: Sequence[Hour]) -> Iterator[tuple[Key, int]]:
         for each in self.open:
@@ -94,11 +102,11 @@ class Outlook:
                         yield Key(each.olt_id, owed.task_type, hour), 1
 
 
-def outlook(olt_ids: Sequence[int] | None = None) -> Outlook:
-    """Of all OLTs, if none are named.
+def outlook(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) -> Outlook:
+    """What these hours owe, of all OLTs, if none are named.
 
-    In one statement: a slot leaves its grid and becomes an execution in one transaction, and between two
-    statements it would be seen twice, or not at all.
+    Grids and executions in one statement: a slot leaves its grid and becomes an execution in one transaction,
+    and between two statements it would be seen twice, or not at all.
     """
     if olt_ids is not None and not olt_ids:
         return Outlook([], [], frozenset())
@@ -108,7 +116,11 @@ def outlook(olt_ids: Sequence[int] | None = None) -> Outlook:
     for kind, *row in sql.rows(statement, [*(olt_ids or ())] * 3):
         found[kind].append(tuple(row))
     nodes, executions, olts = found
-    return Outlook(list(_grids(nodes)), list(map(_open, executions)), frozenset(olt for olt, *_ in olts))
+    enabled = frozenset(olt for olt, *_ in olts)
+    after, until = min(hour.start for hour in hours), max(hour.end for hour in hours)
+    # A slot on the stroke belongs to the hour that ends, and a window that begins then is about it.
+    closed = closed_times(olt_ids, after, until + _TICK, zone)
+    return Outlook(list(_grids(nodes)), list(map(_open, executions)), enabled, closed)
 
 
 # Nodes; executions; OLTs: each in the columns that it has.

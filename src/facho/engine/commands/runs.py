@@ -6,15 +6,19 @@ from datetime import datetime
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
+from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
 from facho.engine.ending import end_open
 from facho.engine.locks import lock_node
+from facho.engine.maintenance import maintained_until
 
 # Each time another one got in between, and that one was gone again when we looked.
 _TRIES: Final = 5
@@ -27,6 +31,7 @@ def run_now(node_id: int, now: datetime) -> int:
     master = _master_of(asked)
     for node in (asked, master):
         _refuse_disabled(node)
+    _refuse_left_alone(master.olt, "node", now)
     lock_node(master.id)
     for _try in range(_TRIES):
         found = _raise_queued(master.id, now) or _queue(master, now)
@@ -75,6 +80,13 @@ def _refuse_disabled(node: SnmpJobHost) -> None:
         raise CommandError("node", _("%(job)s is disabled on %(olt)s") % what)
 
 
+def _refuse_left_alone(olt: Olt, field: str, now: datetime) -> None:
+    until = maintained_until(olt.id, now)
+    if until is not None:
+        said = {"olt": olt.name, "until": f"{localtime(until, current().time_zone):%Y-%m-%d %H:%M}"}
+        raise CommandError(field, _("the OLT %(olt)s is under maintenance until %(until)s") % said)
+
+
 def _raise_queued(node_id: int, now: datetime) -> int | None:
     """The one that has not begun yet, if any. It stays its slot's run, and a retry waits no longer."""
     queued = Execution.objects.filter(node=node_id, state__in=QUEUED)
@@ -108,6 +120,7 @@ def collect_all(olt: str, now: datetime) -> int:
     found = olt_named(olt)
     if not found.enabled:
         raise CommandError("olt", _("the OLT %(olt)s is disabled") % {"olt": olt})
+    _refuse_left_alone(found, "olt", now)
     made = Execution.objects.create(
         olt=found, trigger=Trigger.RUN_NOW, run_now=True, slot=now, not_before=now, queued_at=now
     )
