@@ -48,7 +48,8 @@ def tell_optics(olt_id: int, changes: Sequence[OpticalChange], now: datetime) ->
     ordered = sorted(changes, key=_kind_and_port)
     for (kind, port), several in groupby(ordered, key=_kind_and_port):
         worst = sorted(several, key=lambda each: each.power_dbm)
-        about = f"port {port}" if len(worst) > 1 else f"ONU {worst[0].name}"
+        # Another ONU of the port is other news.
+        about = ", ".join(each.name for each in worst)
         details = {"port": port, "count": len(worst), "onus": [_told(each) for each in worst[:_MOST_NAMED]]}
         tell(now, _NOTICES[kind], severity=Severity.MEDIUM, olt_id=olt_id, about=about, details=details)
 

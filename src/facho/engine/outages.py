@@ -16,6 +16,7 @@ from facho.apps.discovery.models import EventKind, OnuEvent, PortOutage, Presenc
 from facho.apps.discovery.turns import Turned, Turns
 from facho.apps.hosts.models import Olt
 from facho.config import Config
+from facho.core.events import cause
 from facho.core.notices import Notice
 from facho.core.outage import Mass, cause_of, is_another, is_over
 from facho.core.severity import Severity
@@ -25,7 +26,7 @@ from facho.engine.notices import tell
 # By its number: why it went.
 Fallen = dict[str, str]
 
-_HOW_IT_IS: Final = ("state", "presence", "frame", "slot", "port")
+_HOW_IT_IS: Final = ("state", "down_cause", "presence", "frame", "slot", "port")
 
 
 def note_turns(
@@ -153,6 +154,8 @@ class _Ports:
 class _Onu:
     online: bool
     port: str
+    # Why it is gone, if it is.
+    cause: str
 
 
 def _how_they_are(onus: Iterable[int]) -> dict[int, _Onu]:
@@ -160,7 +163,7 @@ def _how_they_are(onus: Iterable[int]) -> dict[int, _Onu]:
     read = statements.read_some(list(onus), _HOW_IT_IS)
     found = {onu: dict(zip(_HOW_IT_IS, values, strict=True)) for onu, values in read.items()}
     return {
-        onu: _Onu(each["state"] == ONLINE, port_of(each))
+        onu: _Onu(each["state"] == ONLINE, port_of(each), cause(each["down_cause"], each["state"]))
         for onu, each in found.items()
         if each["presence"] == Presence.PRESENT
     }
@@ -174,7 +177,8 @@ def _gone(causes: Mapping[int, str], onus: Mapping[int, _Onu]) -> dict[str, Fall
     fallen: dict[str, Fallen] = {}
     for number, onu in onus.items():
         if onu.port and not onu.online:
-            fallen.setdefault(onu.port, {})[str(number)] = causes[number]
+            # What broke off may not have come to the causes.
+            fallen.setdefault(onu.port, {})[str(number)] = causes[number] or onu.cause
     return fallen
 
 
