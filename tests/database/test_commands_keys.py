@@ -6,6 +6,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db.models import TextField, Value
@@ -14,6 +15,8 @@ from django.db.models.functions import Cast
 from facho.apps.hosts import credentials
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
+from facho.apps.notifications.models import NotificationChannel
+from facho.apps.secret_text import SecretText
 from facho.config import Config, current
 from facho.engine.commands import keys as rotation
 from facho.engine.commands.keys import rotate
@@ -73,6 +76,15 @@ def test_all_credentials_are_under_a_new_key_and_the_old_one_is_gone(config: Con
     assert communities() == as_before()
     with pytest.raises(KeyProblem):
         Vault(replace(config, credential_keys=(old,))).open(tokens()["olt-1"])
+
+
+@pytest.mark.usefixtures("_olts")
+def test_the_addresses_of_channels_are_under_the_new_key_too(config: Config) -> None:
+    channel = NotificationChannel(name="noc")
+    channel.url = SecretText("json://user:secret@noc.example")
+    channel.save()
+    assert rotate(config).encrypted_again == 6
+    assert NotificationChannel.objects.get().url.open() == "json://user:secret@noc.example"
 
 
 @pytest.mark.usefixtures("_olts")
@@ -139,9 +151,9 @@ def test_who_enters_credentials_during_the_rotation_wins(
 ) -> None:
     encrypt = rotation._encrypt_again
 
-    def edited_first(vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
+    def edited_first(*given: Any) -> int:
         Olt.objects.filter(name="olt-1").update(credentials=Credentials(community="changed"))
-        return encrypt(vault, newest, chunk)
+        return encrypt(*given)
 
     monkeypatch.setattr(rotation, "_encrypt_again", edited_first)
     assert rotate(config).unreadable == ()

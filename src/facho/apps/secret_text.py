@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from facho import masking
-from facho.apps.hosts.credentials import vault
+from facho.apps.hosts import credentials
 from facho.keys import KeyProblem
 
 
@@ -50,13 +50,13 @@ class SecretTextField(_Text):
         return name, path, args, kwargs
 
     def get_prep_value(self, value: SecretText | None) -> str | None:
-        return None if value is None else vault().close(value.open())
+        return None if value is None else credentials.vault().close(value.open())
 
     def from_db_value(self, value: str | None, *_: object) -> SecretText | None:
         if value is None:
             return None
         try:
-            return SecretText(vault().open(value))
+            return SecretText(credentials.vault().open(value))
         except KeyProblem as problem:
             return SecretText(problem=problem)
 

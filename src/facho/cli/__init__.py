@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "migrate": "upkeep",
     "doctor": "upkeep",
     "coordinator": "coordinator",
+    "notify": "notify",
     "snmp": "snmp",
     "record": "record",
     "profile": "profile",

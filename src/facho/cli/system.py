@@ -33,6 +33,12 @@ _PLACES: Final = {
     "master": "--after",
     "max_requests_per_second": "--max-rate",
     "shortest_interval_s": "--shortest-interval",
+    "notices": "--notice",
+    "channels": "--channel",
+    "channel": "CHANNEL",
+    "rule": "RULE",
+    "url": "address",
+    "min_severity": "--severity",
     "node": "",
     "execution": "",
 }

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -56,13 +55,12 @@ def send(letter: Letter, timeout: timedelta) -> str:
         return str(bad)
     # Of each step on the way; who calls has an eye on the whole.
     channel.socket_connect_timeout = channel.socket_read_timeout = timeout.total_seconds() / 3
-    with _overheard() as said:
-        taken = (
-            _apprise()
-            .Apprise([channel], asset=_asset())
-            .notify(title=letter.title, body=letter.body, body_format="text")
-        )
-    return "" if taken else masked("; ".join(said) or "the channel did not take it")[:_MOST_LETTERS]
+    post = _apprise().Apprise([channel], asset=_asset())
+    result = post.notify(title=letter.title, body=letter.body, body_format="text")
+    if result:
+        return ""
+    said = [entry.message for each in result.results for entry in each.logs()]
+    return masked("; ".join(said) or "the channel did not take it")[:_MOST_LETTERS]
 
 
 def _channel(url: str) -> Any:
@@ -106,28 +104,9 @@ def _apprise() -> Any:
 
 @cache
 def _asset() -> Any:
-    # In the caller's thread: one that hangs in a pool would keep the process from ending.
-    return _apprise().AppriseAsset(app_id="Facho", app_desc="Facho Deluxe", async_mode=False)
-
-
-@contextmanager
-def _overheard() -> Iterator[list[str]]:
-    """What apprise tells the log in this thread: it says there alone what went wrong."""
-    said: list[str] = []
-    here = threading.get_ident()
-
-    class Listener(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.thread == here:
-                said.append(record.getMessage())
-
-    listener = Listener(logging.WARNING)
-    library = logging.getLogger("apprise")
-    library.addHandler(listener)
-    try:
-        yield said
-    finally:
-        library.removeHandler(listener)
+    # Without these two it sends in a pool, and a thread that hangs there keeps the process from ending.
+    alone = {"async_mode": False, "service_timeout": 0}
+    return _apprise().AppriseAsset(app_id="Facho", app_desc="Facho Deluxe", **alone)
 
 
 class Flight:

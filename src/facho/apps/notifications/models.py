@@ -58,6 +58,11 @@ class NotificationChannel(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def kind(self) -> str:
+        """How its address begins, which is no secret: mailtos, tgram."""
+        return self.url.text.partition("://")[0]
+
 
 class NotificationRule(models.Model):
     """Which notices go to which channels, and when not."""

@@ -11,18 +11,39 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import TextField, Value
+from django.db.models import Model, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from facho.apps.hosts.credentials import vault as shared_vault
 from facho.apps.hosts.models import Olt
+from facho.apps.notifications.models import NotificationChannel
 from facho.config import Config, current
 from facho.engine.commands.turns import command
 from facho.keys import KeyProblem, Vault, new_key
 
 _CHUNK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A column of secrets, in a table whose rows have names."""
+
+    model: type[Model]
+    column: str
+
+    def raw(self) -> Cast:
+        """As it is stored, neither opened nor closed on the way."""
+        return Cast(self.column, TextField())
+
+    @property
+    def rows(self) -> QuerySet[Any]:
+        return self.model._default_manager.order_by("pk")
+
+
+# A new column that is encrypted is one more line here.
+_KEPT: Final = (_Kept(Olt, "credentials"), _Kept(NotificationChannel, "url"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +54,7 @@ class Rotation:
     from_environment: bool
     # A rotation that did not get to its end was finished; no new key was made.
     resumed: bool
-    # OLTs whose credentials no key opens. As long as there are any, the old keys stay.
+    # What has a secret that no key opens, by name. As long as there are any, the old keys stay.
     unreadable: tuple[str, ...]
 
 
@@ -47,7 +68,7 @@ def rotate(config: Config | None = None) -> Rotation:
             keys = [new_key(), *keys]
             vault.replace_keys(keys)
         newest = Vault(replace(config, credential_keys=(keys[0],)))
-        again = sum(_encrypt_again(vault, newest, chunk) for chunk in _chunks())
+        again = sum(_encrypt_again(kept, vault, newest, chunk) for kept in _KEPT for chunk in _chunks(kept))
         unneeded, unreadable = _drop_old(vault, newest, keys)
     shared_vault().forget()
     return Rotation(again, unneeded, vault.from_environment, resumed, unreadable)
@@ -65,16 +86,10 @@ def _alone(config: Config, vault: Vault) -> Iterator[None]:
         os.close(file)
 
 
-def _raw() -> Cast:
-    """The column as it is stored, neither opened nor closed on the way."""
-    return Cast("credentials", TextField())
-
-
-def _chunks() -> Iterator[list[tuple[int, str]]]:
+def _chunks(kept: _Kept) -> Iterator[list[tuple[int, str]]]:
     after = 0
     while True:
-        rows = Olt.objects.filter(id__gt=after).order_by("id").values_list("id", _raw())[:_CHUNK]
-        chunk = list(rows)
+        chunk = list(kept.rows.filter(pk__gt=after).values_list("pk", kept.raw())[:_CHUNK])
         if not chunk:
             return
         yield chunk
@@ -82,18 +97,19 @@ def _chunks() -> Iterator[list[tuple[int, str]]]:
 
 
 @command
-def _encrypt_again(vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
+def _encrypt_again(kept: _Kept, vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
     return sum(
-        _replace(olt_id, token, vault)
-        for olt_id, token in chunk
+        _replace(kept, key, token, vault)
+        for key, token in chunk
         if not _opens(newest, token) and _opens(vault, token)
     )
 
 
-def _replace(olt_id: int, token: str, vault: Vault) -> int:
-    """Somebody who entered other credentials in the meantime wins."""
-    unchanged = Olt.objects.annotate(raw=_raw()).filter(id=olt_id, raw=token)
-    return unchanged.update(credentials=Value(vault.close_again(token), output_field=TextField()))
+def _replace(kept: _Kept, key: int, token: str, vault: Vault) -> int:
+    """Somebody who entered another secret in the meantime wins."""
+    unchanged = kept.rows.order_by().annotate(raw=kept.raw()).filter(pk=key, raw=token)
+    again: int = unchanged.update(**{kept.column: Value(vault.close_again(token), output_field=TextField())})
+    return again
 
 
 def _opens(vault: Vault, token: str) -> bool:
@@ -107,7 +123,12 @@ def _opens(vault: Vault, token: str) -> bool:
 @command
 def _drop_old(vault: Vault, newest: Vault, keys: list[str]) -> tuple[int, tuple[str, ...]]:
     """While nobody can enter credentials: what was written with an old key is seen here, or written later."""
-    left = [name for name, token in Olt.objects.values_list("name", _raw()) if not _opens(newest, token)]
+    left = [
+        name
+        for kept in _KEPT
+        for name, token in kept.rows.values_list("name", kept.raw())
+        if not _opens(newest, token)
+    ]
     if left:
         return 0, tuple(left)
     if not vault.from_environment:

@@ -1,0 +1,225 @@
+"""`facho notify`: who is told what, and by which channel."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Final
+
+import typer
+
+from facho.cli.exits import Exit
+from facho.cli.system import system
+from facho.cli.target import AsJson, refuse
+
+app = typer.Typer(no_args_is_help=True, help="Notifications: channels, rules, and what became of messages.")
+channel_app = typer.Typer(no_args_is_help=True, help="Channels: where messages go.")
+rule_app = typer.Typer(no_args_is_help=True, help="Rules: what goes to which channels, and when not.")
+app.add_typer(channel_app, name="channel")
+app.add_typer(rule_app, name="rule")
+
+_EXAMPLES_LIST: Final = """
+**Examples**
+
+`facho notify list`  channels, rules, and the last messages
+
+`facho notify list --json`
+
+Addresses are never shown.
+"""
+_EXAMPLES_TEST: Final = """
+**Examples**
+
+`facho notify test noc`  sends a message there now, and says what came of it
+
+Exit codes: 0 it was taken, 2 bad use, 4 it was not.
+"""
+_EXAMPLES_CHANNEL_ADD: Final = """
+**Examples**
+
+`facho notify channel add noc`  asks for the address, and does not show it
+
+`facho notify channel add noc --language en < address.txt`
+
+Addresses are those of apprise: mailtos://user:password@host?to=noc@example.net, tgram://token/chat,
+slack://..., json://host/path for a webhook.
+"""
+_EXAMPLES_CHANNEL: Final = """
+**Examples**
+
+`facho notify channel disable noc`
+
+`facho notify channel remove noc`
+"""
+_EXAMPLES_RULE_ADD: Final = """
+**Examples**
+
+`facho notify rule add all --channel noc`  everything, at any time
+
+`facho notify rule add night --channel noc --notice olt_down --notice olt_up --silent 22:00-07:00`
+
+`facho notify rule add north --channel noc --site Norte --severity high --no-repeat 2h`
+"""
+_EXAMPLES_RULE: Final = """
+**Examples**
+
+`facho notify rule disable night`
+
+`facho notify rule remove night`
+"""
+
+Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
+Rule = Annotated[str, typer.Argument(metavar="RULE", help="Name of the rule.")]
+
+
+@app.command("list", epilog=_EXAMPLES_LIST)
+def list_all(
+    last: Annotated[int, typer.Option(min=0, help="How many of the last messages.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List channels, rules, and the last messages."""
+    with system():
+        from facho.cli.acting import notifications
+
+        notifications.list_all(last, as_json=as_json)
+
+
+@app.command("test", epilog=_EXAMPLES_TEST)
+def try_channel(channel: Channel, as_json: AsJson = False) -> None:
+    """Send a message to a channel now."""
+    with system() as config:
+        from facho.cli.acting.showing import print_json
+        from facho.engine.clock import database_now
+        from facho.engine.commands.notifications import try_channel
+
+        tried = try_channel(channel, database_now(), config)
+        if as_json:
+            print_json({"channel": channel, "sent": tried.sent, "sentence": tried.sentence})
+        else:
+            typer.echo(tried.sentence, err=not tried.sent)
+        if not tried.sent:
+            raise typer.Exit(Exit.REFUSED)
+
+
+@channel_app.command("add", epilog=_EXAMPLES_CHANNEL_ADD)
+def add_channel(
+    name: Channel,
+    language: Annotated[str, typer.Option(help="es or en; else that of the settings.")] = "",
+) -> None:
+    """Add a channel; its address is read from standard input, for it holds secrets."""
+    url = _address()
+    with system():
+        from facho.engine.commands.notifications import add_channel
+
+        add_channel(name, url, language=language)
+        typer.echo(f"{name} was added: facho notify test {name}")
+
+
+@channel_app.command("address", epilog=_EXAMPLES_CHANNEL_ADD)
+def change_address(name: Channel) -> None:
+    """Give a channel another address, from standard input."""
+    url = _address()
+    with system():
+        from facho.engine.commands.notifications import update_channel
+
+        update_channel(name, url=url)
+        typer.echo(f"{name} has another address.")
+
+
+@channel_app.command("enable", epilog=_EXAMPLES_CHANNEL)
+def enable_channel(name: Channel) -> None:
+    """Let messages go there again."""
+    _switch_channel(name, on=True)
+
+
+@channel_app.command("disable", epilog=_EXAMPLES_CHANNEL)
+def disable_channel(name: Channel) -> None:
+    """Send nothing there; what waits for it is dropped."""
+    _switch_channel(name, on=False)
+
+
+@channel_app.command("remove", epilog=_EXAMPLES_CHANNEL)
+def remove_channel(name: Channel) -> None:
+    """Remove a channel."""
+    with system():
+        from facho.engine.commands.notifications import remove_channel
+
+        remove_channel(name)
+        typer.echo(f"{name} was removed.")
+
+
+@rule_app.command("add", epilog=_EXAMPLES_RULE_ADD)
+def add_rule(
+    name: Rule,
+    channel: Annotated[list[str] | None, typer.Option(metavar="CHANNEL", help="Where to tell.")] = None,
+    notice: Annotated[list[str] | None, typer.Option(metavar="NOTICE", help="Of what; else of all.")] = None,
+    severity: Annotated[str, typer.Option(help="From low, medium, high or critical on.")] = "low",
+    olt: Annotated[str, typer.Option(metavar="OLT", help="Of this OLT alone.")] = "",
+    site: Annotated[str, typer.Option(help="Of the OLTs of this site alone.")] = "",
+    silent: Annotated[str, typer.Option(metavar="FROM-TO", help="When not to send: 22:00-07:00.")] = "",
+    no_repeat: Annotated[str, typer.Option(metavar="TIME", help="Not the same again in this time.")] = "30m",
+) -> None:
+    """Add a rule."""
+    with system():
+        from facho.cli.acting.notifications import silence_of
+        from facho.engine.commands.notifications import NewRule
+        from facho.engine.commands.notifications import add_rule as add
+
+        new = NewRule(
+            name=name,
+            channels=channel or (),
+            notices=notice or (),
+            min_severity=severity,
+            olt=olt,
+            site=site,
+            silent=silence_of(silent),
+            no_repeat=no_repeat,
+        )
+        add(new)
+        typer.echo(f"{name} was added.")
+
+
+@rule_app.command("enable", epilog=_EXAMPLES_RULE)
+def enable_rule(name: Rule) -> None:
+    """Let a rule have people told again."""
+    _switch_rule(name, on=True)
+
+
+@rule_app.command("disable", epilog=_EXAMPLES_RULE)
+def disable_rule(name: Rule) -> None:
+    """Let a rule rest."""
+    _switch_rule(name, on=False)
+
+
+@rule_app.command("remove", epilog=_EXAMPLES_RULE)
+def remove_rule(name: Rule) -> None:
+    """Remove a rule."""
+    with system():
+        from facho.engine.commands.notifications import remove_rule
+
+        remove_rule(name)
+        typer.echo(f"{name} was removed.")
+
+
+def _address() -> str:
+    """Never from the command line: others see that."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Address of the channel", hide_input=True, err=True))
+    if not (address := sys.stdin.readline().strip()):
+        refuse("give the address on standard input")
+    return address
+
+
+def _switch_channel(name: str, *, on: bool) -> None:
+    with system():
+        from facho.engine.commands.notifications import set_channel_enabled
+
+        set_channel_enabled(name, enabled=on)
+        typer.echo(f"{name} was {'enabled' if on else 'disabled'}.")
+
+
+def _switch_rule(name: str, *, on: bool) -> None:
+    with system():
+        from facho.engine.commands.notifications import RuleChanges, update_rule
+
+        update_rule(name, RuleChanges(enabled=on))
+        typer.echo(f"{name} was {'enabled' if on else 'disabled'}.")

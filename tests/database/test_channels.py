@@ -1,0 +1,201 @@
+"""Messages through the real library to real receivers, and what is said of addresses that are none."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import time, timedelta
+
+import pytest
+
+from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
+from facho.core.notices import Notice
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.notifications import (
+    NewRule,
+    RuleChanges,
+    add_channel,
+    add_rule,
+    remove_channel,
+    set_channel_enabled,
+    try_channel,
+    update_channel,
+    update_rule,
+)
+from facho.engine.notifying import Sender
+from facho.masking import masked
+from tests.database.making import at, make_olt
+from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of
+from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
+NOW = at("10:00")
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def web() -> Iterator[WebReceiver]:
+    with web_receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def mail() -> Iterator[MailReceiver]:
+    with mail_receiver() as receiver:
+        yield receiver
+
+
+def mail_url(receiver: MailReceiver) -> str:
+    there = f"127.0.0.1:{receiver.port}"
+    return f"mailto://{there}?from=facho@example.net&to=noc@example.net&mode=insecure"
+
+
+def nobodys_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver, mail: MailReceiver) -> None:
+    channels = [
+        add_channel("hook", f"json://127.0.0.1:{web.port}/in", language="en"),
+        add_channel("mail", mail_url(mail), language="es"),
+    ]
+    make_rule(*channels)
+    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
+    sender = Sender(CONFIG, wait=10 * SECOND)
+    sender.step(NOW)
+    ((title, message),) = [(got["title"], got["message"]) for got in web.got]
+    assert title == "olt-7 does not answer"
+    assert "10 Mar 2026, 10:00" in message
+    (got,) = mail.got
+    assert got["Subject"] == "olt-7 no responde"
+    assert got["To"] == "noc@example.net"
+    part = got.get_body(("plain", "html"))
+    assert part is not None
+    assert "10 mar 2026, 10:00" in part.get_content().lower()
+    assert set(NotificationDelivery.objects.values_list("status", flat=True)) == {"SENT"}
+
+
+def test_a_server_that_refuses_and_one_that_is_not_there_are_tried_again(web: WebReceiver) -> None:
+    web.status = 500
+    refusing = add_channel("refusing", f"json://user:pass-word-7@127.0.0.1:{web.port}")
+    absent = add_channel("absent", f"json://127.0.0.1:{nobodys_port()}")
+    make_rule(refusing, absent)
+    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id)
+    sender = Sender(CONFIG, wait=10 * SECOND)
+    sender.step(NOW)
+    rows = {row.channel_id: row for row in NotificationDelivery.objects.all()}
+    assert {row.status for row in rows.values()} == {"WAITING"}
+    assert "500" in rows[refusing.id].error
+    assert "onnection error" in rows[absent.id].error
+    web.status = 200
+    sender.step(NOW + 61 * SECOND)
+    assert [got["title"] for got in web.got] == ["olt-7 does not answer"]
+
+
+def test_a_test_says_what_came_of_it(web: WebReceiver) -> None:
+    add_channel("hook", f"json://127.0.0.1:{web.port}", language="es")
+    tried = try_channel("hook", NOW, CONFIG)
+    assert (tried.sent, tried.sentence) == (True, "hook took the test.")
+    assert web.got[0]["title"] == "Facho Deluxe: una prueba"
+    web.status = 403
+    tried = try_channel("hook", NOW, CONFIG)
+    assert not tried.sent
+    assert tried.sentence.startswith("hook did not take the test: ")
+    rows = NotificationDelivery.objects.order_by("id").values_list("notice", "status")
+    assert list(rows) == [("TEST", "SENT"), ("TEST", "FAILED")]
+
+
+def test_a_server_that_hangs_is_left_alone_in_time(web: WebReceiver) -> None:
+    web.answers.clear()
+    add_channel("hook", f"json://127.0.0.1:{web.port}")
+    tried = try_channel("hook", NOW, replace(CONFIG, notify_timeout=0.3 * SECOND))
+    web.answers.set()
+    assert not tried.sent
+    assert tried.sentence.startswith("hook did not take the test: ")
+
+
+@pytest.mark.parametrize("url", ["", "hello", "nonsense://host", "json://", "slack://short", "file:///etc"])
+def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        add_channel("hook", url)
+    assert refused.value.field == "url"
+    assert url in ("", "json://") or url not in refused.value.message
+    assert not NotificationChannel.objects.exists()
+
+
+def test_an_address_is_encrypted_and_never_written(
+    web: WebReceiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    web.status = 500
+    caplog.set_level(logging.DEBUG)
+    url = f"json://user:pass-word-7@127.0.0.1:{web.port}/Token77Abc?+X-Key=Key99Secret"
+    channel = add_channel("hook", url)
+    raw = NotificationChannel.objects.filter(id=channel.id).extra(select={"raw": "url"}).values("raw")[0]
+    assert "json" not in raw["raw"]
+    assert "pass-word-7" not in repr(NotificationChannel.objects.get().url)
+    try_channel("hook", NOW, CONFIG)
+    row = NotificationDelivery.objects.get()
+    for secret in ("pass-word-7", "Token77Abc", "Key99Secret"):
+        assert secret not in row.error + row.message
+        assert secret not in masked(caplog.text)
+
+
+@pytest.mark.parametrize(
+    ("new", "field", "said"),
+    [
+        ({"channels": []}, "channels", "at least one channel"),
+        ({"channels": ["nok"]}, "channels", "did you mean noc"),
+        ({"notices": ["OLT_DWN"]}, "notices", "did you mean OLT_DOWN"),
+        ({"notices": ["TEST"]}, "notices", "no notice"),
+        ({"min_severity": "bad"}, "min_severity", "none of LOW"),
+        ({"olt": "olt-8"}, "olt", "olt-7"),
+        ({"site": "Sur"}, "site", "no site"),
+        ({"olt": "olt-7", "site": "Norte"}, "site", "not about both"),
+        ({"no_repeat": "soon"}, "no_repeat", "soon"),
+        ({"name": " "}, "name", "a name is needed"),
+        ({"name": "taken"}, "name", "already"),
+    ],
+)
+def test_a_rule_that_is_wrong_is_refused_at_its_field(new: dict[str, object], field: str, said: str) -> None:
+    make_rule(make_channel("noc"), name="taken")
+    make_olt("olt-7", site="Norte")
+    given = {"name": "night", "channels": ["noc"], **new}
+    with pytest.raises(CommandError) as refused:
+        add_rule(NewRule(**given))  # type: ignore[arg-type]  # what is wrong with it is the point
+    assert refused.value.field == field
+    assert said in refused.value.message
+    assert NotificationRule.objects.count() == 1
+
+
+def test_a_rule_is_made_and_changed() -> None:
+    make_channel("noc")
+    make_channel("boss")
+    rule = add_rule(NewRule("night", ["noc"], ["olt_down"], silent=(time(22), time(7)), no_repeat="2h"))
+    assert (rule.notices, rule.no_repeat_s, rule.silent_from) == (["OLT_DOWN"], 7200, time(22))
+    update_rule("night", RuleChanges(channels=["noc", "boss"], silent=(), no_repeat="0", enabled=False))
+    rule = NotificationRule.objects.get()
+    assert [channel.name for channel in rule.channels.order_by("name")] == ["boss", "noc"]
+    assert (rule.silent_from, rule.silent_to, rule.no_repeat_s, rule.enabled) == (None, None, 0, False)
+    assert rule.notices == ["OLT_DOWN"]
+
+
+def test_the_only_channel_of_a_rule_stays_and_one_that_is_off_keeps_nothing_waiting() -> None:
+    make_rule(make_channel("noc"), name="night")
+    NotificationDelivery.objects.create(
+        channel=NotificationChannel.objects.get(), notice="OLT_DOWN", created_at=NOW, next_try_at=NOW
+    )
+    with pytest.raises(CommandError, match="night"):
+        remove_channel("noc")
+    set_channel_enabled("noc", enabled=False)
+    row = NotificationDelivery.objects.get()
+    assert (row.status, row.why_not, row.next_try_at) == ("SUPPRESSED", "channel_off", None)
+
+
+def test_a_channel_can_be_renamed_and_given_another_address() -> None:
+    make_channel("noc")
+    update_channel("noc", new_name="night", url="json://other.example/in")
+    channel = NotificationChannel.objects.get()
+    assert (channel.name, channel.url.open(), channel.kind) == ("night", "json://other.example/in", "json")
