@@ -13,6 +13,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaTracker,
     QuotaViolation,
     StorageSample,
+    TaskForecast,
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
@@ -27,6 +28,7 @@ from facho.apps.notifications.models import (
 from facho.apps.secret_text import SecretText
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
+from facho.core.forecast import Learned, learn
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 
@@ -150,6 +152,10 @@ def _coordinator(olt: Olt) -> None:
         olt=olt, event_type="TASK_ADDED", level="INFO", message="a task", timestamp=NOW
     )
     OltConfiguration.objects.create(olt=olt, fingerprint="f" * 64, state="[]", changed_at=NOW)
+    learned = learn(Learned(), NOW, 20.0, 500, UTC)
+    TaskForecast.objects.create(
+        olt=olt, task_type="get_state", state=learned.written(), samples=1, updated_at=NOW
+    )
 
 
 def _notifications(olt: Olt, number: int) -> None:

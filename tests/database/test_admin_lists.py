@@ -41,6 +41,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "PollerStats",
     "CoordinatorState",
     "StorageSample",
+    "TaskForecast",
     "QuotaTracker",
     "QuotaViolation",
     "CoordinatorLog",

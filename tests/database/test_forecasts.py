@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.hosts.models import Olt, OltModel
+from facho.cli.acting.olts import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
 from facho.engine.forecasts import predictions
@@ -134,3 +137,39 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_olts(olts: int) 
     with CaptureQueriesContext(connection) as cold:
         predictions(None, NOW, CONFIG)
     assert (len(known), len(cold)) == (2, 5)
+
+
+def test_an_olt_is_shown_with_what_its_tasks_take(capsys: pytest.CaptureFixture[str]) -> None:
+    olt = make_asked(name="north")
+    make_node(olt, make_job(kind="get", task_type="get_optics", facts=["optics"], brand="huawei"))
+    make_learned(olt, "discovery", 20.0, 1000)
+    show("north", as_json=True)
+    first, second = json.loads(capsys.readouterr().out)["forecasts"]
+    assert (first["task_type"], first["runs"], first["sure"]) == ("discovery", 5, True)
+    assert first["predicted_s"] == pytest.approx(20, rel=0.01)
+    assert first["error_pct"] == pytest.approx(0.1)
+    assert (second["task_type"], second["runs"], second["sure"]) == ("get_optics", 0, False)
+    assert second["error_pct"] is None
+    show("north", as_json=False)
+    told = capsys.readouterr().out
+    assert "20 s" in told
+    assert "a guess" in told
+
+
+@pytest.mark.parametrize(
+    ("error_pct", "shown"), [(None, "aún no se sabe"), (8.4, "8 %"), (55.0, "55 %")], ids=str
+)
+def test_the_admin_shows_what_is_expected_and_how_far_off_it_was(
+    admin_client: Client, error_pct: float | None, shown: str
+) -> None:
+    make_learned(make_olt("north"), "discovery", 20.0, 950)
+    TaskForecast.objects.update(error_pct=error_pct)
+    listed = "/admin/execution_coordinator/taskforecast/"
+    single = f"{listed}{TaskForecast.objects.get().pk}/change/"
+    rows, row = (_spanish(admin_client, page) for page in (listed, single))
+    assert all(shown in page and "20 s" in page for page in (rows, row))
+    assert "1.0 s y 20 ms por cada una de 950 ONU" in row
+
+
+def _spanish(client: Client, page: str) -> str:
+    return client.get(page, headers={"accept-language": "es"}).content.decode()

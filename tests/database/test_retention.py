@@ -26,6 +26,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaTracker,
     QuotaViolation,
     StorageSample,
+    TaskForecast,
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.history.models import HistoryFrame, HistoryHour
@@ -141,6 +142,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
             olt=make_olt(), period_start=when, period_end=when, created_at=when, updated_at=when
         ),
     ),
+    TaskForecast: (365 * DAY, lambda when: TaskForecast.objects.create(olt=make_olt(), updated_at=when)),
     CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
     NotificationNotice: (90 * DAY, lambda when: NotificationNotice.objects.create(at=when)),
     NotificationDelivery: (

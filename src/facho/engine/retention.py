@@ -26,6 +26,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaTracker,
     QuotaViolation,
     StorageSample,
+    TaskForecast,
 )
 from facho.apps.executions.models import OPEN, Execution, SkippedSlots
 from facho.apps.history.models import HistoryFrame, HistoryHour
@@ -77,6 +78,8 @@ RULES: Final = (
     Rule(StorageSample, "at", lambda _: timedelta(days=30)),
     Rule(QuotaTracker, "period_start", lambda config: config.keep_quotas),
     Rule(QuotaViolation, "created_at", lambda config: config.keep_quotas),
+    # Of what did not run for so long.
+    Rule(TaskForecast, "updated_at", lambda config: config.keep_quotas),
     Rule(ExecutionPlan, "period_start", lambda config: config.keep_plans),
     Rule(
         CoordinatorLog, "timestamp", lambda config: config.keep_logs, most=lambda config: config.keep_log_rows

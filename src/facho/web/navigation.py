@@ -45,6 +45,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             "items": [
                 _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
                 _list(_("quota violations"), "report", "execution_coordinator", "quotaviolation"),
+                _list(_("forecasts"), "timer", "execution_coordinator", "taskforecast"),
                 _list(_("coordinator logs"), "article", "execution_coordinator", "coordinatorlog"),
                 _list(
                     _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"

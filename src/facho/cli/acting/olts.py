@@ -13,7 +13,7 @@ from rich.console import Console
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
-from facho.cli.acting import chassis
+from facho.cli.acting import chassis, forecasts
 from facho.cli.acting.connection import Silence, ask
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit
@@ -146,16 +146,19 @@ def show(name: str, *, as_json: bool) -> None:
         "next_probe_at": olt.next_probe_at,
         "onus": Onu.objects.filter(olt=olt).count(),
     }
-    told = chassis.told(olt, database_now())
+    now = database_now()
+    told = chassis.told(olt, now)
+    expected = forecasts.told(olt.id, now)
     nodes = [_node(node) for node in olt.nodes.select_related("job", "job__master")]
     if as_json:
-        print_json({**facts, **told, "nodes": nodes})
+        print_json({**facts, **told, "nodes": nodes, "forecasts": expected})
         return
     print_facts({**facts, **chassis.summary(told)})
     chassis.print_tables(told)
     typer.echo()
     columns = ("node", "job", "kind", "every", "enabled", "after", "next_run_at", "last_run_at", "suspended")
     print_rows(nodes, columns, f"It has no jobs yet: facho job attach JOB {name}")
+    forecasts.print_told(expected)
 
 
 def _kind_of(credentials: Credentials) -> str:

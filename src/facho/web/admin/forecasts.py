@@ -1,0 +1,83 @@
+"""How long each task is expected to take on each OLT, and how far off that was."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.timezone import now
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from facho.apps.execution_coordinator.models import TaskForecast
+from facho.config import current
+from facho.core.durations import duration
+from facho.core.forecast import Learned, Predicted, predict
+from facho.web.admin.base import ReadOnlyAdmin, UpToPaginator, display, readable_json
+from facho.web.admin.quotas import TaskTypeFilter
+
+# Up to this many per cent it is what was hoped for; beyond the other, a plan made with it says little.
+_GOOD, _POOR = 15, 40
+_COLOURS: Final = {"good": "success", "fair": "info", "poor": "warning", "none": "default"}
+
+
+@admin.register(TaskForecast)
+class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
+    list_display = ("olt", "task_type", "expected", "at_most", "error", "samples", "updated_at")
+    list_filter = (TaskTypeFilter, ("olt", AutocompleteSelectFilter))
+    search_fields = ("olt__name", "task_type")
+    ordering = ("olt__name", "task_type")
+    readonly_fields = ("expected", "at_most", "error", "made_of", "readable_state")
+    fields = (
+        ("olt", "task_type"),
+        ("expected", "at_most"),
+        ("error", "samples"),
+        ("made_of", "updated_at"),
+        "readable_state",
+    )
+    show_full_result_count = False
+    paginator = UpToPaginator
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TaskForecast]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+    @display(description=_("expected now"))
+    def expected(self, forecast: TaskForecast) -> str:
+        return duration(timedelta(seconds=_predicted(forecast).p50_s))
+
+    @display(description=_("95 of 100 within"))
+    def at_most(self, forecast: TaskForecast) -> str:
+        return duration(timedelta(seconds=_predicted(forecast).p95_s))
+
+    @display(description=_("error of the prediction"), ordering="error_pct", label=_COLOURS)
+    def error(self, forecast: TaskForecast) -> tuple[str, str]:
+        if forecast.error_pct is None:
+            return "none", gettext("not known yet")
+        kind = "good" if forecast.error_pct <= _GOOD else "fair" if forecast.error_pct <= _POOR else "poor"
+        return kind, f"{forecast.error_pct:.0f} %"
+
+    @display(description=_("made of"))
+    def made_of(self, forecast: TaskForecast) -> str:
+        onus = Learned.read(forecast.state).onus
+        return ngettext(
+            "%(fixed)s and %(each)s ms for %(onus)s ONU",
+            "%(fixed)s and %(each)s ms for each of %(onus)s ONUs",
+            onus,
+        ) % {
+            "fixed": duration(timedelta(seconds=forecast.fixed_s)),
+            "each": f"{1000 * forecast.per_onu_s:.2g}",
+            "onus": onus,
+        }
+
+    @display(description=_("state"))
+    def readable_state(self, forecast: TaskForecast) -> str:
+        return readable_json(forecast.state)
+
+
+def _predicted(forecast: TaskForecast) -> Predicted:
+    learned = Learned.read(forecast.state)
+    return predict(learned, now(), learned.onus, current().time_zone)
