@@ -164,8 +164,8 @@ def _scene_for_this_database() -> Scene:
     """Where the clock is set by half an hour; the statements of the other database need no whole day."""
     zone = "Australia/Lord_Howe"
     if connection.vendor == "postgresql":
-        return Scene(olts=3, hours=12, zone=zone, begin=datetime(2025, 10, 4, 9, 29, tzinfo=UTC), seed=3)
-    return Scene(olts=6, hours=26, zone=zone, begin=datetime(2025, 10, 4, 3, 29, tzinfo=UTC))
+        return Scene(olts=3, hours=10, zone=zone, begin=datetime(2025, 10, 4, 10, 29, tzinfo=UTC), seed=3)
+    return Scene(olts=6, hours=18, zone=zone, begin=datetime(2025, 10, 4, 3, 29, tzinfo=UTC))
 
 
 def test_a_day_of_an_engine_is_counted_as_a_ledger_of_every_slot_has_it(
