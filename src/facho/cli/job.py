@@ -27,6 +27,9 @@ _EXAMPLES_ADD: Final = """
 
 `facho job add fans --kind walk --brand zte --oid 1.3.6.1.4.1.3902.1015.2.1.3.10.10.10.1 --interval 10m`
 
+What it would do to each OLT is shown first, in minutes of work an hour. On a terminal it asks before it saves
+a job with which not everything fits into the hours any more.
+
 A new job runs for the first time after a minute. Exit codes: 0 done, 1 the system is not well, 2 bad use.
 """
 _EXAMPLES_LIST: Final = """
@@ -58,6 +61,11 @@ _EXAMPLES_ATTACH: Final = """
 `facho job attach optics olt-7 olt-8`  first runs after a minute, spread when there are many
 
 `facho job attach optics --all`  every OLT of its brand
+"""
+_EXAMPLES_SHIFT: Final = """
+**Examples**
+
+`facho job shift optics olt-7 2m`  as `facho olt plan olt-7` proposes it
 """
 _EXAMPLES_DETACH: Final = """
 **Examples**
@@ -97,6 +105,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of jobs.")]
 OltNames = Annotated[list[str] | None, typer.Argument(metavar="[OLT]...", help="Names of OLTs.")]
 All = Annotated[bool, typer.Option("--all", help="All OLTs that it fits.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, also when not everything fits any more.")]
 
 
 @app.command(epilog=_EXAMPLES_ADD)
@@ -115,6 +124,7 @@ def add(
     olt: Annotated[list[str] | None, typer.Option(metavar="OLT", help="Attach it to this OLT.")] = None,
     every: All = False,
     enabled: Annotated[bool, typer.Option("--enabled/--disabled", help="Whether it runs.")] = True,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a job, and attach it to OLTs."""
@@ -139,7 +149,7 @@ def add(
             olts=jobs.fitting_olts(brand) if every else olt or (),
             enabled=enabled,
         )
-        jobs.add(new, config=config, as_json=as_json)
+        jobs.add(new, config=config, as_json=as_json, yes=yes)
 
 
 @app.command("list", epilog=_EXAMPLES_LIST)
@@ -167,26 +177,43 @@ def change(
     after: Annotated[str | None, typer.Option(metavar="JOB", help="The job that it runs after.")] = None,
     alone: Annotated[bool, typer.Option("--alone", help="It runs after no other.")] = False,
     priority: Annotated[int | None, typer.Option(help="1 to 100.")] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Change when a job runs."""
     if after is not None and alone:
         refuse("give either --after or --alone")
-    with system():
+    with system() as config:
         from facho.cli.acting import jobs
 
         changes = jobs.Changes(interval, "" if alone else after, priority)
-        jobs.change(name, changes, as_json=as_json)
+        jobs.change(name, changes, config=config, as_json=as_json, yes=yes)
 
 
 @app.command(epilog=_EXAMPLES_ATTACH)
-def attach(name: Name, olts: OltNames = None, every: All = False, as_json: AsJson = False) -> None:
+def attach(
+    name: Name, olts: OltNames = None, every: All = False, yes: Yes = False, as_json: AsJson = False
+) -> None:
     """Attach a job to OLTs."""
     _names_or_all(olts, every)
     with system() as config:
         from facho.cli.acting import jobs
 
-        jobs.put_on(name, olts or (), all_olts=every, config=config, as_json=as_json)
+        jobs.put_on(name, olts or (), all_olts=every, config=config, as_json=as_json, yes=yes)
+
+
+@app.command(epilog=_EXAMPLES_SHIFT)
+def shift(
+    name: Name,
+    olt: Annotated[str, typer.Argument(metavar="OLT", help="Name of the OLT.")],
+    by: Annotated[str, typer.Argument(metavar="TIME", help="How much later: 30s, 2m.")],
+    as_json: AsJson = False,
+) -> None:
+    """Move the slots of a job on one OLT, so that it does not wait for others."""
+    with system() as config:
+        from facho.cli.acting import jobs
+
+        jobs.move(name, olt, by, config=config, as_json=as_json)
 
 
 @app.command(epilog=_EXAMPLES_DETACH)

@@ -68,6 +68,13 @@ _EXAMPLES_SHOW: Final = """
 
 Credentials are never shown.
 """
+_EXAMPLES_PLAN: Final = """
+**Examples**
+
+`facho olt plan olt-7`  what it will do in this hour: when, for how long, and who waits for whom
+
+`facho olt plan olt-7 --json`
+"""
 _EXAMPLES_TEST: Final = f"""
 **Examples**
 
@@ -190,6 +197,15 @@ def show(name: Name, as_json: AsJson = False) -> None:
         from facho.cli.acting import olts
 
         olts.show(name, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_PLAN)
+def plan(name: Name, as_json: AsJson = False) -> None:
+    """Show what an OLT will do in this hour."""
+    with system() as config:
+        from facho.cli.acting import plans
+
+        plans.show(name, config, as_json=as_json)
 
 
 @app.command("test", epilog=_EXAMPLES_TEST)

@@ -46,6 +46,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
                 _list(_("quota violations"), "report", "execution_coordinator", "quotaviolation"),
                 _list(_("forecasts"), "timer", "execution_coordinator", "taskforecast"),
+                _list(_("execution plans"), "event_note", "execution_coordinator", "executionplan"),
                 _list(_("coordinator logs"), "article", "execution_coordinator", "coordinatorlog"),
                 _list(
                     _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"

@@ -19,6 +19,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
 from facho.cli.acting.olts import count_nodes, tell_switched
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
+from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
 from facho.engine.changes import Replanned
@@ -37,8 +38,10 @@ from facho.engine.commands.jobs import (
     job_named,
     update_job,
 )
+from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
+from facho.engine.what_if import WhatIf
 
 _LISTED: Final = (
     "name",
@@ -56,10 +59,11 @@ _NODES: Final = ("node", "olt", "enabled", "every", "next_run_at", "last_run_at"
 _LOOK_EVERY_S: Final = 0.3
 
 
-def add(new: NewJob, *, config: Config, as_json: bool) -> None:
+def add(new: NewJob, *, config: Config, as_json: bool, yes: bool) -> None:
+    found = tried(new, (), None, config, as_json=as_json, yes=yes)
     job = create_job(new, database_now())
     if as_json:
-        print_json(_shown(job))
+        print_json({**_shown(job), "what_if": [each.as_json() for each in found]})
         return
     times = [node.next_run_at for node in job.nodes.all() if node.next_run_at is not None]
     on = f" on {job.nodes.count()} OLTs" if job.nodes.exists() else ", attached to no OLT yet"
@@ -139,7 +143,10 @@ class Changes:
     priority: int | None = None
 
 
-def change(name: str, changes: Changes, *, as_json: bool) -> None:
+def change(name: str, changes: Changes, *, config: Config, as_json: bool, yes: bool) -> None:
+    found = []
+    if changes.interval is not None:
+        found = tried(name, (), changes.interval, config, as_json=as_json, yes=yes)
     now = database_now()
     with transaction.atomic():
         if changes.priority is not None:
@@ -148,13 +155,19 @@ def change(name: str, changes: Changes, *, as_json: bool) -> None:
             change_interval(name, changes.interval, now)
         if changes.master is not None:
             change_master(name, changes.master or None, now)
-    show(name, as_json=as_json)
+    if as_json and changes.interval is not None:
+        print_json({**_shown(job_named(name)), "what_if": [each.as_json() for each in found]})
+    else:
+        show(name, as_json=as_json)
 
 
-def put_on(name: str, olts: Sequence[str], *, all_olts: bool, config: Config, as_json: bool) -> None:
+def put_on(
+    name: str, olts: Sequence[str], *, all_olts: bool, config: Config, as_json: bool, yes: bool
+) -> None:
     job = job_named(name)
     names = fitting_olts(job.brand.name) if all_olts else olts
-    _tell(attach(name, names, database_now()), "attached", names, config, as_json=as_json)
+    found = tried(name, names, None, config, as_json=as_json, yes=yes)
+    _tell(attach(name, names, database_now()), "attached", names, config, as_json=as_json, what_if=found)
 
 
 def take_off(name: str, olts: Sequence[str], *, all_olts: bool, config: Config, as_json: bool) -> None:
@@ -163,10 +176,28 @@ def take_off(name: str, olts: Sequence[str], *, all_olts: bool, config: Config, 
     _tell(detach(name, names, database_now()), "detached", names, config, as_json=as_json)
 
 
-def _tell(done: Replanned, word: str, olts: Sequence[str], config: Config, *, as_json: bool) -> None:
+def move(name: str, olt: str, by: str, *, config: Config, as_json: bool) -> None:
+    first = shift_grid(_node_named(name, olt).id, by, database_now())
+    if as_json:
+        print_json({"job": name, "olt": olt, "next_run_at": first})
+    else:
+        typer.echo(f"{name} on {olt} comes {by} later from now on: next {clock(first, config.time_zone)}.")
+
+
+def _tell(
+    done: Replanned,
+    word: str,
+    olts: Sequence[str],
+    config: Config,
+    *,
+    as_json: bool,
+    what_if: Sequence[WhatIf] | None = None,
+) -> None:
     first = min(done.first_runs.values(), default=None)
     if as_json:
-        print_json({word: list(olts), "first_run_at": first, "aborted": done.aborted})
+        told = {word: list(olts), "first_run_at": first, "aborted": done.aborted}
+        more = {} if what_if is None else {"what_if": [each.as_json() for each in what_if]}
+        print_json({**told, **more})
         return
     typer.echo(f"{len(olts)} OLT{'' if len(olts) == 1 else 's'} {word}.")
     if first is not None:
@@ -179,11 +210,7 @@ def switch(names: Sequence[str], *, on: bool, config: Config, as_json: bool) -> 
 
 
 def run(name: str, olt: str, config: Config, *, wait: bool, seconds: float, as_json: bool) -> None:
-    job, found = job_named(name), olt_named(olt)
-    node = job.nodes.filter(olt=found).first()
-    if node is None:
-        raise CommandError("olt", f"{name} is not attached to {olt}: facho job attach {name} {olt}")
-    execution = run_now(node.id, database_now())
+    execution = run_now(_node_named(name, olt).id, database_now())
     if not wait:
         print_json({"execution": execution, "state": State.WAITING}) if as_json else typer.echo(execution)
         return
@@ -191,6 +218,14 @@ def run(name: str, olt: str, config: Config, *, wait: bool, seconds: float, as_j
     if not _somebody_works(database_now(), config):
         typer.echo("No worker is running: it starts when there is one.", err=True)
     _wait_for(execution, seconds, as_json=as_json)
+
+
+def _node_named(name: str, olt: str) -> SnmpJobHost:
+    job, found = job_named(name), olt_named(olt)
+    node = job.nodes.filter(olt=found).first()
+    if node is None:
+        raise CommandError("olt", f"{name} is not attached to {olt}: facho job attach {name} {olt}")
+    return node
 
 
 def _somebody_works(now: datetime, config: Config) -> bool:

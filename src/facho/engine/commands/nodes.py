@@ -16,6 +16,7 @@ from facho.engine.changes import Replanned, replan
 from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.turns import command
+from facho.engine.journal import journal
 
 # What the engine wrote when it suspended something, as it is when nothing is wrong.
 NOT_SUSPENDED: Final[Mapping[str, object]] = {
@@ -69,6 +70,33 @@ def change_node_priority(node_id: int, priority: int | None, now: datetime) -> N
     checked = None if priority is None else whole_between(priority, 1, 100, "priority")
     SnmpJobHost.objects.filter(id=node_id).update(priority=checked)
     replan(olt_ids, now)
+
+
+@command
+def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
+    """All its slots come so much later, from the next one on, which is returned."""
+    olt_ids = _olts_of([node_id])
+    node = SnmpJobHost.objects.select_related("job", "job__master").get(id=node_id)
+    seconds = seconds_of(by, "by")
+    if node.next_run_at is None:
+        raise CommandError("node", _no_grid(node))
+    if seconds >= (node.interval_s or node.job.interval_s):
+        raise CommandError("by", _("a grid is moved by a time that is shorter than its interval"))
+    moved = node.next_run_at + timedelta(seconds=seconds)
+    SnmpJobHost.objects.filter(id=node_id).update(next_run_at=moved)
+    replan(olt_ids, now)
+    journal.config_changed(
+        now, node.olt_id, job=node.job.name, changed={"next_run_at": (node.next_run_at, moved)}
+    )
+    return moved
+
+
+def _no_grid(node: SnmpJobHost) -> str:
+    """It is chained, or switched off."""
+    if node.job.master is not None and node.enabled:
+        said = {"job": node.job.name, "master": node.job.master.name}
+        return _("%(job)s runs after %(master)s, and has no slots of its own") % said
+    return _("%(job)s is disabled there, and has no slots") % {"job": node.job.name}
 
 
 def refuse_too_short(olts: Iterable[Olt], interval_s: int, field: str = "interval") -> None:

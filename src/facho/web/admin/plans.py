@@ -1,0 +1,152 @@
+"""What OLTs will do in an hour, and how near that came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
+from facho.config import current
+from facho.core.feasibility import Shift
+from facho.core.interval import format_interval
+from facho.engine.clock import database_now
+from facho.engine.commands.nodes import shift_grid
+from facho.engine.plan_reading import hours_of, lines_of, shift_for
+from facho.web.admin import acting
+from facho.web.admin.base import display, recent_filter, seconds_as_interval
+from facho.web.admin.quotas import _OfAnHour
+from facho.web.quotas import risk_mark
+from facho.web.words import WHY_LOST
+
+PLAN_COLOURS = {
+    PlanStatus.ACTIVE: "info",
+    PlanStatus.COMPLETED: "success",
+    PlanStatus.SUPERSEDED: "default",
+    PlanStatus.ABORTED: "warning",
+}
+
+
+class FitsFilter(admin.SimpleListFilter):
+    title = _("does not fit")
+    parameter_name = "fits"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("no", gettext("more work than an hour holds"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ExecutionPlan]) -> QuerySet[ExecutionPlan]:  # noqa: ARG002
+        return queryset.filter(infeasible__isnull=False) if self.value() == "no" else queryset
+
+
+@admin.register(ExecutionPlan)
+class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
+    list_display = ("hour", "olt", "status_badge", "used", "runs", "comparison")
+    list_filter = (
+        recent_filter("period_start", _("hour"), by_the_clock=True),
+        "status",
+        FitsFilter,
+        ("olt", AutocompleteSelectFilter),
+    )
+    search_fields = ("olt__name",)
+    actions = ("move_grid",)
+    readonly_fields = ("hour", "used", "runs", "comparison", "proposals", "table")
+    fieldsets = (
+        (None, {"fields": (("olt", "hour"), ("status", "runs"), "used", "comparison", "proposals")}),
+        (_("Runs"), {"fields": ("table",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionPlan]:
+        return super().get_queryset(request).defer("olt__credentials", "plan_data")
+
+    def has_move_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("snmp_jobs.change_snmpjobhost")
+
+    @display(description=_("status"), ordering="status", label=PLAN_COLOURS)
+    def status_badge(self, plan: ExecutionPlan) -> tuple[str, str]:
+        return plan.status, plan.get_status_display()
+
+    @display(description=_("load"), ordering="load_p50_min")
+    def used(self, plan: ExecutionPlan) -> str:
+        said = {"p50": f"{plan.load_p50_min:.1f}", "p95": f"{plan.load_p95_min:.1f}"}
+        words = gettext("%(p50)s min an hour, at most %(p95)s") % said
+        full = min(60.0, plan.load_p50_min)
+        return format_html(
+            '<div><span class="fd-quota"><span class="fd-bar" aria-hidden="true">'
+            '<i class="fd-completed" style="flex-grow:{}"></i><i class="fd-pending" style="flex-grow:{}"></i>'
+            "</span><small>{}</small></span>{}</div>",
+            round(full, 1),
+            round(60 - full, 1),
+            words,
+            risk_mark(gettext("more work than an hour holds") if plan.infeasible else ""),
+        )
+
+    @display(description=_("runs"))
+    def runs(self, plan: ExecutionPlan) -> str:
+        said = {"done": plan.completed_tasks, "total": plan.total_tasks, "lost": plan.lost_slots}
+        if plan.lost_slots:
+            return gettext("%(done)d of %(total)d; slots lost: %(lost)d") % said
+        return gettext("%(done)d of %(total)d") % said
+
+    @display(description=_("starts as predicted"), ordering="near_pct")
+    def comparison(self, plan: ExecutionPlan) -> str:
+        if plan.near_pct is None:
+            return "-"
+        said = {"near": f"{plan.near_pct:g}", "median": f"{plan.median_error_s:g}"}
+        return gettext("%(near)s %%, half of them within %(median)s s") % said
+
+    @display(description=_("proposals"))
+    def proposals(self, plan: ExecutionPlan) -> str:
+        said = [_slower(plan)]
+        if plan.status == PlanStatus.ACTIVE:
+            shift = shift_for(plan.olt_id, database_now(), current())
+            said.append(_moved(shift) if shift else "")
+        return " ".join(filter(None, said)) or "-"
+
+    @display(description=_("runs"))
+    def table(self, plan: ExecutionPlan) -> str:
+        lost = [
+            {"slot": localtime(each.slot), "job": each.job, "reason": WHY_LOST.get(each.why, each.why)}
+            for each in hours_of(plan).lost
+        ]
+        return render_to_string("facho/plans/runs.html", {"lines": lines_of(plan), "lost": lost})
+
+    @admin.action(description=_("Move a grid as proposed"), permissions=["move"])
+    def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
+        for plan in chosen:
+            acting.told(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
+
+
+def _slower(plan: ExecutionPlan) -> str:
+    if not plan.infeasible:
+        return ""
+    change = plan.infeasible["change"]
+    if not change:
+        return gettext("More than one task has to run less often.")
+    return gettext("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
+        "job": change["job"],
+        "before": seconds_as_interval(change["before_s"]),
+        "after": seconds_as_interval(change["after_s"]),
+    }
+
+
+def _moved(shift: Shift) -> str:
+    minutes = round(shift.saves.total_seconds() / 60)
+    said = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
+    return gettext("Move %(job)s by %(by)s: %(minutes)d min less waiting a day.") % said
+
+
+def _move(plan: ExecutionPlan) -> str:
+    now = database_now()
+    shift = shift_for(plan.olt_id, now, current())
+    if shift is None:
+        return gettext("%(olt)s: no move would save waiting.") % {"olt": plan.olt.name}
+    shift_grid(shift.node_id, shift.by, now)
+    return f"{plan.olt.name}: {_moved(shift)}"
