@@ -46,8 +46,6 @@ WRITTEN_BY_THE_SYSTEM = {
     "QuotaViolation",
     "CoordinatorLog",
     "OltConfiguration",
-    "NotificationChannel",
-    "NotificationRule",
     "NotificationNotice",
     "NotificationDelivery",
 }

@@ -43,6 +43,11 @@ Send = Callable[[Letter, timedelta], str]
 """Why it was not taken; nothing when it was."""
 
 
+def make_ready() -> None:
+    """Imports it now: for who must not wait for that later."""
+    _asset()
+
+
 def check(url: str) -> str:
     """What kind of channel it is an address of. Nothing is sent."""
     return str(_channel(url).service_name)

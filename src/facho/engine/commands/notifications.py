@@ -27,7 +27,7 @@ from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
-from facho.engine.messenger import BadAddress, Flight, Letter, Send
+from facho.engine.messenger import BadAddress, Flight, Letter
 from facho.engine.notice_words import Said, message_of
 from facho.keys import KeyProblem
 
@@ -125,16 +125,18 @@ class RuleChanges:
     enabled: bool | None = field(default=None)
 
 
-@command
 def add_rule(new: NewRule) -> NotificationRule:
-    rule = NotificationRule()
-    _change(rule, RuleChanges(**{each.name: getattr(new, each.name) for each in fields(new)}))
-    return rule
+    return save_rule(None, RuleChanges(**{each.name: getattr(new, each.name) for each in fields(new)}))
+
+
+def update_rule(name: str, changes: RuleChanges) -> NotificationRule:
+    return save_rule(name, changes)
 
 
 @command
-def update_rule(name: str, changes: RuleChanges) -> NotificationRule:
-    rule = rule_named(name)
+def save_rule(name: str | None, changes: RuleChanges) -> NotificationRule:
+    """A new one, if it has had no name."""
+    rule = NotificationRule() if name is None else rule_named(name)
     _change(rule, changes)
     return rule
 
@@ -273,7 +275,7 @@ class Tried:
     sentence: str
 
 
-def try_channel(name: str, now: datetime, config: Config, *, send: Send = messenger.send) -> Tried:
+def try_channel(name: str, now: datetime, config: Config) -> Tried:
     """Sends at once, whatever the rules say and whether or not the channel is enabled, and waits for it."""
     channel = channel_named(name)
     said = Said(Notice.TEST, Severity.LOW.value, now, details={"channel": channel.name})
@@ -282,7 +284,7 @@ def try_channel(name: str, now: datetime, config: Config, *, send: Send = messen
         url = channel.url.open()
     except KeyProblem as problem:
         return Tried(False, str(problem))
-    flight = Flight(Letter(url, message.title, message.body), config.notify_timeout, send)
+    flight = Flight(Letter(url, message.title, message.body), config.notify_timeout, messenger.send)
     seconds = config.notify_timeout.total_seconds()
     error = flight.error if flight.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
     _note_test(channel, f"{message.title}\n{message.body}", error or "", now)

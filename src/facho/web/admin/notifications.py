@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.decorators import action
 
 from facho.apps.notifications.models import (
     DeliveryStatus,
+    NoticeKind,
     NotificationChannel,
     NotificationDelivery,
     NotificationNotice,
     NotificationRule,
 )
-from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
+from facho.config import current
+from facho.core.interval import format_interval
+from facho.engine import messenger
+from facho.engine.clock import database_now
+from facho.engine.commands import notifications as commands
+from facho.engine.commands.errors import CommandError
+from facho.web.admin import acting
+from facho.web.admin.base import (
+    FachoModelAdmin,
+    M,
+    ReadOnlyAdmin,
+    UpToPaginator,
+    display,
+    readable_json,
+    recent_filter,
+)
+from facho.web.admin.notification_forms import ChannelForm, RuleForm
 from facho.web.words import SEVERITY_COLOURS
 
+# As unfold names the button of `send_test`.
+_SEND_TEST = "notifications_notificationchannel_send_test"
 _STATUS_COLOURS = {
     DeliveryStatus.WAITING: "info",
     DeliveryStatus.SENDING: "info",
@@ -28,18 +53,121 @@ _STATUS_COLOURS = {
 
 
 @admin.register(NotificationChannel)
-class NotificationChannelAdmin(ReadOnlyAdmin[NotificationChannel]):
-    list_display = ("name", "language", "enabled")
+class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
+    form = ChannelForm
+    fields_of_commands = MappingProxyType({"url": "address", "channel": "name"})
+    list_display = ("name", "kind_of_address", "language", "enabled")
     search_fields = ("name",)
+    fields = ("name", "enabled", "address", "language")
+    actions = ("send_test_to_each",)
+    actions_submit_line = ("send_test",)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        if request.method == "POST":
+            # Seconds, the first time: before the transaction, in which others would wait for it.
+            messenger.make_ready()
+        response = super().changeform_view(request, object_id, form_url, extra_context)
+        # And this after it.
+        if _SEND_TEST in request.POST and response.status_code == HTTPStatus.FOUND:
+            acting.told(request, lambda: _test(request.POST["name"].strip()))
+        return response
+
+    def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
+        given = form.cleaned_data
+        if not change:
+            added = commands.add_channel(
+                obj.name, given["address"], language=obj.language, enabled=obj.enabled
+            )
+            obj.pk = added.pk
+            return
+        commands.update_channel(
+            form.initial["name"], new_name=obj.name, url=given["address"] or None, language=obj.language
+        )
+        if "enabled" in form.changed_data:
+            commands.set_channel_enabled(obj.name, enabled=obj.enabled)
+
+    def has_delete_permission(self, request: HttpRequest, obj: NotificationChannel | None = None) -> bool:
+        """Not of the only one that a rule has; so none is deleted from the list either."""
+        if obj is None or not super().has_delete_permission(request, obj):
+            return False
+        return not any(rule.channels.count() == 1 for rule in obj.rules.all())
+
+    @display(description=_("kind"))
+    def kind_of_address(self, channel: NotificationChannel) -> str:
+        return channel.kind
+
+    @admin.action(description=_("Send a test"), permissions=["change"])
+    def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:
+        for name in channels.values_list("name", flat=True):
+            acting.told(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once
+
+    @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
+    def send_test(self, request: HttpRequest, obj: NotificationChannel) -> None:
+        """Sent when it is saved, above."""
+
+
+def _test(name: str) -> str:
+    tried = commands.try_channel(name, database_now(), current())
+    if not tried.sent:
+        raise CommandError("channel", tried.sentence)
+    return tried.sentence
 
 
 @admin.register(NotificationRule)
-class NotificationRuleAdmin(ReadOnlyAdmin[NotificationRule]):
-    list_display = ("name", "min_severity", "olt", "site", "enabled")
-    search_fields = ("name", "site")
+class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
+    form = RuleForm
+    list_display = ("name", "what", "min_severity", "olt", "site", "silent", "to_whom", "enabled")
+    list_filter = ("enabled", "channels")
+    search_fields = ("name", "site", "olt__name")
+    autocomplete_fields = ("olt", "channels")
+    fieldsets = (
+        (None, {"fields": ("name", "enabled", "channels")}),
+        (_("Of what"), {"fields": ("notices", "min_severity", ("olt", "site"))}),
+        (_("When not"), {"fields": (("silent_from", "silent_to"), "no_repeat")}),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[NotificationRule]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+        rules = super().get_queryset(request).select_related("olt").defer("olt__credentials")
+        return rules.prefetch_related(Prefetch("channels", NotificationChannel.objects.defer("url")))
+
+    def save_model(self, request: HttpRequest, obj: NotificationRule, form: Any, change: bool) -> None:  # noqa: ARG002
+        given = form.cleaned_data
+        silent = (given["silent_from"], given["silent_to"]) if given["silent_from"] is not None else ()
+        wanted = commands.RuleChanges(
+            name=given["name"],
+            channels=[channel.name for channel in given["channels"]],
+            notices=given["notices"],
+            min_severity=given["min_severity"],
+            olt=given["olt"].name if given["olt"] else "",
+            site=given["site"],
+            silent=silent,
+            no_repeat=format_interval(given["no_repeat"]) if given["no_repeat"] else "0",
+            enabled=given["enabled"],
+        )
+        obj.pk = commands.save_rule(form.initial["name"] if change else None, wanted).pk
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Nothing: a rule is saved as one with its channels, above."""
+
+    @display(description=_("notices"))
+    def what(self, rule: NotificationRule) -> str:
+        return ", ".join(str(NoticeKind(each).label) for each in rule.notices) or gettext("all")
+
+    @display(description=_("silent hours"))
+    def silent(self, rule: NotificationRule) -> str:
+        if rule.silent_from is None or rule.silent_to is None:
+            return ""
+        return f"{rule.silent_from:%H:%M}\N{EN DASH}{rule.silent_to:%H:%M}"
+
+    @display(description=_("channels"))
+    def to_whom(self, rule: NotificationRule) -> str:
+        return ", ".join(channel.name for channel in rule.channels.all())
 
 
 class _OfNotices(ReadOnlyAdmin[M]):
@@ -72,6 +200,7 @@ class NotificationDeliveryAdmin(_OfNotices[NotificationDelivery]):
     list_display = (
         "created_at",
         "status_badge",
+        "why_not",
         "channel",
         "notice",
         "severity_badge",
@@ -90,6 +219,7 @@ class NotificationDeliveryAdmin(_OfNotices[NotificationDelivery]):
     search_fields = ("olt__name", "about", "message")
     fields = (
         ("status", "attempts"),
+        "why_not",
         ("channel", "rule"),
         ("notice", "severity"),
         ("olt", "about"),
