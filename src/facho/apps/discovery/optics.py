@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,11 +35,8 @@ def judge_optics(roster: Roster, limits: Limits, moved: Collection[int]) -> list
     """Everybody that works and has a power, which is that of this collection or the last one known."""
     crossed: list[Crossed] = []
     states = roster["optical_state"]
-    for position, power, usual in _measured(roster, moved):
+    for position, power, usual in _measured(roster, _suspects(roster, limits), moved):
         before = states[position]
-        if not before and power >= limits.weak_dbm and (usual is None or usual - power < limits.fall_db):
-            # As nearly everybody, nearly always.
-            continue
         now = judge(power, usual, before, limits)
         if now != before:
             roster.own("optical_state")[position] = now.value
@@ -48,16 +45,36 @@ def judge_optics(roster: Roster, limits: Limits, moved: Collection[int]) -> list
     return crossed
 
 
-def _measured(roster: Roster, moved: Collection[int]) -> Iterator[tuple[int, float, float | None]]:
-    at_onu, at_olt = (roster[power] for power in POWERS)
-    columns = zip(
-        roster["presence"], roster["state"], roster["rx_usual_dbm"], roster["rx_usual_of"], strict=True
+def _suspects(roster: Roster, limits: Limits) -> Iterable[int]:
+    """Without those that are well at a glance, who are nearly everybody."""
+    at_onu, at_olt = POWERS
+    if at_olt in roster["rx_usual_of"]:
+        return range(roster.size)
+    weak, fall = limits.weak_dbm, limits.fall_db
+    columns = zip(roster[at_onu], roster["rx_usual_dbm"], roster["optical_state"], strict=True)
+    return [
+        position
+        for position, (power, usual, state) in enumerate(columns)
+        if state or power is None or power < weak or (usual is not None and usual - power >= fall)
+    ]
+
+
+def _measured(
+    roster: Roster, positions: Iterable[int], moved: Collection[int]
+) -> Iterator[tuple[int, float, float | None]]:
+    """Of these, those that work and are there: their power, and what is usual for them."""
+    presences, states, usual, of = (
+        roster[column] for column in ("presence", "state", "rx_usual_dbm", "rx_usual_of")
     )
-    for position, (presence, state, usual, of) in enumerate(columns):
-        power = at_onu[position]
-        if power is None if not of else of == POWERS[1]:
-            power = at_olt[position]
-        if power is None or presence != Presence.PRESENT or (state != ONLINE and says_something(state)):
-            continue
-        # What was usual at another port says nothing here.
-        yield position, power, None if position in moved else usual
+    for position in positions:
+        power = _power(roster, of[position], position)
+        works = states[position] == ONLINE or not says_something(states[position])
+        if power is not None and works and presences[position] == Presence.PRESENT:
+            # What was usual at another port says nothing here.
+            yield position, power, None if position in moved else usual[position]
+
+
+def _power(roster: Roster, of: str, position: int) -> float | None:
+    """The one that is compared with what is usual, or else the first that it has."""
+    found = [roster[power][position] for power in ((of,) if of else POWERS)]
+    return next((power for power in found if power is not None), None)
