@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ from facho.apps.discovery.store import Finding, store_findings
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
+from facho.cli.acting.outages import list_outages
 from facho.config import Config
 from facho.engine.outages import note_turns
 from facho.vendors import Key, Said
@@ -252,3 +254,19 @@ def test_it_is_in_the_coordinators_log(logged: Callable[[], list[CoordinatorLog]
     assert begin.message == "corte del puerto 0/1/7 de olt, corte de fibra: 20 de 20 ONUs sin conexión"
     assert (end.event_type, end.level) == ("PORT_OUTAGE_ENDED", "INFO")
     assert end.message == "terminó el corte del puerto 0/1/7 de olt, al cabo de 90m; ONUs afectadas: 20"
+
+
+def test_they_are_listed_the_last_one_first(capsys: pytest.CaptureFixture[str]) -> None:
+    port = Port()
+    port.falls(EVERYBODY)
+    port.returns(EVERYBODY)
+    port.falls(EVERYBODY, "power_off")
+    list_outages("olt", only_open=False, as_json=True)
+    last, first = json.loads(capsys.readouterr().out)
+    assert (first["port"], first["cause"], first["seconds"]) == ("0/1/7", "fibre_cut", 300)
+    assert (last["cause"], last["ended_at"], last["onus_affected"]) == ("power_cut", None, 20)
+    list_outages(None, only_open=True, as_json=False)
+    shown = capsys.readouterr().out
+    assert "power cut" in shown
+    assert "20 of 20" in shown
+    assert "fibre cut" not in shown

@@ -75,6 +75,13 @@ _EXAMPLES_PLAN: Final = """
 
 `facho olt plan olt-7 --json`
 """
+_EXAMPLES_OUTAGES: Final = """
+**Examples**
+
+`facho olt outages`  ports whose ONUs went together: a power cut, or a cut fibre
+
+`facho olt outages olt-7 --open --json`
+"""
 _EXAMPLES_TEST: Final = f"""
 **Examples**
 
@@ -206,6 +213,19 @@ def plan(name: Name, as_json: AsJson = False) -> None:
         from facho.cli.acting import plans
 
         plans.show(name, config, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_OUTAGES)
+def outages(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only those of this OLT.")] = None,
+    only_open: Annotated[bool, typer.Option("--open", help="Only those that are not over.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List outages of PON ports, the last one first."""
+    with system():
+        from facho.cli.acting.outages import list_outages
+
+        list_outages(name, only_open=only_open, as_json=as_json)
 
 
 @app.command("test", epilog=_EXAMPLES_TEST)
