@@ -12,6 +12,7 @@ from facho.core.maintenance import (
     Weekly,
     first_overlap,
     merged,
+    now_and_next,
     runs,
     slots_inside,
     span_at,
@@ -152,3 +153,16 @@ def test_runs_are_the_slots_in_their_order_cut_at_the_edges(
     told = [(run.first + number * interval, run.inside) for run in found for number in range(run.count)]
     assert told == [(slot, span_at(closed, slot) is not None) for slot in slots]
     assert all(run.last == run.first + (run.count - 1) * interval for run in found)
+
+
+@given(st.one_of(single, weekly), moments, zones)
+def test_what_lasts_and_what_comes_next(plan: Single | Weekly, now: datetime, zone: ZoneInfo) -> None:
+    lasting, coming = now_and_next(plan, now, zone)
+    assert lasting is None or lasting[0] <= now < lasting[1]
+    assert coming is None or coming[0] > now
+    if isinstance(plan, Single):
+        whole = plan.starts_at, plan.ends_at
+        assert (lasting or coming) == (whole if plan.ends_at > now else None)
+    else:
+        assert coming is not None
+        assert not any(now < start < coming[0] for start, _ in spans(plan, now, coming[0], zone))

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "olt": "olt",
     "job": "job",
     "onu": "onu",
+    "maintenance": "maintenance",
     "keys": "keys",
     "migrate": "upkeep",
     "doctor": "upkeep",

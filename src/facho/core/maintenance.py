@@ -20,6 +20,8 @@ LONGEST_WEEKLY: Final = timedelta(hours=24)
 
 _TICK: Final = timedelta(microseconds=1)
 _DAY: Final = timedelta(days=1)
+# And a little more, for the clock may leap.
+_A_WEEK: Final = timedelta(days=8)
 # Two weekly windows that meet do so within a year: the clock's own changes repeat with it.
 _A_YEAR: Final = timedelta(days=370)
 
@@ -83,6 +85,13 @@ def merged(every: Iterable[Span]) -> list[Span]:
 def span_at(every: Iterable[Span], at: datetime) -> Span | None:
     """The one that lasts then; of several, the one that began last."""
     return max((each for each in every if each[0] <= at < each[1]), default=None)
+
+
+def now_and_next(plan: Plan, now: datetime, zone: tzinfo) -> tuple[Span | None, Span | None]:
+    """The one that lasts, and the one that comes; neither of a plan that is over."""
+    far = max(plan.ends_at, now) if isinstance(plan, Single) else now + _A_WEEK
+    ahead = list(spans(plan, now, far, zone))
+    return span_at(ahead, now), next((each for each in ahead if each[0] > now), None)
 
 
 def first_overlap(one: Plan, other: Plan, now: datetime, zone: tzinfo) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -31,6 +31,7 @@ from facho.engine.commands.olts import (
     olt_named,
 )
 from facho.engine.identify import Identified
+from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.targets import target_of
 from facho.snmp import Target
 
@@ -123,7 +124,8 @@ def list_olts(site: str | None, brand: str | None, *, as_json: bool) -> None:
     # Counting by groups would lose the usual order.
     olts = olts.order_by("name")
     onus = dict(Onu.objects.order_by().values_list("olt_id").annotate(Count("id")))
-    rows = [{**_described(olt), "jobs": olt.jobs, "onus": onus.get(olt.id, 0)} for olt in olts]
+    closed = olts_under_maintenance(database_now())
+    rows = [{**_described(olt, closed), "jobs": olt.jobs, "onus": onus.get(olt.id, 0)} for olt in olts]
     if as_json:
         print_json(rows)
     else:
@@ -132,8 +134,11 @@ def list_olts(site: str | None, brand: str | None, *, as_json: bool) -> None:
 
 def show(name: str, *, as_json: bool) -> None:
     olt = olt_named(name)
+    now = database_now()
+    closed = olts_under_maintenance(now)
     facts = {
-        **_described(olt),
+        **_described(olt, closed),
+        "maintenance_until": closed.get(olt.id),
         "credentials": _kind_of(olt.credentials),
         "sys_descr": olt.sys_descr,
         "sys_object_id": olt.sys_object_id,
@@ -146,7 +151,6 @@ def show(name: str, *, as_json: bool) -> None:
         "next_probe_at": olt.next_probe_at,
         "onus": Onu.objects.filter(olt=olt).count(),
     }
-    now = database_now()
     told = chassis.told(olt, now)
     expected = forecasts.told(olt.id, now)
     nodes = [_node(node) for node in olt.nodes.select_related("job", "job__master")]
@@ -183,7 +187,7 @@ def _node(node: Any) -> dict[str, Any]:
     }
 
 
-def _described(olt: Olt) -> dict[str, Any]:
+def _described(olt: Olt, closed: Container[int] = ()) -> dict[str, Any]:
     return {
         "name": olt.name,
         "brand": olt.brand.name,
@@ -192,13 +196,15 @@ def _described(olt: Olt) -> dict[str, Any]:
         "snmp_version": olt.snmp_version,
         "site": olt.site,
         "enabled": olt.enabled,
-        "state": _state(olt),
+        "state": _state(olt, closed),
     }
 
 
-def _state(olt: Olt) -> str:
+def _state(olt: Olt, closed: Container[int]) -> str:
     if not olt.enabled:
         return "disabled"
+    if olt.id in closed:
+        return "maintenance"
     if olt.is_suspended:
         return "suspended"
     return {None: "not asked yet", True: "reachable", False: "unreachable"}[olt.reachable]

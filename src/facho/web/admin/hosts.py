@@ -12,6 +12,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.engine.clock import database_now
+from facho.engine.maintenance import olts_under_maintenance
 from facho.web.admin import acting
 from facho.web.admin.base import FachoModelAdmin, display
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
@@ -83,7 +84,10 @@ class OltAdmin(FachoModelAdmin[Olt]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Olt]:
         # A list opens no secret.
         olts = super().get_queryset(request).defer("credentials")
-        return olts.annotate(node_count_=Count("nodes", filter=Q(nodes__enabled=True)))
+        left_alone = list(olts_under_maintenance(database_now()))
+        return olts.annotate(
+            node_count_=Count("nodes", filter=Q(nodes__enabled=True)), left_alone_=Q(id__in=left_alone)
+        )
 
     def save_model(self, request: HttpRequest, obj: Olt, form: ModelForm[Olt], change: bool) -> None:  # noqa: ARG002
         if change:
@@ -93,11 +97,20 @@ class OltAdmin(FachoModelAdmin[Olt]):
 
     @display(
         description=_("health"),
-        label={"ok": "success", "off": "default", "new": "info", "suspended": "danger", "silent": "danger"},
+        label={
+            "ok": "success",
+            "off": "default",
+            "new": "info",
+            "alone": "warning",
+            "suspended": "danger",
+            "silent": "danger",
+        },
     )
     def health(self, olt: Olt) -> tuple[str, Any]:
         if not olt.enabled:
             return "off", _("disabled")
+        if olt.left_alone_:  # type: ignore[attr-defined]  # annotated above
+            return "alone", _("maintenance")
         if olt.is_suspended:
             return "suspended", _("suspended")
         if olt.reachable is None:

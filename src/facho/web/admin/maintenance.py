@@ -1,14 +1,229 @@
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from django import forms
 from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.text import capfirst
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.maintenance.models import MaintenanceWindow
-from facho.web.admin.base import FachoModelAdmin
+from facho.config import current
+from facho.core.interval import format_interval
+from facho.core.maintenance import WEEKDAYS, Span, now_and_next
+from facho.engine.clock import database_now
+from facho.engine.commands import maintenance
+from facho.web.admin import acting
+from facho.web.admin.base import FachoModelAdmin, display
+from facho.web.admin.job_forms import IntervalField
+
+if TYPE_CHECKING:
+    _WindowForm = ModelForm[MaintenanceWindow]
+else:
+    _WindowForm = ModelForm
+
+_DAYS: Final = dict(
+    zip(
+        WEEKDAYS,
+        (
+            _("Monday"),
+            _("Tuesday"),
+            _("Wednesday"),
+            _("Thursday"),
+            _("Friday"),
+            _("Saturday"),
+            _("Sunday"),
+        ),
+        strict=True,
+    )
+)
+
+
+class WindowForm(_WindowForm):
+    weekdays = forms.MultipleChoiceField(
+        label=capfirst(_("weekdays")),
+        choices=list(_DAYS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    duration = IntervalField(
+        label=capfirst(_("duration")),
+        required=False,
+        help_text=_("as in 2h"),
+    )
+
+    class Meta:
+        model = MaintenanceWindow
+        fields = ("name", "enabled", "olt", "site", "starts_at", "ends_at", "start_time")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        window = kwargs.get("instance")
+        written: dict[str, Any] = {}
+        if window is not None and window.weekdays:
+            lasts = timedelta(seconds=window.duration_s)
+            written = {"weekdays": window.weekdays.split(","), "duration": format_interval(lasts)}
+        super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+
+    def _post_clean(self) -> None:
+        """The command looks at it: the model's own checks know neither times nor the other windows."""
+
+
+class NowFilter(admin.SimpleListFilter):
+    title = _("when")
+    parameter_name = "when"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
+        return [("now", _("now")), ("ahead", _("yet to come")), ("over", _("over"))]
+
+    def queryset(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[MaintenanceWindow],
+    ) -> QuerySet[MaintenanceWindow]:
+        now = timezone.now()
+        match self.value():
+            case "now":
+                return queryset.filter(id__in=_lasting(queryset))
+            case "ahead":
+                return queryset.filter(~Q(weekdays="") | Q(starts_at__gt=now), enabled=True)
+            case "over":
+                return queryset.filter(ends_at__lte=now)
+        return queryset
+
+
+def _lasting(windows: QuerySet[MaintenanceWindow]) -> list[int]:
+    now = timezone.now()
+    may = windows.filter(~Q(weekdays="") | Q(starts_at__lte=now, ends_at__gt=now), enabled=True)
+    return [each.id for each in may if now_and_next(each.plan, now, current().time_zone)[0]]
 
 
 @admin.register(MaintenanceWindow)
 class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
-    list_display = ("name", "olt", "site", "enabled")
+    form = WindowForm
+    fields_of_commands = {"start": "start_time"}  # noqa: RUF012  as the base has it
+    list_display = ("name", "olt", "site", "planned", "state", "following", "enabled")
     list_select_related = ("olt",)
+    list_filter = (NowFilter, "enabled", ("olt", AutocompleteSelectFilter), "site")
     search_fields = ("name", "site", "olt__name")
     autocomplete_fields = ("olt",)
+    actions = ("end", "enable", "disable", "remove")
+    fieldsets = (
+        (None, {"fields": ("name", "enabled", ("olt", "site"))}),
+        (_("Once"), {"fields": (("starts_at", "ends_at"),)}),
+        (_("Every week"), {"fields": ("weekdays", ("start_time", "duration"))}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[MaintenanceWindow]:
+        return super().get_queryset(request).defer("olt__credentials")
+
+    def save_model(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        obj: MaintenanceWindow,
+        form: Any,
+        change: bool,
+    ) -> None:
+        wanted, now = _wanted(form.cleaned_data), database_now()
+        saved = (
+            maintenance.change_window(obj.pk, wanted, now) if change else maintenance.add_window(wanted, now)
+        )
+        obj.__dict__.update(saved.__dict__)
+
+    def delete_model(self, request: HttpRequest, obj: MaintenanceWindow) -> None:  # noqa: ARG002
+        maintenance.remove_windows([obj.name], database_now())
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Removing is a command: what lasts ends with it."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    @display(description=_("planned"))
+    def planned(self, window: MaintenanceWindow) -> str:
+        if window.starts_at is not None and window.ends_at is not None:
+            return _span((window.starts_at, window.ends_at))
+        days = ", ".join(str(_DAYS[day]) for day in window.weekdays.split(","))
+        lasts = format_interval(timedelta(seconds=window.duration_s or 0))
+        said = {"days": days, "start": f"{window.start_time:%H:%M}", "lasts": lasts}
+        return gettext("%(days)s at %(start)s, for %(lasts)s") % said
+
+    @display(
+        description=_("state"),
+        label={"now": "warning", "next": "info", "over": "default", "off": "default"},
+    )
+    def state(self, window: MaintenanceWindow) -> tuple[str, Any]:
+        lasting, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
+        if not window.enabled:
+            return "off", _("disabled")
+        if lasting:
+            return "now", _("now")
+        return ("next", _("yet to come")) if coming else ("over", _("over"))
+
+    @display(description=_("next"))
+    def following(self, window: MaintenanceWindow) -> str:
+        _lasting, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
+        return _span(coming) if coming and window.enabled else ""
+
+    @admin.action(description=_("End now"), permissions=["change"])
+    def end(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
+        for name in chosen.values_list("name", flat=True):
+            acting.told(request, lambda name=name: _end(name))  # type: ignore[misc]  # bound at once
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
+        acting.told(request, lambda: _switch(chosen, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
+        acting.told(request, lambda: _switch(chosen, enabled=False))
+
+    @admin.action(description=_("Remove"), permissions=["delete"])
+    def remove(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
+        acting.told(request, lambda: _remove(chosen))
+
+
+def _wanted(given: dict[str, Any]) -> maintenance.Window:
+    olt = given["olt"]
+    return maintenance.Window(
+        given["name"],
+        olt=olt.name if olt else "",
+        site=given["site"] or "",
+        starts_at=given["starts_at"],
+        ends_at=given["ends_at"],
+        weekdays=given["weekdays"],
+        start=given["start_time"],
+        duration=given["duration"],
+        enabled=given["enabled"],
+    )
+
+
+def _span(span: Span) -> str:
+    since, until = (date_format(localtime(each), "SHORT_DATETIME_FORMAT") for each in span)
+    return gettext("%(since)s to %(until)s") % {"since": since, "until": until}
+
+
+def _end(name: str) -> str:
+    maintenance.end_window(name, database_now())
+    return gettext("%(name)s has ended.") % {"name": name}
+
+
+def _switch(chosen: QuerySet[MaintenanceWindow], *, enabled: bool) -> str:
+    names = list(chosen.values_list("name", flat=True))
+    maintenance.switch_windows(names, database_now(), enabled=enabled)
+    return acting.how_many(len(names), enabled=enabled)
+
+
+def _remove(chosen: QuerySet[MaintenanceWindow]) -> str:
+    names = list(chosen.values_list("name", flat=True))
+    maintenance.remove_windows(names, database_now())
+    said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(names))
+    return said % {"count": len(names)}
