@@ -60,6 +60,7 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench scheduler --database-url {url}
 	@$(BIN)/facho bench coordinator
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench coordinator --database-url {url}
+	@$(BIN)/facho bench forecast
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench workers --database-url {url} --broker-url {broker}
 	@$(BIN)/facho bench history
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}

@@ -69,6 +69,13 @@ def test_what_ran_before_is_predicted_by_what_was_learned() -> None:
     assert found.sure
 
 
+def test_what_cannot_be_read_is_as_if_it_never_ran() -> None:
+    olt = make_asked()
+    make_learned(olt, "discovery", 20.0, 1000)
+    TaskForecast.objects.update(state={"of": "another version"})
+    assert not predicted(olt).sure
+
+
 def test_all_nodes_of_all_olts_are_predicted_if_none_are_named() -> None:
     first, second = make_asked(), make_asked()
     make_node(second, make_job(kind="get", task_type="get_optics", facts=["optics"]), enabled=False)

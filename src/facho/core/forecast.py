@@ -125,13 +125,17 @@ class Learned:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Learned:
-        jump = written.get("jump")
-        lists = {
-            "hours": tuple(Known(*each) for each in written["hours"]),
-            "recent": tuple(Run(*each) for each in written["recent"]),
-            "jump": None if jump is None else Jump(*jump),
-        }
-        return cls(**{**written, **lists})
+        """What another version of the program wrote, and this one cannot read, is learned anew."""
+        try:
+            jump = written["jump"]
+            lists = {
+                "hours": tuple(Known(*each) for each in written["hours"]),
+                "recent": tuple(Run(*each) for each in written["recent"]),
+                "jump": None if jump is None else Jump(*jump),
+            }
+            return cls(**{**written, **lists})
+        except (KeyError, TypeError):
+            return cls()
 
 
 def predict(learned: Learned, at: datetime, onus: int, zone: tzinfo) -> Predicted:

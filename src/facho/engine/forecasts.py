@@ -77,7 +77,8 @@ def _learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[in
     rows: QuerySet[TaskForecast] = TaskForecast.objects.order_by("updated_at")
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
-    learned = {(olt, task): Learned.read(state) for olt, task, state in rows.values_list(*_STATE)}
+    every = ((olt, task, Learned.read(state)) for olt, task, state in rows.values_list(*_STATE))
+    learned = {(olt, task): each for olt, task, each in every if each.samples}
     return learned, {olt: each.onus for (olt, _), each in learned.items()}
 
 

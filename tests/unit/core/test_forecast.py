@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -168,6 +169,11 @@ def test_it_is_written_down_and_read_again() -> None:
     again = Learned.read(json.loads(json.dumps(task.learned.written())))
     assert again.written() == task.learned.written()
     assert predict(again, task.now, 1000, UTC).p50_s == pytest.approx(task.predicted(), rel=0.001)
+
+
+@pytest.mark.parametrize("written", [{}, {"hours": 3}, {**Learned().written(), "another": 1}])
+def test_what_another_version_wrote_is_learned_anew(written: dict[str, Any]) -> None:
+    assert Learned.read(written) == Learned()
 
 
 def test_its_parts_add_up_to_what_it_takes() -> None:
