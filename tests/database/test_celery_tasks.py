@@ -11,8 +11,10 @@ from facho.apps.execution_coordinator.models import (
     QuotaViolation,
 )
 from facho.backends import tasks
+from facho.core.notices import Notice
 from facho.engine.clock import database_now
 from tests.database.making import make_olt
+from tests.database.notifying import Receiver, became, make_channel, make_rule, sender_to, tell_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,6 +35,17 @@ def test_an_hour_that_is_over_is_closed_with_its_violation() -> None:
     tasks.check_quota_violations_task()
     assert QuotaTracker.objects.get().status == "QUOTA_NOT_MET"
     assert QuotaViolation.objects.get().severity == "HIGH"
+
+
+def test_what_people_are_told_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    receiver = Receiver()
+    monkeypatch.setattr(tasks, "sender", lambda: sender_to(receiver))
+    make_rule(make_channel())
+    tell_of(Notice.SATURATION_BEGINS, database_now(), details={"busy_percentage": 80.0, "queue_size": 3})
+    tasks.send_notifications_task()
+    tasks.send_notifications_task()
+    assert len(receiver.taken) == 1
+    assert became() == [("SATURATION_BEGINS", "SENT")]
 
 
 def test_the_log_is_cleaned_of_what_is_so_many_days_old() -> None:

@@ -132,12 +132,13 @@ def test_the_same_is_not_told_again_within_the_rules_time() -> None:
     make_rule(make_channel(), no_repeat_s=1800)
     olt, receiver = make_olt(), Receiver()
     sender = sender_to(receiver)
+    new = {"count": 0, "onus": []}
     for minutes in (0, 10, 31):
         now = NOW + minutes * MINUTE
-        tell_of(Notice.PLAN_INFEASIBLE, now, olt.id)
+        tell_of(Notice.ONU_UNPROVISIONED, now, olt.id, details=new)
         # Of another OLT, and of something else there, is not the same.
-        tell_of(Notice.PLAN_INFEASIBLE, now, make_olt().id)
-        tell_of(Notice.PLAN_INFEASIBLE, now, olt.id, about=f"port {minutes}")
+        tell_of(Notice.ONU_UNPROVISIONED, now, make_olt().id, details=new)
+        tell_of(Notice.ONU_UNPROVISIONED, now, olt.id, about=f"port {minutes}", details=new)
         sender.step(now)
     same = NotificationDelivery.objects.filter(olt=olt, about="").order_by("id")
     assert [(each.status, each.why_not) for each in same] == [
@@ -230,6 +231,18 @@ def test_nobody_is_told_by_what_is_off_or_for_others() -> None:
     assert receiver.taken == []
     assert became() == []
     assert NotificationNotice.objects.get().taken
+
+
+def test_what_there_are_no_words_for_is_told_all_the_same_and_keeps_no_other_waiting() -> None:
+    make_rule(make_channel(language="en"))
+    NotificationNotice.objects.create(notice="FROM_ANOTHER_VERSION", severity="HIGH", at=NOW)
+    tell_of(Notice.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
+    receiver = Receiver()
+    sender_to(receiver).step(NOW)
+    (letter,) = receiver.taken
+    assert letter.title == "olt-7: more work than an hour holds"
+    assert "other: 7" in letter.body
+    assert not NotificationNotice.objects.filter(taken=False).exists()
 
 
 def test_a_violation_is_notified_when_the_first_message_of_it_is_sent() -> None:

@@ -5,6 +5,7 @@ A new notice is one more function in _WORDS. Its values are those that were told
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,6 +27,8 @@ from facho.core.notices import Notice
 from facho.core.report import reasons_of, tasks_of
 from facho.log_files import one_line
 from facho.masking import masked
+
+log = logging.getLogger(__name__)
 
 _MOST_LETTERS: Final = 2000
 
@@ -65,9 +68,18 @@ def one_of_many(written: Sequence[str], language: str, config: Config) -> Messag
 
 
 def _message(said: Said) -> Message:
-    title, *lines = _WORDS.get(said.notice, _in_general)(said)
+    title, *lines = _words(said)
     lines.append(moment(said.at))
     return Message(_clean(title), "\n".join(_clean(line) for line in lines if line))
+
+
+def _words(said: Said) -> Sequence[str]:
+    """A sentence that its values do not fit is no reason to tell nobody, nor to keep others waiting."""
+    try:
+        return list(_WORDS.get(said.notice, _in_general)(said))
+    except Exception:
+        log.exception("no words by a bug", extra={"action": "bug", "notice": said.notice.value})
+        return _in_general(said)
 
 
 def _clean(line: str) -> str:

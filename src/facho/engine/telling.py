@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 
 from facho.apps import sql
@@ -35,6 +36,8 @@ from facho.core.severity import Severity
 from facho.engine.maintenance import under_maintenance
 from facho.engine.notice_words import Said, message_of
 
+log = logging.getLogger(__name__)
+
 # In one transaction.
 _AT_ONCE: Final = 100
 _LOCK: Final = 0xFAC48
@@ -51,7 +54,7 @@ def take_notices(now: datetime, config: Config) -> int:
         notices = list(_new().select_related("olt").defer("olt__credentials").order_by("id")[:_AT_ONCE])
         rules = enabled_rules()
         for each in notices:
-            _take(each, rules, now, config)
+            _try_to_take(each, rules, now, config)
         NotificationNotice.objects.filter(id__in=[each.id for each in notices]).update(taken=True)
     return len(notices)
 
@@ -88,6 +91,19 @@ def silence_of(row: NotificationRule) -> Silence | None:
     if row.silent_from is None or row.silent_to is None:
         return None
     return Silence(row.silent_from, row.silent_to)
+
+
+def _try_to_take(
+    told: NotificationNotice, rules: Sequence[NoticeRule], now: datetime, config: Config
+) -> None:
+    """One that cannot be told keeps no other from its turn."""
+    try:
+        with transaction.atomic():
+            _take(told, rules, now, config)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("a notice was not told by a bug", extra={"action": "bug", "notice_id": told.id})
 
 
 def _take(told: NotificationNotice, rules: Iterable[NoticeRule], now: datetime, config: Config) -> None:
