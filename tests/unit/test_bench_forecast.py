@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facho.bench.forecast import WAYS, Result, measure
+from facho.cli.bench_forecast import _print
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,17 @@ def test_a_new_olt_is_predicted_by_the_others(result: Result) -> None:
 def test_a_change_of_firmware_is_believed_within_hours(result: Result) -> None:
     assert result.believed_after is not None
     assert result.believed_after < 6
+
+
+def test_it_is_printed_in_lines_that_fit(result: Result, capsys: pytest.CaptureFixture[str]) -> None:
+    _print(result)
+    printed = capsys.readouterr().out
+    lines = printed.splitlines()
+    total = next(line for line in lines if line.startswith("all"))
+    assert total.count("%") == 4
+    assert max(map(len, lines)) <= 80
+    assert "tasks on new OLTs" in printed
+    assert "firmware was believed after" in printed
 
 
 def test_the_same_seed_makes_the_same_week() -> None:

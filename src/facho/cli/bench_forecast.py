@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -42,32 +43,29 @@ def forecast(
 
 
 def _print(result: Result) -> None:
-    table = Table("tasks", "ahead", title=f"{result.olts} OLTs, a week, {result.runs:,} runs: error")
-    for way in result.lines[0].ways:
-        table.add_column(f"{way}\nmedian", justify="right")
-        table.add_column("p90", justify="right")
-    table.add_column("within\nP95", justify="right")
+    title = f"{result.olts} OLTs, a week, {result.runs:,} runs: error, median and p90"
+    table = Table("tasks", "ahead", title=title, box=None, pad_edge=False)
+    for heading in (*result.lines[0].ways, "within P95"):
+        table.add_column(heading, justify="right")
     for line in result.lines:
-        cells = [cell for errors in line.ways.values() for cell in _cells(errors)]
-        within = line.ways["facho"].figures().get("within_p95_pct")
-        table.add_row(line.tasks, _AHEAD[line.ahead], *cells, "" if within is None else f"{within:.1f} %")
+        within = line.ways["facho"].figures().get("within_p95_pct", 0.0)
+        errors = map(_written, line.ways.values())
+        table.add_row(line.tasks, _AHEAD[line.ahead], *errors, f"{within:.1f} %")
     console = Console()
     console.print(table)
-    console.print(_others(result))
+    for sentence in _others(result):
+        console.print(sentence)
 
 
-def _cells(errors: Errors) -> tuple[str, str]:
+def _written(errors: Errors) -> str:
     found = errors.figures()
-    if "median_pct" not in found:
-        return "", ""
-    return f"{found['median_pct']:.1f} %", f"{found['p90_pct']:.1f} %"
+    return f"{found['median_pct']:.1f}, {found['p90_pct']:.1f} %" if "median_pct" in found else ""
 
 
-def _others(result: Result) -> str:
+def _others(result: Result) -> Iterator[str]:
     cold = result.cold.figures()
-    said = [f"The first run on {cold['predictions']} new tasks"]
     if "median_pct" in cold:
-        said.append(f" was {cold['median_pct']:.1f} % off in the median")
+        first = f"The first runs of {cold['predictions']} tasks on new OLTs"
+        yield f"{first} were {cold['median_pct']:.1f} % off in the median."
     if result.believed_after is not None:
-        said.append(f"; a change of firmware was believed after {result.believed_after:.1f} runs")
-    return "".join(said) + "."
+        yield f"A change of firmware was believed after {result.believed_after:.1f} runs."
