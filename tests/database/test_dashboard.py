@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.engine.clock import database_now
@@ -298,6 +299,14 @@ def test_the_last_executions_are_those_that_ended_last() -> None:
         ended = NOON - timedelta(minutes=number)
         due("state", "Centro", 60 * number, state=State.SUCCESS, started_at=ended, ended_at=ended)
     assert [row.ended_at for row in look().ended] == [NOON - timedelta(minutes=each) for each in (1, 2, 3)]
+
+
+@pytest.mark.usefixtures("brands")
+def test_olts_that_are_left_alone_are_counted() -> None:
+    centro, _ = add_olts("Centro", "Norte")
+    lasts = {"starts_at": NOON, "ends_at": NOON + timedelta(hours=1), "created_at": NOON}
+    MaintenanceWindow.objects.create(name="fans", olt=centro, **lasts)
+    assert look().counters.under_maintenance == 1
 
 
 @pytest.mark.usefixtures("brands")

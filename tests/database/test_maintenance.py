@@ -9,10 +9,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
 from facho.engine.maintenance import under_maintenance, windows_of
-from tests.database.making import at, make_olt
+from facho.engine.step import scheduler_step
+from tests.database.making import at, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -55,8 +59,23 @@ def test_however_many_there_are_two_queries_find_them() -> None:
     for number, olt in enumerate(olts):
         make_window(olt, "10:00", "10:30")
         make_window(None, weekdays="tue", start_time=time(number), duration_s=60, site="Norte")
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         assert len(windows_of([olt.id for olt in olts], at("00:00"), at("23:00"))) == 5
     assert len(queries) == 2
+
+
+def test_a_step_takes_as_many_queries_for_many_windows_as_for_one() -> None:
+    def queries(olts: int) -> int:
+        for _ in range(olts):
+            olt = make_olt(site="Norte")
+            make_node(olt, make_job(interval=600), next_run_at=at("10:00"))
+            make_window(olt, "09:00", "11:00")
+        SnmpJobHost.objects.update(next_run_at=at("10:00"))
+        with CaptureQueriesContext(connection) as found:
+            scheduler_step(at("10:00:01"), Config())
+        assert not Execution.objects.exists()
+        return len(found)
+
+    make_window(None, "09:00", "11:00", site="Norte")
+    queries(1)
+    assert queries(1) == queries(10)

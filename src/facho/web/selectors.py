@@ -21,6 +21,7 @@ from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
 from facho.engine.condition import LATE
 from facho.engine.coordinator import COORDINATOR
+from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.step import SCHEDULER
 from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 
@@ -67,6 +68,8 @@ class Counters:
     nodes: int
     nodes_enabled: int
     onus: int
+    # Of the OLTs: those that are left alone now.
+    under_maintenance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def dashboard(now: datetime, config: Config) -> Dashboard:
         trouble=tuple(trouble(_TROUBLE_SHOWN)),
         quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
         violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
-        counters=counters(),
+        counters=counters(now),
     )
 
 
@@ -131,11 +134,12 @@ def _suspended_nodes(limit: int) -> list[Trouble]:
     return [Trouble(*row) for row in suspended.values_list(*columns)[:limit]]
 
 
-def counters() -> Counters:
+def counters(now: datetime) -> Counters:
     olts = Olt.objects.aggregate(count=Count("id"), enabled=Count("id", filter=Q(enabled=True)))
     nodes = SnmpJobHost.objects.aggregate(count=Count("id"), enabled=_running_nodes())
     onus = cache.get_or_set("facho.onus", Onu.objects.count, _ONUS_COUNTED_EVERY)
-    return Counters(olts["count"], olts["enabled"], nodes["count"], nodes["enabled"], onus or 0)
+    alone = len(olts_under_maintenance(now))
+    return Counters(olts["count"], olts["enabled"], nodes["count"], nodes["enabled"], onus or 0, alone)
 
 
 def _running_nodes() -> Any:
