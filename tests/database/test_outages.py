@@ -153,17 +153,18 @@ def test_who_goes_later_belongs_to_the_open_one() -> None:
 
 
 def test_who_starts_and_falls_again_is_counted_once_and_is_no_new_outage() -> None:
-    port = Port()
-    port.falls(EVERYBODY)
-    port.collect(dict.fromkeys(EVERYBODY, "starting"))
-    port.falls(EVERYBODY)
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 20, 20)]
-    assert PortOutage.objects.get().onus_affected == 20
-    port.returns(range(1, 17))
-    told()
-    # Those that were never back do not begin another one.
-    port.collect(dict.fromkeys(range(17, 21), "starting"))
-    port.falls(range(17, 21))
+    port = Port(onus=50)
+    everybody = range(1, 51)
+    port.falls(everybody)
+    port.collect(dict.fromkeys(everybody, "starting"))
+    port.falls(everybody)
+    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 50, 50)]
+    assert PortOutage.objects.get().onus_affected == 50
+    port.returns(range(1, 41))
+    assert told() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 50)]
+    # Ten that were never back do not begin another one.
+    port.collect(dict.fromkeys(range(41, 51), "starting"))
+    port.falls(range(41, 51))
     assert told() == []
 
 
