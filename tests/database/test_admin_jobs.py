@@ -237,3 +237,13 @@ def test_a_node_is_added_changed_and_detached_on_its_own_page(admin_client: Clie
     assert node.interval_s == 3600
     admin_client.post(NODES, {"action": "detach", "_selected_action": [node.pk]})
     assert not SnmpJobHost.objects.exists()
+
+
+def test_what_a_job_would_do_is_shown_before_it_is_saved(admin_client: Client) -> None:
+    (north,) = add_olts("north")
+    form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]), _what_if="1")
+    answer = admin_client.post(ADD, form)
+    assert "__all__" in errors_of(answer)
+    assert [each["olt"] for each in answer.wsgi_request.what_if] == ["north"]  # type: ignore[attr-defined]
+    assert 'class="fd-name">north<' in answer.content.decode()
+    assert not SnmpJob.objects.exists()

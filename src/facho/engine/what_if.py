@@ -70,20 +70,20 @@ def what_if(
     Raises CommandError, as the change itself would.
     """
     if isinstance(job, NewJob):
-        return _tried(lambda: create_job(job, now), _named(job.olts), now, config)
+        return tried(lambda: create_job(job, now), _named(job.olts), now, config)
     if interval is not None:
         nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
         affected = dict(nodes.values_list("olt_id", "olt__name"))
-        return _tried(lambda: change_interval(job, interval, now), affected, now, config)
-    return _tried(lambda: attach(job, olts, now), _named(olts), now, config)
+        return tried(lambda: change_interval(job, interval, now), affected, now, config)
+    return tried(lambda: attach(job, olts, now), _named(olts), now, config)
 
 
 def _named(olts: Sequence[str]) -> dict[int, str]:
     return dict(Olt.objects.filter(name__in=list(olts)).values_list("id", "name"))
 
 
-def _tried(act: Callable[[], object], olts: Mapping[int, str], now: datetime, config: Config) -> list[WhatIf]:
-    """Thinks when the change is taken back: nobody waits for it."""
+def tried(act: Callable[[], object], olts: Mapping[int, str], now: datetime, config: Config) -> list[WhatIf]:
+    """Makes the change and takes it back. Thinks afterwards: nobody waits for it."""
     before = workloads(sorted(olts), now, now, config)
     with sql.writing():
         act()

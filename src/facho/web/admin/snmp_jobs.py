@@ -12,8 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.config import current
 from facho.engine.clock import database_now
 from facho.engine.commands import jobs, runs
+from facho.engine.commands.errors import CommandError
+from facho.engine.what_if import tried
 from facho.web.admin import acting
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
@@ -63,6 +66,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     autocomplete_fields = ("brand", "master")
     actions = ("enable", "disable")
     inlines = (JobOidInline, NodeInline)
+    change_form_after_template = "facho/jobs/what_if.html"
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", "facts")}),
         (
@@ -70,6 +74,9 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             {"fields": ("master", "priority", ("max_attempts", "retry_delay"), "task_type")},
         ),
     )
+
+    class Media:
+        css = {"all": ("facho/dashboard.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJob]:
         active = Count("nodes", filter=Q(nodes__enabled=True))
@@ -82,20 +89,14 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     def save_model(self, request: HttpRequest, obj: SnmpJob, form: ModelForm[SnmpJob], change: bool) -> None:
         """Nothing yet: a job is saved as one with its OIDs and OLTs, below."""
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:  # noqa: ARG002
+    def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
         oids, nodes = formsets
         for formset in (oids, nodes):
             # Sorts the rows into new, changed and deleted, and writes none.
             formset.save(commit=False)
-        job: SnmpJob = form.instance
-        if change:
-            acting.update_job(
-                form.initial["name"], form.cleaned_data, form.changed_data, acting.wanted_oids(job, oids)
-            )
-            acting.save_nodes(job, nodes)
-        else:
-            wanted = acting.wanted_oids(job, oids) or ()
-            job.pk = acting.create_job(form.cleaned_data, wanted, nodes.new_objects).pk
+        if "_what_if" in request.POST:
+            _show_what_if(request, form, oids, nodes, change=change)
+        _save(form, oids, nodes, change=change)
 
     @display(description=_("interval"), ordering="interval_s")
     def every(self, job: SnmpJob) -> str:
@@ -113,6 +114,29 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         acting.told(request, lambda: _set_jobs(chosen, enabled=False))
+
+
+def _save(form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
+    job: SnmpJob = form.instance
+    if change:
+        acting.update_job(
+            form.initial["name"], form.cleaned_data, form.changed_data, acting.wanted_oids(job, oids)
+        )
+        acting.save_nodes(job, nodes)
+    else:
+        wanted = acting.wanted_oids(job, oids) or ()
+        job.pk = acting.create_job(form.cleaned_data, wanted, nodes.new_objects).pk
+
+
+def _show_what_if(request: HttpRequest, form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
+    """The form comes back as it was, with what it would do below."""
+    before = form.instance.pk
+    olts = {node.olt_id: node.olt.name for node in nodes.new_objects}
+    olts |= dict(SnmpJobHost.objects.filter(job=before).values_list("olt_id", "olt__name")) if before else {}
+    found = tried(lambda: _save(form, oids, nodes, change=change), olts, database_now(), current())
+    form.instance.pk = before
+    request.what_if = [each.as_json() for each in found]  # type: ignore[attr-defined]  # read by the template
+    raise CommandError("", gettext("Nothing was saved yet: below is what it would do to each OLT."))
 
 
 def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
