@@ -54,14 +54,21 @@ def test_it_lasts_from_its_start_to_just_before_its_end() -> None:
     assert [under_maintenance(olt.id, each) for each in moments] == [False, True, True, False]
 
 
-def test_however_many_there_are_two_queries_find_them() -> None:
+def test_when_there_are_none_one_query_says_so() -> None:
+    make_window(make_olt(), "10:00", "10:30")
+    with CaptureQueriesContext(connection) as queries:
+        assert not windows_of(None, at("10:30"), at("11:00"))
+    assert len(queries) == 1
+
+
+def test_however_many_there_are_three_queries_find_them() -> None:
     olts = [make_olt(site="Norte") for _ in range(5)]
     for number, olt in enumerate(olts):
         make_window(olt, "10:00", "10:30")
         make_window(None, weekdays="tue", start_time=time(number), duration_s=60, site="Norte")
     with CaptureQueriesContext(connection) as queries:
         assert len(windows_of([olt.id for olt in olts], at("00:00"), at("23:00"))) == 5
-    assert len(queries) == 2
+    assert len(queries) == 3
 
 
 def test_a_step_takes_as_many_queries_for_many_windows_as_for_one() -> None:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
+from typing import Final
 
 from django.db.models import F, Q, QuerySet
 
+from facho.apps import sql
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.core.maintenance import Span, merged, spans
+
+_ANY: Final = (
+    "SELECT 1 FROM maintenance_windows WHERE enabled"
+    " AND (weekdays <> '' OR (starts_at < %s AND ends_at > %s)) LIMIT 1"
+)
 
 
 def windows_between(after: datetime, until: datetime) -> QuerySet[MaintenanceWindow]:
@@ -22,7 +29,10 @@ def windows_between(after: datetime, until: datetime) -> QuerySet[MaintenanceWin
 def closed_times(
     olt_ids: Sequence[int] | None, after: datetime, until: datetime, zone: tzinfo
 ) -> dict[int, list[Span]]:
-    """The spans of each OLT that has any; of all OLTs, if none are named. Two queries at most."""
+    """The spans of each OLT that has any; of all OLTs, if none are named. Three queries at most."""
+    # Mostly there are none, and everybody who claims asks: a plain statement is soon answered.
+    if not sql.rows(_ANY, [sql.written(until), sql.written(after)]):
+        return {}
     found: dict[int, list[Span]] = defaultdict(list)
     sites: dict[str, list[Span]] = defaultdict(list)
     for window in windows_between(after, until):
