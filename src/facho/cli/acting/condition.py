@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import celery
@@ -14,6 +14,7 @@ from django.db.models.functions import Cast
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import vault
 from facho.apps.hosts.models import Olt
+from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
@@ -121,11 +122,22 @@ def _stuck(now: datetime, config: Config) -> Finding:
     return ok("executions", f"none is stuck; {waiting} wait")
 
 
+def _notifications(now: datetime, _config: Config) -> Finding:
+    lately = NotificationDelivery.objects.filter(created_at__gte=now - timedelta(days=1))
+    failing = lately.filter(status__in=(DeliveryStatus.WAITING, DeliveryStatus.FAILED)).exclude(error="")
+    names = sorted(set(failing.order_by().values_list("channel__name", flat=True)) - {None})
+    if names:
+        told = f"{failing.count()} messages of the last 24 hours could not be sent: {named(names)}"
+        return warning("notifications", told, "facho notify test CHANNEL says what is wrong")
+    return ok("notifications", "none of the last 24 hours failed")
+
+
 _LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     _credentials,
     _workers,
     _olts,
     _stuck,
+    _notifications,
     retention,
     disk,
 )

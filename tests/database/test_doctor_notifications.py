@@ -1,0 +1,30 @@
+"""The doctor names the channels that do not take messages."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from facho.apps.notifications.models import NotificationDelivery
+from facho.cli.acting.condition import _notifications
+from facho.config import Config
+from tests.database.making import at
+from tests.database.notifying import make_channel
+
+pytestmark = pytest.mark.django_db
+NOW = at("10:00")
+
+
+def test_a_channel_that_fails_is_named() -> None:
+    noc = make_channel("noc")
+    for error, ago in (("", 1), ("refused", 1), ("refused", 30)):
+        when = NOW - timedelta(hours=ago)
+        NotificationDelivery.objects.create(channel=noc, created_at=when, error=error)
+    found = _notifications(NOW, Config())
+    assert (found.level, found.told) == (
+        "warning",
+        "1 messages of the last 24 hours could not be sent: noc",
+    )
+    NotificationDelivery.objects.update(error="")
+    assert _notifications(NOW, Config()).level == "ok"
