@@ -9,6 +9,7 @@ from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
+    ExecutionPlan,
     OltConfiguration,
     QuotaTracker,
     QuotaViolation,
@@ -147,6 +148,7 @@ def _coordinator(olt: Olt) -> None:
         "tasks": [{**task, "percent": 50.0, "severity": "HIGH", "reasons": [reason]}],
         "reasons": [reason],
     }
+    ExecutionPlan.objects.create(olt=olt, created_at=NOW, updated_at=NOW, **hour)
     QuotaViolation.objects.create(olt=olt, severity="HIGH", report=report, created_at=NOW, **hour)
     CoordinatorLog.objects.create(
         olt=olt, event_type="TASK_ADDED", level="INFO", message="a task", timestamp=NOW

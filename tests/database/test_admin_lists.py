@@ -42,6 +42,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "CoordinatorState",
     "StorageSample",
     "TaskForecast",
+    "ExecutionPlan",
     "QuotaTracker",
     "QuotaViolation",
     "CoordinatorLog",

@@ -96,10 +96,14 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     from facho.apps.execution_coordinator.models import QuotaViolation
     from facho.engine.clock import database_now
     from facho.engine.condition import coordinator_state
+    from facho.engine.plans import make_missing
 
     bench = _Bench(load, config, database_now())
     note("the first look at every OLT")
     first = Cost.of([bench.step()])
+    note("planning the hour")
+    while make_missing(bench.now, config):
+        pass
     note("nothing changed")
     quiet = Cost.of(bench.step() for _ in range(load.quiet_steps))
     note(f"{load.changed} OLTs changed")

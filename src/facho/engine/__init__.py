@@ -7,5 +7,7 @@ dead process left, `probes` brings back what was suspended, `maintenance` leaves
 how busy we are, `housekeeping` keeps the database in order (`history` closes hours, `retention` removes what
 is too old, `storage` measures its growth), `journal` tells of decisions in the coordinator's log
 (`journal_writing` makes the entries, `journal_rows` brings them to the database, `execution_logs` has a line
-for each execution), `loop` does all of it in one process, and `commands` is what people can do.
+for each execution), `plans` predicts the hour of each OLT (`workloads` is what it has to do, `plan_keeping`
+follows and closes, `what_if` tries a change), `loop` does all of it in one process, and `commands` is what
+people can do.
 """
