@@ -13,6 +13,7 @@ from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolati
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.engine import coordinator
 from facho.engine.assign import busy_olts
 from facho.engine.commands.olts import disable_olts
 from facho.engine.leases import LeaseLost, release
@@ -217,3 +218,21 @@ def test_three_failures_in_a_row_have_an_olt_planned_anew(day: Day, logged: Logg
     day.now = at("10:30")
     day.run()
     assert Olt.objects.get().failed_in_a_row == 0
+
+
+def test_a_part_of_the_step_that_fails_keeps_no_hour_from_being_closed(
+    day: Day, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_job("state", "north", interval="10m")
+    due_at(day, "state", "10:10")
+    day.pass_until(at("11:00"))
+    day.now = at("11:00:10")
+    day.run()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a row that nobody thought of")
+
+    monkeypatch.setattr(coordinator, "notice_changes", fail)
+    with pytest.raises(RuntimeError, match="nobody thought of"):
+        day.coordinate()
+    assert figures()[0] == ("get_state", "10:00-11:00", 6, 6, 0, 0, 0, "COMPLETED")

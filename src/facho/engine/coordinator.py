@@ -38,6 +38,7 @@ from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
 from facho.engine.maintenance import note_windows
 from facho.engine.notices import tell
+from facho.engine.parts import Parts
 from facho.engine.plan_keeping import keep_plans
 from facho.engine.quotas import reconcile
 from facho.engine.retention import give_way
@@ -57,16 +58,19 @@ class Stepped:
 
 
 def coordinator_step(now: datetime, config: Config) -> Stepped:
+    """A part that fails keeps no other from its turn."""
     began = time.perf_counter()
     last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     _tell_of_a_stop(last, now, config)
-    found = notice_changes(now)
-    _open_hours(last, now, config)
-    note_windows(now, config)
-    violations = close_hours(now, config)
-    learn_from_ended(now, config)
-    _note(now, config, time.perf_counter() - began)
-    keep_plans(now, config)
+    parts = Parts()
+    found: Sequence[int] = parts.run(lambda: notice_changes(now), [])
+    opened = parts.run(lambda: _open_hours(last, now, config), False)
+    parts.run(lambda: note_windows(now, config), None)
+    violations = parts.run(lambda: close_hours(now, config), 0)
+    parts.run(lambda: learn_from_ended(now, config), None)
+    parts.run(lambda: keep_plans(now, config), None)
+    _note(last, opened, now, config, time.perf_counter() - began)
+    parts.end()
     return Stepped(found, violations)
 
 
@@ -75,12 +79,12 @@ def _tell_of_a_stop(last: CoordinatorState | None, now: datetime, config: Config
         journal.engine_was_stopped(now, since=last.updated_at)
 
 
-def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) -> None:
-    """When an hour has begun; and when nobody stepped, those that went by meanwhile."""
+def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) -> bool:
+    """When an hour has begun; and when nobody stepped, those that went by. True when all are open."""
     running = running_hour(now, config.time_zone)
     before = last.value.get("hour") if last else None
     if before == running.start.isoformat():
-        return
+        return True
     since = running.start
     if before is not None:
         since = min(since, max(datetime.fromisoformat(before), now - config.quota_catch_up))
@@ -88,13 +92,14 @@ def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) ->
     for olt_ids in _some(Olt.objects.order_by("id").values_list("id", flat=True)):
         with sql.writing():
             reconcile(olt_ids, now, config, hours)
+    return True
 
 
-def _note(now: datetime, config: Config, seconds: float) -> None:
-    value = {
-        "hour": running_hour(now, config.time_zone).start.isoformat(),
-        "duration_ms": round(seconds * 1000, 1),
-    }
+def _note(last: CoordinatorState | None, opened: bool, now: datetime, config: Config, seconds: float) -> None:
+    """Which hours are open, so that the next step opens those that follow, and how long this one took."""
+    before = last.value.get("hour") if last else None
+    hour = running_hour(now, config.time_zone).start.isoformat() if opened else before
+    value = {"hour": hour, "duration_ms": round(seconds * 1000, 1)}
     with sql.writing():
         CoordinatorState.objects.update_or_create(
             name=COORDINATOR, defaults={"value": value, "updated_at": now}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
@@ -13,6 +12,7 @@ from facho.config import Config
 from facho.core.lease import SEND_SHARE
 from facho.engine.clock import Forward, database_now
 from facho.engine.maintenance import leave_alone
+from facho.engine.parts import Parts
 from facho.engine.pollers import write_stats
 from facho.engine.recovery import Recovered, give_time, recover
 from facho.engine.scheduler import Queued, queue_due, set_right
@@ -50,30 +50,16 @@ def step_now(config: Config) -> datetime:
 def scheduler_step(now: datetime, config: Config) -> Stepped:
     """Everything but claiming: recovers, queues what is due, ends what may not run, and notes it was here.
 
-    A part that fails keeps no other from its turn, or one row could stop all collection; what it raised is
-    raised at the end.
+    A part that fails keeps no other from its turn.
     """
-    parts = _Parts()
+    parts = Parts()
     recovered = parts.run(lambda: recover(now, config), Recovered())
     parts.run(lambda: _check(now, config), None)
     queued = parts.run(lambda: _queue(now, config), Queued())
     parts.run(lambda: leave_alone(now, config), None)
     parts.run(lambda: write_stats(now, config), None)
-    if parts.failed:
-        raise parts.failed[0]
+    parts.end()
     return Stepped(queued, recovered)
-
-
-class _Parts:
-    def __init__(self) -> None:
-        self.failed: list[Exception] = []
-
-    def run(self, part: Callable[[], T], otherwise: T) -> T:
-        try:
-            return part()
-        except Exception as error:  # noqa: BLE001 - raised when the others had their turn
-            self.failed.append(error)
-            return otherwise
 
 
 def _check(now: datetime, config: Config) -> None:
