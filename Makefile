@@ -64,7 +64,8 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench workers --database-url {url} --broker-url {broker}
 	@$(BIN)/facho bench history
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
-	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py
+	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py \
+		tests/faults/test_engine_killed.py
 	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes

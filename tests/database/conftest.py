@@ -1,8 +1,10 @@
 from collections.abc import Callable, Iterator
+from copy import copy
 
 import pytest
 from django.utils import translation
 
+from facho import masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.engine import journal_writing
 from facho.engine.journal import journal
@@ -15,6 +17,13 @@ def brands(db: None) -> Iterator[None]:
     with translation.override("en"):
         know_brands()
         yield
+
+
+@pytest.fixture(autouse=True)
+def _secrets_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test has for a community may be a word of another one."""
+    for name in ("_known", "_forms", "_short"):
+        monkeypatch.setattr(masking, name, copy(getattr(masking, name)))
 
 
 @pytest.fixture

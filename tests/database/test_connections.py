@@ -1,11 +1,13 @@
 """How many connections a process may have at once."""
 
+import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from facho.apps import sql
 from facho.backends.poller_process import poller_process
 from facho.config import Config
 from facho.databases import most_connections
@@ -26,3 +28,25 @@ def test_a_process_has_a_connection_for_each_of_its_pollers(pollers: int) -> Non
             assert postgresql.pool.max_size >= pollers + 10
     finally:
         postgresql.pool.resize(min_size=0, max_size=20)
+
+
+@pytest.mark.django_db
+def test_who_is_the_writer_already_waits_for_no_turn() -> None:
+    """On SQLite: whoever has the turn waits for the writer, and the two would wait for each other."""
+    if connection.vendor != "sqlite":
+        pytest.skip("on PostgreSQL nobody waits for a turn")
+    has_turn, written = threading.Event(), threading.Event()
+    in_time = []
+
+    def hold() -> None:
+        with sql._turns:
+            has_turn.set()
+            in_time.append(written.wait(2))
+
+    other = threading.Thread(target=hold)
+    other.start()
+    has_turn.wait()
+    with transaction.atomic(), sql.writing():
+        written.set()
+    other.join()
+    assert in_time == [True]

@@ -163,9 +163,9 @@ def test_a_stored_olt_is_recorded_when_its_turn_has_come(
 
 BUSY = (
     "INSERT INTO snmp_executions (olt_id, state, trigger, run_now, slot, not_before, queued_at, why_late,"
-    " attempt, parts, counts, load, result, error, worker, lease_token)"
+    " attempt, parts, counts, load, result, owes, error, worker, lease_token)"
     " SELECT id, ?, 'schedule', 0, '2026-01-01', '2026-01-01', '2026-01-01', '', 1, '[]', '{}', '{}', '{}',"
-    " '', 'somebody', '' FROM olts"
+    " '[]', '', 'somebody', '' FROM olts"
 )
 
 

@@ -21,9 +21,11 @@ def writing() -> Iterator[None]:
     """A transaction that will write.
 
     SQLite has one writer at a time, and lets others sleep for up to a tenth of a second between two looks.
-    The threads of a process wait for one another instead, and go on at once.
+    The threads of a process wait for one another instead, and go on at once. Who is in a transaction already
+    is the one writer: if it waited for its turn, who has that would wait for it.
     """
-    with _turns if connection.vendor == "sqlite" else nullcontext(), transaction.atomic():
+    alone = connection.vendor == "sqlite" and not connection.in_atomic_block
+    with _turns if alone else nullcontext(), transaction.atomic():
         yield
 
 

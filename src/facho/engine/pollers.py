@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import transaction
 from django.db.models import Count, Q
 
 from facho.apps import sql
@@ -29,7 +28,7 @@ def register(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
     lent = {"pollers": pollers, "queues": queue.written(queues)}
-    with transaction.atomic():
+    with sql.writing():
         Worker.objects.update_or_create(name=worker, defaults={**lent, "started_at": now, "seen_at": now})
         Poller.objects.filter(worker=worker).delete()
         Poller.objects.bulk_create(

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from django.db import connection, transaction
+from django.db import connection
 
 from facho.apps import sql
 from facho.apps.discovery.store import Stored, note_collected, store_findings
@@ -124,7 +124,7 @@ def record_by_hand(started: Started, part: PartOutcome) -> None:
 def hand_back(started: Started) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
     now = database_now()
-    with transaction.atomic():
+    with sql.writing():
         running = lock_running(started.execution_id, lease_token=started.token)
         if running is None:
             return

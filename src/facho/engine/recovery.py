@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from facho.apps import sql
@@ -127,7 +126,7 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
 
     `before` is how many were lost together with it, and come first.
     """
-    with transaction.atomic():
+    with sql.writing():
         # Whoever has it locked stores its results, however long that takes, or takes it back himself.
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:

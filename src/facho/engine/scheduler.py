@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
@@ -307,7 +307,7 @@ def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
 def set_right(now: datetime, config: Config) -> int:
     """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
     slack = config.first_run_delay + config.spread_limit
-    with transaction.atomic():
+    with sql.writing():
         rows = list(
             runnable()
             .filter(next_run_at__gt=now + slack)

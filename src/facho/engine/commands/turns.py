@@ -10,7 +10,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
+
+from facho.apps import sql
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC41
@@ -31,7 +33,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         for left in reversed(range(_TRIES)):
             try:
-                with transaction.atomic():
+                with sql.writing():
                     _take_turn()
                     result = function(*args, **kwargs)
                     _end_turn()
