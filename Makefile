@@ -11,8 +11,10 @@ WAITING := 4 --dist loadscope
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
-# What the admin shows is the same on both.
-BOTH_DATABASES_TESTS := $(filter-out tests/database/test_admin_%.py,$(wildcard tests/database/test_*.py)) \
+# What the admin shows is the same on both, and what takes long is tried on one.
+ONE_DATABASE_TESTS := tests/database/test_admin_%.py tests/database/test_quota_week.py \
+	tests/database/test_commands_by_hand.py tests/database/test_cut_ports.py tests/database/test_onu_pages.py
+BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
 	$(wildcard tests/contract tests/faults tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
 

@@ -93,13 +93,15 @@ class Day:
         while self.now < until:
             began = self.now
             self.run(ends)
-            self.coordinate()
+            # On the stroke of an hour and after it; often enough in between.
+            if began.minute % 10 < 2:
+                self.coordinate()
             self.now = min(until, max(began + every, self.now))
 
 
 def figures(task_type: str = "") -> list[tuple[str, str, int, int, int, int, int, str]]:
     """Task, hour, required, completed, failed, skipped, pending, status: in their order."""
-    rows = QuotaTracker.objects.order_by("period_start", "task_type")
+    rows = QuotaTracker.objects.order_by("period_start", "olt__name", "task_type")
     if task_type:
         rows = rows.filter(task_type=task_type)
     return [
@@ -118,7 +120,7 @@ def figures(task_type: str = "") -> list[tuple[str, str, int, int, int, int, int
 
 
 def reasons(task_type: str = "") -> list[tuple[str, str, int, int]]:
-    rows = QuotaTracker.objects.order_by("period_start", "task_type")
+    rows = QuotaTracker.objects.order_by("period_start", "olt__name", "task_type")
     if task_type:
         rows = rows.filter(task_type=task_type)
     return [

@@ -115,7 +115,8 @@ def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
     nodes = runnable() if only is None else runnable().filter(id=only)
     rows = (
         nodes.filter(next_run_at__lte=now)
-        .order_by("next_run_at")
+        # Of two at once the older node: plans count on it.
+        .order_by("next_run_at", "id")
         # Another scheduler has the nodes that are locked.
         .select_for_update(of=("self",), skip_locked=True)
         .values_list(
