@@ -15,7 +15,7 @@ OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integ
 ONE_DATABASE_TESTS := tests/database/test_admin_%.py tests/database/test_quota_week.py \
 	tests/database/test_commands_by_hand.py tests/database/test_cut_ports.py tests/database/test_onu_pages.py
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
-	$(wildcard tests/contract tests/faults tests/integration/test_families.py)
+	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help
@@ -68,6 +68,7 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
 	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py \
 		tests/faults/test_engine_killed.py
+	@TESTS_LONG=1 $(BIN)/python -m pytest --database postgresql -m both_databases tests/faults/test_engine_killed.py
 	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes
