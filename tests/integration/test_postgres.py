@@ -92,8 +92,8 @@ def lasting_run(
 
 @pytest.mark.parametrize(
     ("options", "by"),
-    [((), signal.SIGTERM), ((), signal.SIGKILL), (("-n1",), signal.SIGINT), (("-n1",), signal.SIGKILL)],
-    ids=["alone-SIGTERM", "alone-SIGKILL", "xdist-SIGINT", "xdist-SIGKILL"],
+    [((), signal.SIGTERM), (("-n1",), signal.SIGKILL)],
+    ids=["alone-SIGTERM", "xdist-SIGKILL"],
 )
 def test_neither_server_nor_files_outlive_pytest(
     lasting_run: Callable[..., subprocess.Popen[bytes]],
