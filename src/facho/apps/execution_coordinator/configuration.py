@@ -107,5 +107,5 @@ def remember(states: Written, now: datetime) -> None:
 
 def _write(rows: list[OltConfiguration], *columns: str) -> None:
     OltConfiguration.objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["olt"], update_fields=columns, batch_size=200
+        rows, update_conflicts=True, unique_fields=["olt"], update_fields=columns, batch_size=1000
     )
