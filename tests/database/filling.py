@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from django.contrib.auth.models import User
+
+from facho.apps.access.models import ApiToken
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
@@ -43,6 +46,7 @@ def fill(count: int, *, beginning_at: int = 0) -> None:
         _coordinator(node.olt)
         _notifications(node.olt, number)
         _maintenance(node.olt)
+        _access(number)
 
 
 def _node(number: int) -> SnmpJobHost:
@@ -169,3 +173,16 @@ def _notifications(olt: Olt, number: int) -> None:
     about = {"notice": "OLT_DOWN", "severity": "CRITICAL", "olt": olt}
     told = NotificationNotice.objects.create(at=NOW, **about)
     NotificationDelivery.objects.create(told=told, channel=channel, rule=rule, created_at=NOW, **about)
+
+
+def _access(number: int) -> None:
+    owner = User.objects.create(username=f"user-{number}")
+    ApiToken.objects.create(
+        owner=owner,
+        name="token",
+        role="viewer",
+        begins="fd_abcd",
+        digest=f"{number:064}",
+        created_at=NOW,
+        expires_at=NOW + timedelta(days=90),
+    )

@@ -49,6 +49,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "OltConfiguration",
     "NotificationNotice",
     "NotificationDelivery",
+    "ApiToken",
 }
 
 

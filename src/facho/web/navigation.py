@@ -100,9 +100,6 @@ def _list(title: Any, icon: str, app: str, model: str) -> Item:
 
 def _may_see(app: str, model: str) -> Callable[[HttpRequest], bool]:
     def may(request: HttpRequest) -> bool:
-        user = request.user
-        return user.is_staff and (
-            user.has_perm(f"{app}.view_{model}") or user.has_perm(f"{app}.change_{model}")
-        )
+        return request.user.has_perm(f"{app}.view_{model}")
 
     return may

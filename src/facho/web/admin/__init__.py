@@ -1,6 +1,7 @@
 """The admin, one module for each app. Django finds it by the name of this package."""
 
 from facho.web.admin import (
+    access,
     accounts,
     chassis,
     coordinator,
@@ -17,6 +18,7 @@ from facho.web.admin import (
 )
 
 __all__ = [
+    "access",
     "accounts",
     "chassis",
     "coordinator",

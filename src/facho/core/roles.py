@@ -1,0 +1,68 @@
+"""Who may do what: the one table behind the admin, the pages and the API.
+
+A right is a verb and the kind of thing that it is done to, named as Django names its models: `view` on
+`hosts.olt`. Whoever asks, a person or a token, has one role; a role may do what any lower one may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+
+class Role(IntEnum):
+    # A token of this role reads /metrics, and nothing else.
+    METRICS = 0
+    VIEWER = 1
+    OPERATOR = 2
+    ADMINISTRATOR = 3
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower()
+
+
+# Those that a person can have. The groups of these names are made with the database.
+OF_PEOPLE: Final = (Role.VIEWER, Role.OPERATOR, Role.ADMINISTRATOR)
+
+# The lowest role that may, for everything that the second table does not name.
+_USUALLY: Final[Mapping[str, Role]] = {
+    "view": Role.VIEWER,
+    "run": Role.OPERATOR,
+    "enable": Role.OPERATOR,
+    "test": Role.OPERATOR,
+    "acknowledge": Role.OPERATOR,
+    "add": Role.ADMINISTRATOR,
+    "change": Role.ADMINISTRATOR,
+    "delete": Role.ADMINISTRATOR,
+}
+_EVERYTHING_FOR_ADMINISTRATORS: Final = dict.fromkeys(_USUALLY, Role.ADMINISTRATOR)
+_EXCEPT: Final[Mapping[str, Mapping[str, Role]]] = {
+    "auth.user": _EVERYTHING_FOR_ADMINISTRATORS,
+    "auth.group": _EVERYTHING_FOR_ADMINISTRATORS,
+    "access.auditentry": _EVERYTHING_FOR_ADMINISTRATORS,
+    "access.loginattempt": _EVERYTHING_FOR_ADMINISTRATORS,
+    # Everybody has tokens of their own, and of nobody else; none is above its owner.
+    "access.apitoken": {"add": Role.VIEWER, "delete": Role.VIEWER},
+    # To leave an OLT alone for a while is to disable it for a while.
+    "maintenance.maintenancewindow": {
+        "add": Role.OPERATOR,
+        "change": Role.OPERATOR,
+        "delete": Role.OPERATOR,
+    },
+}
+
+
+def lowest_role(right: str, model: str) -> Role:
+    """Raises KeyError for a right that there is not: a page that asks for it has a mistake."""
+    return _EXCEPT.get(model, {}).get(right) or _USUALLY[right]
+
+
+def may(role: Role | None, right: str, model: str) -> bool:
+    """Whoever has no role may nothing."""
+    return role is not None and role >= lowest_role(right, model)
+
+
+def role_named(slug: str) -> Role | None:
+    return next((role for role in Role if role.slug == slug), None)

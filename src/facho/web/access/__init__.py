@@ -1,0 +1,1 @@
+"""How people and programs get in, and what they may do: `facho.core.roles` has the table."""

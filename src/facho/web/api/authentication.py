@@ -1,0 +1,41 @@
+"""Programs show a token: `Authorization: Bearer fd_...`. People come with the session of their browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from facho.apps.access.models import ApiToken
+from facho.apps.access.selectors import role_of, role_of_token, token_shown
+from facho.apps.access.store import note_use
+from facho.core.roles import Role
+from facho.engine.clock import database_now
+
+_SCHEME = b"bearer"
+
+
+class BearerToken(BaseAuthentication):
+    def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
+        scheme, _space, secret = get_authorization_header(request).partition(b" ")
+        if scheme.lower() != _SCHEME:
+            return None
+        now = database_now()
+        token = token_shown(secret.strip().decode("latin-1"), now)
+        if token is None:
+            raise AuthenticationFailed(_("the token is unknown, revoked or expired"))
+        note_use(token, now)
+        return token.owner, token
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+        return 'Bearer realm="api"'
+
+
+def role_of_request(request: Request) -> Role | None:
+    """A token may be allowed less than its owner."""
+    if isinstance(request.auth, ApiToken):
+        return role_of_token(request.auth)
+    return role_of(request.user)

@@ -1,0 +1,42 @@
+"""What a request may do, by the role of who asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from facho.core.roles import Role, may
+from facho.web.api.authentication import role_of_request
+
+if TYPE_CHECKING:
+    # Which asks for this module while it is loaded.
+    from rest_framework.views import APIView
+
+_RIGHTS: Final = {
+    "list": "view",
+    "retrieve": "view",
+    "create": "add",
+    "update": "change",
+    "partial_update": "change",
+    "destroy": "delete",
+}
+
+
+class ByRole(BasePermission):
+    """A view says what it is about in `about` ("hosts.olt"), and in `rights` what its own actions need."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        # None for a method that the view has not: it is answered as such, to who may see the rest.
+        action = getattr(view, "action", None) or "list"
+        right = {**_RIGHTS, **getattr(view, "rights", {})}.get(action, "view")
+        return may(role_of_request(request), right, view.about)
+
+
+class AnyRole(BasePermission):
+    """For what everybody may see who can see anything."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002
+        role = role_of_request(request)
+        return role is not None and role >= Role.VIEWER
