@@ -19,17 +19,8 @@ from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.config import current
 from facho.engine.clock import database_now
+from facho.web.pages.frame import page_context
 from facho.web.selectors import dashboard as look
-
-
-def page_context(request: HttpRequest, title: str) -> dict[str, Any]:
-    """What the admin's frame needs. Those who are no staff see it too, with fewer entries."""
-    return {
-        **admin.site.each_context(request),
-        "title": title,
-        "has_permission": True,
-        "sidebar_navigation": admin.site.get_sidebar_list(request),  # type: ignore[attr-defined]  # unfold's
-    }
 
 
 @require_safe

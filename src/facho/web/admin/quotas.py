@@ -60,7 +60,7 @@ class _OfAnHour(ReadOnlyAdmin[M]):
     paginator = UpToPaginator
 
     class Media:
-        css = {"all": ("facho/dashboard.css",)}  # noqa: RUF012  # Django's way
+        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")

@@ -76,7 +76,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     )
 
     class Media:
-        css = {"all": ("facho/dashboard.css",)}  # noqa: RUF012  # Django's way
+        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJob]:
         active = Count("nodes", filter=Q(nodes__enabled=True))
