@@ -11,3 +11,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("facho.web.api.v1.urls")),
 ]
+handler500 = "facho.web.api.problems.bug"

@@ -104,3 +104,11 @@ def test_the_login_page_says_whose_it_is(visit: Visiting) -> None:
     visitor.shoot("login")
     assert not visitor.is_wider_than_the_window()
     assert not visitor.complaints
+
+
+def test_the_page_of_the_api_shows_what_can_be_asked(visit: Visiting) -> None:
+    visitor = visit("admin")
+    page = visitor.go("/api/v1/docs/")
+    expect(page.locator('[data-path*="nodes/{id}/run"]').first).to_be_visible(timeout=30_000)
+    visitor.shoot("api-docs")
+    assert not visitor.complaints

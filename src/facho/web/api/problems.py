@@ -7,8 +7,9 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
+from django.views.defaults import server_error
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -41,6 +42,14 @@ def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
         errors = [{"field": field, "message": message} for field, message in _sentences(error.detail)]
         return {**found, "detail": _("what was given cannot be used"), "errors": errors}
     return {**found, "detail": str(error.detail)}
+
+
+def bug(request: HttpRequest) -> HttpResponse:
+    """What Django answers when something raised that nobody expected; it is in the log."""
+    if not request.path.startswith("/api/"):
+        return server_error(request)
+    found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("the server has failed")))
+    return JsonResponse(found, status=HTTPStatus.INTERNAL_SERVER_ERROR, content_type=CONTENT_TYPE)
 
 
 def _sentences(detail: Any, field: str = "") -> Iterator[tuple[str, str]]:

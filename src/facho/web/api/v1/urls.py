@@ -1,9 +1,11 @@
 """Where each thing of the API is."""
 
-from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from django.contrib.auth.decorators import login_required
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.executions import Executions
 from facho.web.api.v1.nodes import Nodes
 
@@ -14,8 +16,18 @@ router.register("nodes", Nodes, basename="node")
 router.register("pollers/nodes", Nodes, basename="poller-node")
 
 app_name = "api"
-urlpatterns = [
+_things: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerView.as_view(url_name="api:schema"), name="docs"),
+    # Its script is a request of its own: the pages allow none that is written into them.
+    path(
+        "docs/",
+        login_required(SpectacularSwaggerSplitView.as_view(url_name="api:schema")),
+        name="docs",
+    ),
     path("", include(router.urls)),
+]
+urlpatterns = [
+    path("", Index.as_view(patterns=_things), name="index"),
+    *_things,
+    re_path("^.*/$", Nothing.as_view()),
 ]
