@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 FUZZ_CASES ?= 1000000
+# Some machines forbid it, and then each of the hundreds of processes that the tests start compiles it all anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests with real services wait more than they compute. Those of one file share what they have started, and
 # the longest come first, so that nobody waits for them at the end.
 WAITING := 4 --dist loadscope
