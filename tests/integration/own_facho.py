@@ -7,12 +7,13 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.services import warm
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +22,8 @@ class OwnFacho:
     settings: dict[str, str] = field(default_factory=dict)
 
     def run(self, *words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "facho", *words],
-            capture_output=True,
-            text=True,
-            input=given,
-            timeout=120,
-            env={**os.environ, "FACHO_HOME": str(self.home), **self.settings, **environment},
-        )
+        ours = {**os.environ, "FACHO_HOME": str(self.home), **self.settings, **environment}
+        return warm.run(words, given=given, env=ours)
 
     def told(self, *words: str, **environment: str) -> Any:
         """The JSON of a command that succeeds."""
