@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.services import warm
+
 PATIENCE_S = 120
 
 
@@ -20,13 +22,7 @@ def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
 
 
 def facho(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "facho", *words],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
+    return warm.run(words, env=environment)
 
 
 def test_a_new_database_is_made_ready(environment: dict[str, str], database_url: str) -> None:

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.integration.own_facho import OwnFacho, new_facho
+from tests.services import warm
 
 STATE = ("--kind", "get", "--brand", "huawei", "--fact", "state", "--interval", "5m")
 
@@ -163,7 +164,5 @@ def _end_while_waiting(facho: OwnFacho, words: list[str], state: str) -> int:
     "command", ["add", "list", "show", "change", "attach", "detach", "enable", "disable", "run"]
 )
 def test_every_command_has_examples(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "facho", "job", command, "--help"], capture_output=True, text=True
-    )
+    done = warm.run(["job", command, "--help"])
     assert "Examples" in done.stdout

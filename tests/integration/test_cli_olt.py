@@ -15,6 +15,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from tests.integration.own_facho import OwnFacho, new_facho
+from tests.services import warm
 
 QUICK = ("--timeout", "0.3", "--retries", "0")
 SECRET = "very-secret-community"
@@ -313,9 +314,7 @@ def test_a_file_that_is_not_there_is_refused(furnished: OwnFacho) -> None:
 
 @pytest.mark.parametrize("command", ["add", "list", "show", "test", "import", "enable", "disable"])
 def test_every_command_has_examples(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "facho", "olt", command, "--help"], capture_output=True, text=True
-    )
+    done = warm.run(["olt", command, "--help"])
     assert "Examples" in done.stdout
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from facho.snmp.errors import (
     WrongDigest,
 )
 from facho.vendors import builtin
+from tests.services import warm
 
 ONUS = 100
 RECORDING = """\
@@ -52,7 +52,7 @@ def fleet(request: pytest.FixtureRequest) -> Iterator[FleetProcess]:
 
 
 def facho_profile(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "facho", "profile", *words], capture_output=True, text=True)
+    return warm.run(["profile", *words])
 
 
 def tried(*words: str) -> tuple[int, dict[str, Any]]:

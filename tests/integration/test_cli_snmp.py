@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.snmp.values import OpaqueFloat
+from tests.services import warm
 
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
 SERIALS = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
@@ -31,12 +31,7 @@ def fleet() -> Iterator[FleetProcess]:
 
 
 def facho_snmp(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "facho", "snmp", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **(env or {})},
-    )
+    return warm.run(["snmp", *words], env={**os.environ, **(env or {})})
 
 
 def address_of(fleet: FleetProcess) -> str:

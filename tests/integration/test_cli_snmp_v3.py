@@ -17,6 +17,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD
+from tests.services import warm
 
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
 SERIALS = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
@@ -40,14 +41,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def facho_snmp(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "facho", "snmp", *words],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env=environment(**(env or {})),
-        timeout=SECONDS,
-    )
+    return warm.run(["snmp", *words], env=environment(**(env or {})))
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:

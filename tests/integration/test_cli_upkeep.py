@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.own_facho import OwnFacho, new_facho
+from tests.services import warm
 
 
 @pytest.fixture
@@ -174,9 +175,7 @@ def an_onu(facho: OwnFacho, serial: str, state: str, presence: str) -> None:
     "command", ["doctor", "coordinator state", "migrate", "keys rotate", "keys new", "onu list"]
 )
 def test_every_command_has_examples(command: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "facho", *command.split(), "--help"], capture_output=True, text=True
-    )
+    done = warm.run([*command.split(), "--help"])
     assert "Examples" in done.stdout
 
 

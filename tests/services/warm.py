@@ -68,7 +68,9 @@ def _warm() -> Warm:
     return warm
 
 
-def run(words: Sequence[str], *, env: Mapping[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    words: Sequence[str], *, env: Mapping[str, str] = os.environ, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     """As `subprocess.run` with the command's output captured."""
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
