@@ -75,6 +75,9 @@ class Config:
     web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
     allowed_hosts: tuple[str, ...] = _setting((), "names under which the pages may be asked for")
 
+    token_lasts: timedelta = _days(90, "how long a token is good for, if nothing else is said")
+    token_longest: timedelta = _days(365, "the longest that a token may be good for")
+
     pollers: int = _setting(10, "executions at once in this process")
     poller_stats_every: timedelta = _seconds(60, "how often a row of poller statistics is written")
     saturated_above: float = _setting(75.0, "percentage of busy pollers that is called saturated")
@@ -165,6 +168,7 @@ class Config:
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
     keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
     keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
+    keep_tokens: timedelta = _days(90, "how long tokens are listed that are revoked or expired")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
     keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
     retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")
@@ -230,6 +234,8 @@ def _contradictions(config: Config) -> list[str]:
         found.append(
             f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
         )
+    if config.token_lasts > config.token_longest:
+        found.append("FACHO_TOKEN_LASTS must not be longer than FACHO_TOKEN_LONGEST")
     if not 0 < config.outage_share <= 100:
         found.append("FACHO_OUTAGE_SHARE must be a percentage above 0")
     if config.absent_after > _MOST_MISSED:

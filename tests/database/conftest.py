@@ -12,6 +12,13 @@ from tests.database.setting_up import know_brands
 
 
 @pytest.fixture
+def english() -> Iterator[None]:
+    """Sentences in the language that the tests are written in."""
+    with translation.override("en"):
+        yield
+
+
+@pytest.fixture
 def brands(db: None) -> Iterator[None]:
     """The OID table of the profiles; and sentences in the language that the tests are written in."""
     with translation.override("en"):

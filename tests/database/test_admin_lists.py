@@ -49,7 +49,6 @@ WRITTEN_BY_THE_SYSTEM = {
     "OltConfiguration",
     "NotificationNotice",
     "NotificationDelivery",
-    "ApiToken",
 }
 
 

@@ -12,12 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError, connection
 from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
+from facho.apps.access.models import ApiToken
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -120,6 +122,14 @@ def window(until: datetime) -> MaintenanceWindow:
     )
 
 
+def token(until: datetime) -> ApiToken:
+    owner, _made = User.objects.get_or_create(username="somebody")
+    name = f"until {until}"
+    return ApiToken.objects.create(
+        owner=owner, name=name, role="viewer", digest=name, created_at=until, expires_at=until
+    )
+
+
 # How a row of each table is made at a moment, and how long it is kept.
 MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     Execution: (30 * DAY, lambda when: ended(make_node(), when)),
@@ -149,6 +159,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
         90 * DAY,
         lambda when: NotificationDelivery.objects.create(created_at=when, status="SENT"),
     ),
+    ApiToken: (90 * DAY, lambda when: token(when)),
     Session: (0 * DAY, lambda when: Session.objects.create(session_key=f"{when:%s}", expire_date=when)),
     Poller: (DAY, lambda when: Poller.objects.create(poller_id=when.second, worker="w", heartbeat=when)),
 }

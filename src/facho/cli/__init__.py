@@ -22,6 +22,8 @@ COMMANDS: Final = {
     "job": "job",
     "onu": "onu",
     "maintenance": "maintenance",
+    "user": "user",
+    "token": "token",
     "keys": "keys",
     "migrate": "upkeep",
     "doctor": "upkeep",

@@ -18,6 +18,7 @@ from django.db import connection
 from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps import sql
+from facho.apps.access.models import ApiToken
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -93,6 +94,8 @@ RULES: Final = (
     ),
     # As long as the hours in which they left slots out. Those of every week have no end.
     Rule(MaintenanceWindow, "ends_at", lambda config: config.keep_quotas),
+    # Each has an end, also those that were revoked before it.
+    Rule(ApiToken, "expires_at", lambda config: config.keep_tokens),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),
     # The scheduler forgets workers with their pollers. A dying process may write one more row after that.

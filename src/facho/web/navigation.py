@@ -84,7 +84,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             "title": _("Access"),
             "items": [
                 _list(_("Users"), "person", "auth", "user"),
-                _list(_("Groups"), "group", "auth", "group"),
+                _list(_("Tokens"), "key", "access", "apitoken"),
             ],
         },
     ]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
@@ -16,6 +17,12 @@ class RoleName(models.TextChoices):
     VIEWER = Role.VIEWER.slug, _("viewer")
     OPERATOR = Role.OPERATOR.slug, _("operator")
     ADMINISTRATOR = Role.ADMINISTRATOR.slug, _("administrator")
+
+
+class TokenState(models.TextChoices):
+    VALID = "valid", _("valid")
+    EXPIRED = "expired", _("expired")
+    REVOKED = "revoked", _("revoked")
 
 
 class ApiToken(models.Model):
@@ -40,6 +47,7 @@ class ApiToken(models.Model):
         ordering: ClassVar = ["owner", "name"]
         verbose_name = _("token")
         verbose_name_plural = _("tokens")
+        indexes: ClassVar = [models.Index(fields=["expires_at"], name="api_tokens_expires_at")]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["owner", "name"],
@@ -50,3 +58,9 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def state_at(self, now: datetime) -> TokenState:
+        """What was revoked stays so, also when it would be over by now."""
+        if self.revoked_at is not None:
+            return TokenState.REVOKED
+        return TokenState.VALID if self.expires_at > now else TokenState.EXPIRED

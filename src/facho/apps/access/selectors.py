@@ -7,27 +7,49 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q, QuerySet
 
-from facho.apps.access.models import ApiToken
+from facho.apps.access.models import ApiToken, TokenState
 from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
 def role_of(user: Any) -> Role | None:
+    """Of who is there now: nobody and those that are disabled have none."""
+    return None if isinstance(user, AnonymousUser) or not user.is_active else role_of_account(user)
+
+
+def role_of_account(user: User) -> Role | None:
     """The highest of the groups that bear a role's name. It is asked many times for one page."""
-    if isinstance(user, AnonymousUser) or not user.is_active:
-        return None
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_facho_role"):
-        user._facho_role = _highest(user)
-    found: Role | None = user._facho_role
+        roles = (role_named(group.name) for group in user.groups.all())
+        user._facho_role = max((role for role in roles if role in OF_PEOPLE), default=None)  # type: ignore[attr-defined]
+    found: Role | None = user._facho_role  # type: ignore[attr-defined]
     return found
 
 
-def _highest(user: User) -> Role | None:
-    names = user.groups.values_list("name", flat=True)
-    roles = (role_named(name) for name in names)
-    return max((role for role in roles if role in OF_PEOPLE), default=None)
+def administrators() -> QuerySet[User]:
+    """Those that can log in."""
+    by_role = Q(is_superuser=True) | Q(groups__name=Role.ADMINISTRATOR.slug)
+    return User.objects.filter(by_role, is_active=True).distinct()
+
+
+def tokens_seen_by(user: Any, role: Role | None) -> QuerySet[ApiToken]:
+    """Everybody's for administrators, and one's own for the others."""
+    tokens = ApiToken.objects.select_related("owner")
+    return tokens if role is Role.ADMINISTRATOR else tokens.filter(owner=user.pk)
+
+
+def in_state(state: str, now: datetime) -> Q:
+    over = Q(expires_at__lte=now)
+    match state:
+        case TokenState.REVOKED:
+            return Q(revoked_at__isnull=False)
+        case TokenState.EXPIRED:
+            return Q(over, revoked_at=None)
+        case _:
+            return Q(~over, revoked_at=None)
 
 
 def digest_of(secret: str) -> str:

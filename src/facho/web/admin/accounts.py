@@ -1,39 +1,158 @@
-"""Users and groups, in the same dress as the rest."""
+"""Users, each with one role. Django's groups and permissions are behind it, and on no page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
-from unfold.admin import ModelAdmin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminSelectWidget
 
-from facho.web.admin.base import site
+from facho.apps.access.models import RoleName
+from facho.apps.access.selectors import role_of_account
+from facho.core.roles import OF_PEOPLE, Role
+from facho.engine.commands import users as commands
+from facho.engine.commands.errors import CommandError
+from facho.web.admin import acting
+from facho.web.admin.base import FachoModelAdmin, display, site
 
 if TYPE_CHECKING:
-    _Users = UserAdmin[User]
-    _Groups = GroupAdmin
+    _Users = FachoModelAdmin[User]
 else:
 
-    class _Users(UserAdmin, ModelAdmin):
-        pass
-
-    class _Groups(GroupAdmin, ModelAdmin):
+    class _Users(FachoModelAdmin, UserAdmin):
         pass
 
 
 site.unregister([User, Group])
 
+_ROLES = [(role.slug, RoleName(role.slug).label) for role in OF_PEOPLE]
+_ROLE_COLOURS = {
+    Role.VIEWER.slug: "default",
+    Role.OPERATOR.slug: "info",
+    Role.ADMINISTRATOR.slug: "warning",
+    "": "danger",
+}
+
+
+def _role_field() -> forms.ChoiceField:
+    return forms.ChoiceField(label=_("Role"), choices=_ROLES, widget=UnfoldAdminSelectWidget)
+
+
+class NewUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no types
+    role = _role_field()
+
+    class Meta:
+        model = User
+        fields = ("username",)
+
+
+class UserForm(UserChangeForm):  # type: ignore[misc]  # unfold has no types
+    role = _role_field()
+
+    class Meta:
+        model = User
+        fields = ("username", "first_name", "last_name", "email", "is_active")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        role = role_of_account(kwargs["instance"]) if kwargs.get("instance") else None
+        written = {"role": role.slug} if role is not None else {}
+        super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
+
 
 @admin.register(User)
 class FachoUserAdmin(_Users):
-    form = UserChangeForm
-    add_form = UserCreationForm
+    form = UserForm
+    add_form = NewUserForm
     change_password_form = AdminPasswordChangeForm
+    fields_of_commands = MappingProxyType({"name": "username", "password": "password1"})
+    list_display = ("username", "role", "email", "is_active", "last_login")
+    list_filter = ("is_active", "groups")
+    search_fields = ("username", "first_name", "last_name", "email")
+    ordering = ("username",)
+    actions = ("enable", "disable", "remove")
+    filter_horizontal = ()
+    readonly_fields = ("last_login", "date_joined")
+    add_fieldsets = ((None, {"fields": ("username", "role", "password1", "password2")}),)
+    fieldsets = (
+        (None, {"fields": ("username", "password", "role", "is_active")}),
+        (_("Person"), {"fields": (("first_name", "last_name"), "email")}),
+        (_("Times"), {"fields": (("last_login", "date_joined"),)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        given = form.cleaned_data
+        if not change:
+            made = commands.add_user(given["username"], given["role"], given["password1"])
+            obj.__dict__.update(made.user.__dict__)
+            return
+        super().save_model(request, obj, form, change)
+        # As it is stored: the form has written on the other one already.
+        user = User.objects.get(pk=obj.pk)
+        if "role" in form.changed_data:
+            commands.set_role(user, given["role"])
+        if "is_active" in form.changed_data:
+            commands.set_users_enabled([user], enabled=given["is_active"])
+
+    def changed_columns(self, form: Any) -> list[str]:
+        return [column for column in super().changed_columns(form) if column != "is_active"]
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:  # noqa: ARG002
+        commands.remove_users([obj])
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except CommandError as refused:
+            messages.error(request, refused.message)
+            return redirect("admin:auth_user_change", object_id)
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        """Removing is a command: somebody has to be left who may give roles."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    @display(description=_("role"), label=_ROLE_COLOURS)
+    def role(self, user: User) -> tuple[str, Any]:
+        role = role_of_account(user)
+        return ("", _("none")) if role is None else (role.slug, RoleName(role.slug).label)
+
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        acting.told(request, lambda: _switch(chosen, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        acting.told(request, lambda: _switch(chosen, enabled=False))
+
+    @admin.action(description=_("Remove"), permissions=["delete"])
+    def remove(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        acting.told(request, lambda: _remove(chosen))
 
 
-@admin.register(Group)
-class FachoGroupAdmin(_Groups):
-    pass
+def _switch(chosen: QuerySet[User], *, enabled: bool) -> str:
+    users = list(chosen)
+    commands.set_users_enabled(users, enabled=enabled)
+    return acting.how_many(len(users), enabled=enabled)
+
+
+def _remove(chosen: QuerySet[User]) -> str:
+    users = list(chosen)
+    commands.remove_users(users)
+    said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(users))
+    return said % {"count": len(users)}

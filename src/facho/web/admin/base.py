@@ -84,9 +84,24 @@ class FachoModelAdmin(_Admin[M]):
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        form = super().get_form(request, obj, change, **kwargs)
+        form = super().get_form(request, obj, change=change, **kwargs)
         refused: CommandError | None = getattr(request, "refused", None)
         return form if refused is None else _refusing(form, refused, self.fields_of_commands)
+
+    def has_run_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "run")
+
+    def has_enable_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "enable")
+
+    def has_test_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "test")
+
+    def has_acknowledge_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "acknowledge")
+
+    def _may(self, request: HttpRequest, right: str) -> bool:
+        return request.user.has_perm(f"{self.opts.app_label}.{right}_{self.opts.model_name}")
 
     def save_model(self, request: HttpRequest, obj: M, form: ModelForm[M], change: bool) -> None:
         if not change:

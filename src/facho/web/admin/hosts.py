@@ -122,11 +122,11 @@ class OltAdmin(FachoModelAdmin[Olt]):
         count: int = olt.node_count_  # type: ignore[attr-defined]  # annotated above
         return count
 
-    @admin.action(description=_("Enable"), permissions=["change"])
+    @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
         acting.told(request, lambda: _set_enabled(olts, enabled=True))
 
-    @admin.action(description=_("Disable"), permissions=["change"])
+    @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
         acting.told(request, lambda: _set_enabled(olts, enabled=False))
 

@@ -102,7 +102,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
     def kind_of_address(self, channel: NotificationChannel) -> str:
         return channel.kind
 
-    @admin.action(description=_("Send a test"), permissions=["change"])
+    @admin.action(description=_("Send a test"), permissions=["test"])
     def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:
         for name in channels.values_list("name", flat=True):
             acting.told(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once

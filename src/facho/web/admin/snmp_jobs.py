@@ -107,11 +107,11 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         count: int = job.node_count_  # type: ignore[attr-defined]  # annotated above
         return count
 
-    @admin.action(description=_("Enable"), permissions=["change"])
+    @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         acting.told(request, lambda: _set_jobs(chosen, enabled=True))
 
-    @admin.action(description=_("Disable"), permissions=["change"])
+    @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         acting.told(request, lambda: _set_jobs(chosen, enabled=False))
 
@@ -199,16 +199,16 @@ class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
             return "suspended", _("suspended")
         return "ok", _("active")
 
-    @admin.action(description=_("Run now"), permissions=["change"])
+    @admin.action(description=_("Run now"), permissions=["run"])
     def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         for node in chosen:
             acting.told(request, lambda node=node: _run_now(node))  # type: ignore[misc]  # bound at once
 
-    @admin.action(description=_("Enable"), permissions=["change"])
+    @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         acting.told(request, lambda: _set_nodes(chosen, enabled=True))
 
-    @admin.action(description=_("Disable"), permissions=["change"])
+    @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         acting.told(request, lambda: _set_nodes(chosen, enabled=False))
 

@@ -8,12 +8,14 @@ from rest_framework.routers import SimpleRouter
 from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.executions import Executions
 from facho.web.api.v1.nodes import Nodes
+from facho.web.api.v1.tokens import Tokens
 
 router = SimpleRouter()
 router.register("executions", Executions, basename="execution")
 router.register("nodes", Nodes, basename="node")
 # Run a node now, where other pollers of this field have it.
 router.register("pollers/nodes", Nodes, basename="poller-node")
+router.register("tokens", Tokens, basename="token")
 
 app_name = "api"
 _things: list[URLPattern | URLResolver] = [
