@@ -157,6 +157,9 @@ class Config:
     )
     plans_at_once: int = _setting(100, "OLTs whose plans are made, followed or closed in one step, at most")
 
+    metrics_kept: timedelta = _seconds(5, "an answer of /metrics is given again for so long")
+    metrics_onus_every: timedelta = _seconds(60, "how often the ONUs are counted for /metrics")
+
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
     log_queue: int = _setting(10_000, "entries of the coordinator's log that wait for the database, at most")

@@ -19,7 +19,8 @@ from facho.apps.execution_coordinator.models import (
     StorageSample,
     TaskForecast,
 )
-from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
+from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots, State
+from facho.apps.executions.totals import WITHIN
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.models import MaintenanceWindow
@@ -95,6 +96,8 @@ def _execution(node: SnmpJobHost, number: int) -> None:
         why_late="olt_busy",
     )
     Attempt.objects.create(execution=execution, number=1, started_at=NOW)
+    within = {f"within_{most}s": 10 for most in WITHIN[1:]}
+    ExecutionTotals.objects.create(olt=node.olt, kind="get", succeeded=9, failed=1, seconds=20.0, **within)
     SkippedSlots.objects.create(
         node=node,
         olt=node.olt,

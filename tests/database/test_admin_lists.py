@@ -29,6 +29,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "Execution",
     "Attempt",
     "SkippedSlots",
+    "ExecutionTotals",
     "Onu",
     "OnuEvent",
     "Collected",

@@ -14,6 +14,7 @@ from django.db import connection
 
 from facho.apps import sql
 from facho.apps.discovery.store import Stored, note_collected, store_findings
+from facho.apps.executions import totals
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
@@ -222,6 +223,9 @@ def _end(started: Started, now: datetime, *, state: State, error: str, **columns
         {"state": state, "error": error, "lease_token": "", "lease_expires_at": None, **columns},
     )
     close_attempt(started.execution_id, started.attempt, now, error)
+    seconds = max(0.0, (now - started.started_at).total_seconds())
+    load = columns.get("load", {})
+    totals.add(totals.AttemptEnd(started.execution_id, state, started.attempt, seconds, load))
     if state is not State.WAITING:
         note_ended([started.execution_id])
 

@@ -9,6 +9,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from facho.apps import sql
+from facho.apps.executions import totals
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
@@ -140,6 +141,8 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         )
         close_attempt(execution_id, execution.attempt, now, lost.error)
         state = State(change["state"])
+        took = (now - lost.started_at).total_seconds()
+        totals.add(totals.AttemptEnd(execution_id, state, lost.number, max(0.0, took)))
         count_failure(lost, state, now, config)
         if state is State.FAILED:
             slot = slot_of(execution.olt_id, execution.slot, execution.owes)

@@ -38,6 +38,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("Executions"), "play_circle", "executions", "execution"),
                 _list(_("Attempts"), "replay", "executions", "attempt"),
                 _list(_("Skipped slots"), "event_busy", "executions", "skippedslots"),
+                _list(_("totals of executions"), "functions", "executions", "executiontotals"),
             ],
         },
         {

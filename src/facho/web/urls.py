@@ -4,11 +4,13 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from facho.web import views
+from facho.web.metrics.views import metrics
 
 urlpatterns = [
     path("", views.root, name="root"),
     path("coordinator/dashboard/", views.dashboard, name="dashboard"),
     path("coordinator/dashboard/live/", views.live, name="dashboard-live"),
+    path("metrics", metrics, name="metrics"),
     # In place of the admin's own, which are for staff only.
     path("admin/login/", views.Login.as_view(), name="login"),
     path("admin/logout/", LogoutView.as_view(), name="logout"),

@@ -155,3 +155,54 @@ class SkippedSlots(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node_id}: {self.count} x {self.why}"
+
+
+class ExecutionTotals(models.Model):
+    """What became of all runs of one kind on one OLT since it is known: only ever more.
+
+    What ended long ago is removed, and still counts here. Rows of an OLT that was removed stay, without it:
+    else the sums over all OLTs would go back.
+    """
+
+    olt = models.ForeignKey(
+        Olt, models.SET_NULL, related_name="execution_totals", null=True, verbose_name=_("OLT")
+    )
+    # Empty for what a person collected by hand.
+    kind = models.CharField(_("kind"), max_length=10, default="", blank=True)
+    succeeded = models.PositiveBigIntegerField(_("succeeded"), default=0)
+    failed = models.PositiveBigIntegerField(_("failed"), default=0)
+    # Of those that succeeded or failed: how long their last attempt took, and how many took no longer.
+    seconds = models.FloatField(_("seconds"), default=0.0)
+    within_1s = models.PositiveBigIntegerField(default=0)
+    within_3s = models.PositiveBigIntegerField(default=0)
+    within_10s = models.PositiveBigIntegerField(default=0)
+    within_30s = models.PositiveBigIntegerField(default=0)
+    within_60s = models.PositiveBigIntegerField(default=0)
+    within_120s = models.PositiveBigIntegerField(default=0)
+    within_300s = models.PositiveBigIntegerField(default=0)
+    within_600s = models.PositiveBigIntegerField(default=0)
+    within_1800s = models.PositiveBigIntegerField(default=0)
+    delayed = models.PositiveBigIntegerField(_("delayed"), default=0)
+    delay_seconds = models.FloatField(_("delay (s)"), default=0.0)
+    # Attempts after the first, and the time from the end of one attempt to the begin of the next.
+    retries = models.PositiveBigIntegerField(_("retries"), default=0)
+    retry_wait_seconds = models.FloatField(_("time between retries (s)"), default=0.0)
+    # What all attempts put on the OLT, whatever became of them.
+    requests = models.PositiveBigIntegerField(_("requests"), default=0)
+    timeouts = models.PositiveBigIntegerField(_("time-outs"), default=0)
+    varbinds = models.PositiveBigIntegerField(_("values"), default=0)
+    bytes_sent = models.PositiveBigIntegerField(_("bytes sent"), default=0)
+    bytes_received = models.PositiveBigIntegerField(_("bytes received"), default=0)
+    snmp_seconds = models.FloatField(_("seconds of SNMP"), default=0.0)
+
+    class Meta:
+        db_table = "execution_totals"
+        ordering: ClassVar = ["olt__name", "kind"]
+        verbose_name = _("totals of executions")
+        verbose_name_plural = _("totals of executions")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "kind"], name="execution_totals_one_per_kind")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.kind}"

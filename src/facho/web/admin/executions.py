@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.executions.models import Attempt, Execution, SkippedSlots
+from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.core.durations import duration
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, word_filter
 from facho.web.words import STATE_COLOURS, WHY
@@ -104,3 +104,14 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     @display(description=_("why"), ordering="why")
     def reason(self, skipped: SkippedSlots) -> str:
         return str(WHY.get(skipped.why, skipped.why))
+
+
+@admin.register(ExecutionTotals)
+class ExecutionTotalsAdmin(ReadOnlyAdmin[ExecutionTotals]):
+    list_display = ("olt", "kind", "succeeded", "failed", "delayed", "retries", "requests", "timeouts")
+    list_display_links = ("kind",)
+    list_filter = ("kind", ("olt", AutocompleteSelectFilter))
+    search_fields = ("olt__name", "kind")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionTotals]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
