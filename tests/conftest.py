@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
@@ -12,6 +14,15 @@ def no_thread_of_the_log() -> None:
     from facho.engine.journal import journal
 
     journal.background = False
+
+
+@pytest.fixture(scope="session", autouse=True)
+def passwords_that_cost_nothing() -> Iterator[None]:
+    """The real ones take half a second each, which is more than most pages that a test logs in for."""
+    from django.test import override_settings
+
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from typing import Any
 import psycopg
 
 from facho.sim.process import FleetProcess
+from tests.services import warm
 
 # Everything that a person would wait for is shortened; nothing else is different from the real thing.
 QUICK = {
@@ -62,14 +63,7 @@ class Facho:
         }
 
     def run(self, *arguments: str, check: bool = True) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "facho", *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = warm.run(arguments, env=self.environment)
         if check:
             assert done.returncode == 0, f"facho {' '.join(arguments)}: {done.stdout}{done.stderr}"
         return done.stdout + done.stderr
