@@ -13,6 +13,7 @@ from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Por
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.core.durations import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
+from facho.web.admin.exporting import export_csv
 from facho.web.words import DOWN_CAUSES, ONU_STATES
 
 _COLOURS = {"online": "success", "starting": "info", "disabled": "default", "unknown": "default"}
@@ -80,6 +81,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     )
     search_fields = ("serial", "mac", "description", "address")
     inlines = (EventInline,)
+    actions = (export_csv,)
     # Counting a million rows for every page would take longer than showing it.
     show_full_result_count = False
 
@@ -116,6 +118,7 @@ class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
     list_display = ("at", "kind_badge", "olt", "who", "place", "before", "why")
     list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "place")
+    actions = (export_csv,)
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:

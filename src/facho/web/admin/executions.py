@@ -11,6 +11,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.core.durations import duration
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, word_filter
+from facho.web.admin.exporting import export_csv
 from facho.web.words import STATE_COLOURS, WHY
 
 
@@ -40,6 +41,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     search_fields = ("=id", "olt__name", "node__job__name", "error")
     exclude = ("lease_token", "lease_expires_at")
     inlines = (AttemptInline,)
+    actions = (export_csv,)
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:

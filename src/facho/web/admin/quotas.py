@@ -20,6 +20,7 @@ from facho.config import current
 from facho.core.durations import duration
 from facho.core.report import reasons_of, tasks_of
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
+from facho.web.admin.exporting import export_csv
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
 from facho.web.words import (
     QUOTA_COLOURS,
@@ -81,6 +82,7 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name", "task_type")
+    actions = (export_csv,)
     readonly_fields = ("hour", "progress", "why", "mean", "total")
     fieldsets = (
         (None, {"fields": (("olt", "task_type"), ("hour", "status"), "progress", "why")}),
@@ -132,6 +134,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name",)
+    actions = (export_csv,)
     readonly_fields = ("hour", "tasks", "as_json")
     fieldsets = (
         (None, {"fields": (("olt", "hour"), ("severity", "created_at"), ("notified", "notified_at"))}),

@@ -145,7 +145,7 @@ class Keyset(BasePagination):
             way, column, value, row = json.loads(base64.urlsafe_b64decode(text))
         except (ValueError, binascii.Error, TypeError):
             raise _bad_cursor() from None
-        if way not in ("n", "p") or column != self.order.column or type(row) is not int:
+        if way not in ("n", "p") or column != self.order.column or type(row) is not int or _is_odd(value):
             raise _bad_cursor()
         return way == "p", (value, row)
 
@@ -163,8 +163,15 @@ class Keyset(BasePagination):
 def _narrowed(rows: QuerySet[Any], order: Order, place: tuple[Any, int], *, reverse: bool) -> QuerySet[Any]:
     try:
         return rows.filter(order.beyond(*place, reverse=reverse))
-    except (ValueError, TypeError, ValidationError):
+    except (ValueError, TypeError, OverflowError, ValidationError):
         raise _bad_cursor() from None
+
+
+def _is_odd(value: Any) -> bool:
+    """No database has a text like that."""
+    return isinstance(value, str) and any(
+        letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
+    )
 
 
 def _parameter(name: str, what: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Rows as CSV, safe to open in a spreadsheet: no text that came from elsewhere is taken for a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+# With these a formula begins; some programs skip white space before it.
+_FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001  # read as the others
+_AT_ONCE: Final = 500
+
+
+def cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            # A number may begin with a minus.
+            return str(value)
+        case datetime():
+            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case dict() | list() | tuple():
+            return _harmless(json.dumps(value, ensure_ascii=False, default=str))
+        case _:
+            return _harmless(str(value))
+
+
+def _harmless(text: str) -> str:
+    text = "".join(letter for letter in text if letter.isprintable() or letter in "\t\n")
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Pieces of the whole, as rows come."""
+    file = io.StringIO()
+    # The end of line that RFC 4180 has; with it, both of its characters are quoted where a cell has them.
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(header)
+    for number, row in enumerate(rows, 1):
+        writer.writerow(map(cell, row))
+        if number % _AT_ONCE == 0:
+            yield file.getvalue()
+            file.seek(0)
+            file.truncate()
+    yield file.getvalue()

@@ -1,0 +1,38 @@
+"""A list of the admin as a file for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib import admin
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, StreamingHttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from facho.engine.exports import export_of
+
+
+@admin.action(description=_("Export as CSV"), permissions=["view"])
+def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
+    name, export = export_of(rows.model)
+    pieces = _marked(export.csv(rows))
+    # Django reads the whole of an iterator of the other kind before it sends anything.
+    body: Any = _awaited(pieces) if isinstance(request, ASGIRequest) else pieces
+    answer = StreamingHttpResponse(body, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return answer
+
+
+def _marked(pieces: Iterator[str]) -> Iterator[str]:
+    """Spreadsheets take a file for another alphabet that does not begin with this."""
+    yield "\ufeff"
+    yield from pieces
+
+
+async def _awaited(pieces: Iterator[str]) -> AsyncIterator[str]:
+    take = sync_to_async(lambda: next(pieces, ""))
+    while piece := await take():
+        yield piece
