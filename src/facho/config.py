@@ -81,6 +81,9 @@ class Config:
     pollers: int = _setting(10, "executions at once in this process")
     poller_stats_every: timedelta = _seconds(60, "how often a row of poller statistics is written")
     saturated_above: float = _setting(75.0, "percentage of busy pollers that is called saturated")
+    queue_overload_after: timedelta = _seconds(
+        60, "the queue is too long when the oldest in it waits for more"
+    )
     worker_seen_within: timedelta = _seconds(15, "a worker not seen for so long is gone")
 
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")

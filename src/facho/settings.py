@@ -5,6 +5,7 @@ from typing import Any
 
 from facho import keys, masking
 from facho.config import current
+from facho.core.delay import Why
 from facho.databases import database_settings
 
 CONFIG = current()
@@ -123,7 +124,12 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_NAME_OVERRIDES": {"TokenState": "facho.apps.access.models.TokenState"},
+    # Where the same words are choices of columns with different names.
+    "ENUM_NAME_OVERRIDES": {
+        "ExecutionState": "facho.apps.executions.models.State",
+        "TokenState": "facho.apps.access.models.TokenState",
+        "Why": [why.value for why in Why],
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "facho.web.api.schema.with_problems",

@@ -126,8 +126,7 @@ _SHOW: Final = (
 
 def write_stats(now: datetime, config: Config) -> PollerStats | None:
     """A row, unless one was written lately, by whatever process."""
-    # One from the future was written before the clock was set back; it says nothing of when the next is due.
-    last = PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()
+    last = last_stats(now)
     if last is not None and now - last.timestamp < config.poller_stats_every:
         return None
     stats = stats_now(now, config, last)
@@ -135,6 +134,11 @@ def write_stats(now: datetime, config: Config) -> PollerStats | None:
     if stats.is_saturated != bool(last and last.is_saturated):
         _say_saturated(stats, now)
     return stats
+
+
+def last_stats(now: datetime) -> PollerStats | None:
+    """One from the future was written before the clock was set back, and says nothing of now."""
+    return PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()
 
 
 def _say_saturated(stats: PollerStats, now: datetime) -> None:

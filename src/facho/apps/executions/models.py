@@ -98,6 +98,8 @@ class Execution(models.Model):
             models.Index(fields=["ended_at"], name="snmp_executions_ended_at"),
             models.Index(fields=["node", "-id"], name="snmp_executions_of_node"),
             models.Index(fields=["state", "-id"], name="snmp_executions_by_state"),
+            models.Index(fields=["slot"], name="snmp_executions_slot"),
+            models.Index(fields=["olt", "slot"], name="snmp_executions_olt_slot"),
         ]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
@@ -46,6 +46,7 @@ class Queued:
     """A waiting execution, in its place. `because_of` is the job that it waits for on its OLT."""
 
     execution_id: int
+    node_id: int
     olt_id: int
     olt: str
     job: str
@@ -64,6 +65,8 @@ class Queue:
     size: int
     retries: int
     first: tuple[Queued, ...]
+    # Since when the one waits that could have started first.
+    oldest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,8 @@ def queue(now: datetime, holding: Iterable[Held], pollers: int, free: int, *, li
     names = _names([each.execution_id for each in (*ordered, *later)[:limit]])
     first = _with_reasons(ordered, busy, names, pollers, free) if ordered else []
     first += [_queued(each, names, Reason.RETRY) for each in later if each.execution_id in names]
-    return Queue(len(due), len(later), tuple(first[:limit]))
+    oldest = min((each.slot for each in due), default=None)
+    return Queue(len(due), len(later), tuple(first[:limit]), oldest)
 
 
 def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: datetime) -> Iterator[Waiting]:
@@ -151,16 +155,23 @@ def _waiting() -> Iterator[Waiting]:
         yield Waiting(execution, olt, since, timedelta(seconds=interval_s), priority, run_now)
 
 
-def _names(ids: list[int]) -> dict[int, tuple[str, str, datetime]]:
+class _Named(NamedTuple):
+    node_id: int
+    olt: str
+    job: str
+    slot: datetime
+
+
+def _names(ids: list[int]) -> dict[int, _Named]:
     rows = Execution.objects.filter(id__in=ids)
-    named = rows.values_list("id", "olt__name", "node__job__name", "slot")
-    return {execution: (olt, job or "", slot) for execution, olt, job, slot in named}
+    named = rows.values_list("id", "node_id", "olt__name", "node__job__name", "slot")
+    return {execution: _Named(node or 0, olt, job or "", slot) for execution, node, olt, job, slot in named}
 
 
 def _with_reasons(
     ordered: Iterable[Waiting],
     busy: Mapping[int, str],
-    names: Mapping[int, tuple[str, str, datetime]],
+    names: Mapping[int, _Named],
     pollers: int,
     free: int,
 ) -> list[Queued]:
@@ -172,7 +183,7 @@ def _with_reasons(
             break
         reason, because_of = _reason(each, busy, ahead, pollers, free)
         free -= reason is Reason.STARTING
-        ahead.setdefault(each.olt_id, names[each.execution_id][1])
+        ahead.setdefault(each.olt_id, names[each.execution_id].job)
         found.append(_queued(each, names, reason, because_of))
     return found
 
@@ -191,18 +202,19 @@ def _reason(
 
 def _queued(
     waiting: Waiting,
-    names: Mapping[int, tuple[str, str, datetime]],
+    names: Mapping[int, _Named],
     reason: Reason,
     because_of: str = "",
 ) -> Queued:
-    olt, job, slot = names[waiting.execution_id]
+    named = names[waiting.execution_id]
     return Queued(
         execution_id=waiting.execution_id,
+        node_id=named.node_id,
         olt_id=waiting.olt_id,
-        olt=olt,
-        job=job,
+        olt=named.olt,
+        job=named.job,
         run_now=waiting.run_now,
-        slot=slot,
+        slot=named.slot,
         since=waiting.slot,
         reason=reason,
         because_of=because_of,

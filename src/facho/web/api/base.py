@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, TypeVar
+from datetime import UTC
+from typing import Any, ClassVar, TypeVar
 
 from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils import timezone
 from rest_framework import mixins
 from rest_framework.viewsets import GenericViewSet
 
@@ -22,6 +26,11 @@ class Rows(GenericViewSet[M]):
     orderings: ClassVar[Sequence[str]] = ("id",)
     # An address with anything else is no row's.
     lookup_value_regex = "[0-9]{1,18}"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        # Times are told in UTC wherever the operator is, and one without a zone is taken for it.
+        with timezone.override(UTC):
+            return super().dispatch(request, *args, **kwargs)
 
     def get_queryset(self) -> QuerySet[M]:
         # Described, it is asked for its rows without a request.

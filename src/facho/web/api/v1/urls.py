@@ -6,15 +6,23 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.routers import SimpleRouter
 
 from facho.web.api.index import Index, Nothing
-from facho.web.api.v1.executions import Executions
+from facho.web.api.v1.events import Events
+from facho.web.api.v1.executions import Executions, SkippedSlotsRows
 from facho.web.api.v1.nodes import Nodes
+from facho.web.api.v1.onus import Onus
+from facho.web.api.v1.pollers import Pollers, StatsHistory
 from facho.web.api.v1.tokens import Tokens
 
 router = SimpleRouter()
+router.register("events", Events, basename="event")
 router.register("executions", Executions, basename="execution")
 router.register("nodes", Nodes, basename="node")
+router.register("onus", Onus, basename="onu")
+router.register("poller-stats", StatsHistory, basename="poller-stats")
+router.register("pollers", Pollers, basename="poller")
 # Run a node now, where other pollers of this field have it.
 router.register("pollers/nodes", Nodes, basename="poller-node")
+router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
 
 app_name = "api"

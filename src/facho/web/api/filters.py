@@ -1,0 +1,91 @@
+"""How lists are narrowed. What makes no sense is refused at its field, and never taken for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext as _
+from django_filters import FilterSet
+from django_filters import filters as kinds
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+
+# Of a number that a database keeps.
+_LARGEST: Final = 2**63 - 1
+# Beyond these, a time zone would lead out of what a time can be.
+_SANE: Final = (
+    MinValueValidator(datetime(1970, 1, 2, tzinfo=UTC)),
+    MaxValueValidator(datetime(9998, 1, 1, tzinfo=UTC)),
+)
+
+
+@extend_schema_field(OpenApiTypes.INT)
+class Number(kinds.NumberFilter):
+    """A whole one. Of a row that there is not, nothing is found."""
+
+    field_class = forms.IntegerField  # type: ignore[assignment]  # any will do
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, min_value=-_LARGEST, max_value=_LARGEST, **kwargs)
+
+
+class _TrueOrFalseField(forms.Field):
+    def to_python(self, value: Any) -> bool | None:
+        if value in self.empty_values:
+            return None
+        if value not in ("true", "false"):
+            raise ValidationError(_("it must be true or false"))
+        return bool(value == "true")
+
+
+class TrueOrFalse(kinds.BooleanFilter):
+    field_class = _TrueOrFalseField  # type: ignore[assignment]  # any will do
+
+
+class Moment(kinds.IsoDateTimeFilter):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, validators=_SANE, **kwargs)
+
+
+class OneOf(kinds.MultipleChoiceFilter):
+    """Given more than once, any of them."""
+
+    def __init__(self, choices: Iterable[str], *args: Any, **kwargs: Any) -> None:
+        named = [(choice, choice) for choice in choices]
+        # No row comes twice by a column of its own, and to look for that would be dear.
+        super().__init__(*args, choices=named, distinct=False, **kwargs)
+
+
+class Filters(FilterSet):
+    """With `by_time`, also `from` and `until` by that column: the one belongs to it, the other does not."""
+
+    by_time: ClassVar[str] = ""
+    FILTER_DEFAULTS: ClassVar[dict[Any, Any]] = {
+        **FilterSet.FILTER_DEFAULTS,
+        models.BooleanField: {"filter_class": TrueOrFalse},
+        models.ForeignKey: {"filter_class": Number},
+        models.PositiveIntegerField: {"filter_class": Number},
+        models.IntegerField: {"filter_class": Number},
+    }
+
+    @classmethod
+    def get_filters(cls) -> Any:
+        found = super().get_filters()
+        if cls.by_time:
+            says = {"help_text": f"by `{cls.by_time}`, in ISO 8601"}
+            found["from"] = Moment(field_name=cls.by_time, lookup_expr="gte", **says)
+            found["until"] = Moment(field_name=cls.by_time, lookup_expr="lt", **says)
+        return found
+
+
+class OfOlt(Filters):
+    """For all that belongs to an OLT."""
+
+    olt = Number(field_name="olt")
+    site = kinds.CharFilter(field_name="olt__site", help_text="of the OLT")

@@ -1,0 +1,107 @@
+"""ONUs: what is known of each, and its numbers over time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+from django.db.models import F
+from django.utils.translation import gettext as _
+from django_filters import CharFilter
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from facho.apps.discovery.beginnings import beginning_with
+from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.discovery.told import HISTORY_FACTS
+from facho.apps.history.selectors import onu_series
+from facho.engine.clock import database_now
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
+from facho.web.api.v1 import history
+from facho.web.api.v1.events import EventSerializer
+from facho.web.words import ONU_STATES
+
+# With less, most of them would be found.
+_SHORTEST: Final = 3
+
+
+class OnuSerializer(serializers.ModelSerializer[Onu]):
+    olt_name = serializers.CharField(read_only=True)
+    interface = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Onu
+        fields = (
+            "id", "olt", "olt_name", "interface", "address", "raw_index", "frame", "slot", "port", "onu_id",
+            "technology", "serial", "mac", "description", "model", "plan", "distance_m", "state",
+            "down_cause", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c", "rx_usual_dbm",
+            "rx_usual_of", "optical_state", "presence", "missed", "first_seen", "last_seen",
+        )  # fmt: skip
+
+    def get_interface(self, onu: Onu) -> str:
+        return interface_of(onu)
+
+
+def _long_enough(text: str) -> None:
+    if len(text) < _SHORTEST:
+        raise ValidationError(_("give at least %d characters") % _SHORTEST)
+
+
+class OnuFilter(OfOlt):
+    """By what there is an index for: a list of a million is not looked through."""
+
+    frame = Number()
+    slot = Number()
+    port = Number()
+    state = OneOf(ONU_STATES)
+    presence = OneOf(Presence.values)
+    weak = TrueOrFalse(method="is_weak", help_text="its optical power is weak, or has fallen")
+    q = CharFilter(
+        method="begins",
+        validators=[_long_enough],
+        help_text="how its serial, its MAC or its description begins",
+    )
+
+    class Meta:
+        model = Onu
+        fields = ("serial", "mac")
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        given = self.form.cleaned_data
+        if given["olt"] is None and any(given[part] is not None for part in ("frame", "slot", "port")):
+            raise serializers.ValidationError({"olt": [_("say of which OLT")]})
+        return super().filter_queryset(queryset)
+
+    def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
+        return rows.exclude(optical_state="") if wanted else rows.filter(optical_state="")
+
+    def begins(self, rows: Any, _name: str, text: str) -> Any:
+        return rows.filter(beginning_with(text))
+
+
+class Onus(ReadOnlyRows[Onu]):
+    about = "discovery.onu"
+    queryset = Onu.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = OnuSerializer
+    filterset_class = OnuFilter
+
+    @history.described(HISTORY_FACTS)
+    @action(detail=True, pagination_class=None)
+    def history(self, request: Request, **_: Any) -> Response:
+        """Its numbers over time, on whichever ports it was."""
+        asked = history.Asked.by(request, HISTORY_FACTS, database_now())
+        return history.answer(asked, partial(onu_series, self.get_object()))
+
+    @extend_schema(responses=EventSerializer(many=True), filters=False)
+    @action(detail=True, filterset_class=None, orderings=("-at",))
+    def events(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """What happened to it."""
+        rows: Any = events_of(self.get_object()).annotate(olt_name=F("olt__name"))
+        page: Any = self.paginate_queryset(rows)
+        return self.get_paginated_response(EventSerializer(page, many=True).data)
