@@ -139,3 +139,15 @@ class LineFile:
 def _ends_a_line(file: int) -> bool:
     size = os.fstat(file).st_size
     return size == 0 or os.pread(file, 1, size - 1) == b"\n"
+
+
+def cannot_write(folder: Path) -> str:
+    """Why not; nothing if it can be written to."""
+    probe = folder / f".probe-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as problem:
+        return problem.strerror or type(problem).__name__
+    return ""

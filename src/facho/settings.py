@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "facho.web",
 ]
 MIDDLEWARE = [
+    "facho.web.health.HealthCheck",
     "django.middleware.security.SecurityMiddleware",
     "facho.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",

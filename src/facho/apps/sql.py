@@ -87,6 +87,15 @@ def read(moment: Any) -> datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
+def reach() -> None:
+    """Once past the pool of connections, which would try for long and keep the reason to itself."""
+    if connection.vendor == "postgresql":
+        import psycopg
+
+        with connection.wrap_database_errors:
+            psycopg.connect(**connection.get_connection_params()).close()
+
+
 def give_back() -> None:
     """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
     if connection.vendor != "sqlite":

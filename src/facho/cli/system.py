@@ -101,14 +101,9 @@ def told(error: CommandError) -> str:
 
 
 def reach_database() -> None:
-    """Once past the pool of connections, which would try for long and keep the reason to itself."""
-    from django.db import connection
+    from facho.apps import sql
 
-    if connection.vendor == "postgresql":
-        import psycopg
-
-        with connection.wrap_database_errors:
-            psycopg.connect(**connection.get_connection_params()).close()
+    sql.reach()
 
 
 def database_sentence(error: Exception) -> str:

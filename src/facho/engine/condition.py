@@ -154,7 +154,7 @@ class Condition:
 def coordinator_state(now: datetime, config: Config) -> Condition:
     held = executions.held(now)
     pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
-    steps = _steps(now)
+    steps = last_steps(now)
     olts, configurations = _olts()
     return Condition(
         now=now,
@@ -172,7 +172,7 @@ def coordinator_state(now: datetime, config: Config) -> Condition:
     )
 
 
-def _steps(now: datetime) -> dict[str, Step]:
+def last_steps(now: datetime) -> dict[str, Step]:
     steps = dict.fromkeys((SCHEDULER, COORDINATOR), Step(None, None, None))
     rows = CoordinatorState.objects.filter(name__in=steps).values_list("name", "updated_at", "value")
     return steps | {name: Step(at, now - at, value.get("duration_ms")) for name, at, value in rows}
@@ -237,7 +237,7 @@ def _quotas(now: datetime, config: Config) -> Quotas:
         by_status=dict(trackers.order_by("status").values_list("status").annotate(Count("id"))),
         at_risk=len(found),
         first_at_risk=tuple(AtRisk(*row) for row in found[:_AT_RISK_SHOWN]),
-        olts_without=tuple(_without_tracker(hour, config)),
+        olts_without=tuple(without_tracker(hour, config)),
     )
 
 
@@ -247,7 +247,7 @@ def cannot_be_kept(kept: float) -> LessThan:
     return LessThan(most * 100.0, F("quota_required") * kept)
 
 
-def _without_tracker(hour: Hour, config: Config) -> Iterable[str]:
+def without_tracker(hour: Hour, config: Config) -> Iterable[str]:
     """Chained nodes run with their masters, and only those have slots. Who is left alone owes none."""
     due = SnmpJobHost.objects.filter(
         olt=OuterRef("id"), enabled=True, job__enabled=True, next_run_at__lte=hour.end

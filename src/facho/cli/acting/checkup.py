@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
 import shutil
 import stat
 from collections.abc import Collection, Iterator
@@ -18,6 +17,7 @@ from rich.text import Text
 from facho.config import BadSettings, Config, current
 from facho.core.disk import Room
 from facho.keys import CREDENTIALS, SECRET, KeyProblem, Vault
+from facho.log_files import cannot_write
 
 if TYPE_CHECKING:
     from facho.engine.condition import Condition
@@ -105,13 +105,8 @@ def _home(config: Config) -> Iterator[Finding]:
         ("logs", config.logs),
         ("coordinator's log", config.logs / COORDINATOR),
     ):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / f".doctor-{os.getpid()}"
-            probe.touch()
-            probe.unlink()
-        except OSError as problem:
-            yield error(what, f"{folder}: {problem.strerror}", "let facho's user write there")
+        if why_not := cannot_write(folder):
+            yield error(what, f"{folder}: {why_not}", "let facho's user write there")
             return
         yield ok(what, f"{folder} can be written to")
     yield from _full(config.home)

@@ -12,11 +12,10 @@ from facho.cli.acting.checkup import Finding, error, named, ok, start_it, warnin
 from facho.cli.acting.showing import print_facts, print_titled
 from facho.config import Config
 from facho.core.severity import Severity
-from facho.engine.condition import LATE, Condition, Lease, Step
+from facho.engine.condition import Condition, Lease, Step
+from facho.engine.health import lies_ahead, stalled, trackers_are_due
 
 _SECOND: Final = timedelta(seconds=1)
-# A coordinator that has just begun an hour has not made its trackers yet.
-_STEPS_TO_BEGIN: Final = 3
 _VIOLATIONS: Final = "/admin/execution_coordinator/quotaviolation/"
 _TRACKERS: Final = "/admin/execution_coordinator/quotatracker/"
 
@@ -37,9 +36,9 @@ def _step(name: str, step: Step, every: timedelta, config: Config) -> Finding:
     if step.age is None:
         return warning(name, "it has never made a step", start_it(config))
     told = f"its last step was {step.age.total_seconds():.0f} s ago"
-    if step.age > LATE * max(every, _SECOND):
+    if stalled(step, every):
         return error(name, told, start_it(config))
-    if step.age < -config.worker_seen_within:
+    if lies_ahead(step, config):
         return error(name, "its last step lies ahead", "the clock was set back: look after the time service")
     return ok(name, told)
 
@@ -55,8 +54,7 @@ def _nodes(condition: Condition, config: Config) -> Finding:
 
 def _trackers(condition: Condition, config: Config) -> Finding:
     quotas = condition.quotas
-    begun = condition.now - quotas.hour.start > _STEPS_TO_BEGIN * config.coordinator_step
-    if begun and quotas.olts_without:
+    if trackers_are_due(condition.now, quotas.hour, config) and quotas.olts_without:
         without = quotas.olts_without
         told = f"{len(without)} OLTs have slots in this hour, and none: {named(without)}"
         return warning("trackers", told, f"the coordinator makes them when it steps: {start_it(config)}")

@@ -8,9 +8,10 @@ from typing import Final
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
 from facho.config import Config
-from facho.core.disk import ALARM_DAYS, WARN_DAYS, Forecast
+from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import kept_from, longest_pause
 from facho.engine import storage
+from facho.engine.health import disk_is_short
 from facho.engine.retention import RETENTION, RULES, too_old, turns_before
 
 _MAKE_ROOM: Final = "make room, or keep less: FACHO_KEEP_HISTORY, FACHO_KEEP_EXECUTIONS"
@@ -25,10 +26,9 @@ _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 def disk(now: datetime, _config: Config) -> Finding:
     found = storage.forecast_now(now)
     told = f"{_how_long(found)} ({', '.join(_numbers(found))})"
-    room = storage.room()
-    days = None if found.rough else found.days_left
-    if (room is not None and room.scarce) or (days is not None and days < ALARM_DAYS):
+    if disk_is_short(found, storage.room()):
         return error("disk", told, _MAKE_ROOM)
+    days = None if found.rough else found.days_left
     if days is not None and days < WARN_DAYS:
         return warning("disk", told, _MAKE_ROOM)
     return ok("disk", told)

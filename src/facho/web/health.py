@@ -1,0 +1,40 @@
+"""`/health`: whether the system is well, for whoever asks, without a log-in and under any name.
+
+Load balancers ask by address, so the name that they ask for is not looked at: the answer neither repeats it
+nor depends on it. It comes before everything that needs the database, which may be what is missing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.deprecation import MiddlewareMixin
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facho.config import current
+from facho.engine.health import Health, Reason, health
+from facho.web.once import Busy, Once
+
+PATH: Final = "/health"
+_KEPT: Final = timedelta(seconds=2)
+_once: Final = Once("facho.health")
+
+
+class HealthCheck(MiddlewareMixin):
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        return answer(request) if request.path_info == PATH else None
+
+
+@require_safe
+@never_cache
+def answer(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    try:
+        found = _once.get("all", _KEPT, lambda: health(current()))
+    except Busy:
+        found = Health((Reason("health", "it takes long to find out"),))
+    status = HTTPStatus.SERVICE_UNAVAILABLE if found.reasons else HTTPStatus.OK
+    return JsonResponse(found.as_json(), status=status)
