@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.config import Config
 from facho.snmp import Limits, Target, Version
 from facho.snmp.adapt import Learned
+
+if TYPE_CHECKING:
+    from facho.engine.commands.olts import NewOlt
 
 _VERSIONS = {SnmpVersion.V1: Version.V1, SnmpVersion.V2C: Version.V2C, SnmpVersion.V3: Version.V3}
 
@@ -27,6 +30,19 @@ def target_of(olt: Olt, config: Config) -> Target:
         config.request_retries,
         limits=limits,
         user=olt.credentials.user,
+    )
+
+
+def target_of_new(new: NewOlt, config: Config) -> Target:
+    """Of one that is not stored yet."""
+    return Target(
+        new.address,
+        new.credentials.community,
+        config.snmp_port if new.port is None else new.port,
+        _VERSIONS[SnmpVersion(new.version)],
+        config.request_timeout.total_seconds(),
+        config.request_retries,
+        user=new.credentials.user,
     )
 
 

@@ -13,15 +13,16 @@ from django.db import transaction
 from rich.progress import Progress
 
 from facho.apps.hosts.credentials import Credentials
-from facho.cli.acting.connection import Silence, ask_all
+from facho.apps.hosts.models import SnmpVersion
 from facho.cli.acting.showing import print_json
 from facho.cli.exits import Exit
 from facho.cli.target import refuse
 from facho.config import Config
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import AUTO, NewOlt, OltLimits, add_olt, address_of, brand_for, port_of
+from facho.engine.connection import Silence, ask_all
 from facho.engine.identify import Identified
-from facho.snmp import Target, Version
+from facho.engine.targets import target_of_new
 from facho.snmp.usm import Auth, Priv, User
 
 _NEEDED: Final = ("name", "address")
@@ -29,7 +30,6 @@ _KNOWN: Final = (
     *_NEEDED, "port", "version", "community", "brand", "site", "user", "auth", "auth_password", "priv",
     "priv_password", "context", "max_in_flight", "max_varbinds", "shortest_interval_s",
 )  # fmt: skip
-_VERSIONS: Final = {"1": Version.V1, "2c": Version.V2C, "3": Version.V3}
 
 
 @dataclass(slots=True)
@@ -139,8 +139,8 @@ def _number(cells: dict[str, str], column: str) -> int | None:
 
 
 def _credentials(cells: dict[str, str], version: str, community: str | None) -> Credentials:
-    if version not in _VERSIONS:
-        raise CommandError("version", f"SNMP version '{version}' is none of {', '.join(_VERSIONS)}")
+    if version not in SnmpVersion.values:
+        raise CommandError("version", f"SNMP version '{version}' is none of {', '.join(SnmpVersion.values)}")
     if version != "3":
         chosen = cells.get("community") or community
         if not chosen:
@@ -169,7 +169,7 @@ def _protocol(protocols: Any, cells: dict[str, str], column: str) -> Any:
 
 
 def _ask(lines: Sequence[Line], config: Config) -> None:
-    asked = [(line, _target(line.new, config)) for line in lines if line.new is not None]
+    asked = [(line, target_of_new(line.new, config)) for line in lines if line.new is not None]
     with Progress(transient=True) as progress:
         task = progress.add_task("asking the OLTs", total=len(asked))
         answers = ask_all([target for _, target in asked], lambda: progress.advance(task))
@@ -178,18 +178,6 @@ def _ask(lines: Sequence[Line], config: Config) -> None:
             line.error = answer.sentence
         else:
             line.detected = answer
-
-
-def _target(new: NewOlt, config: Config) -> Target:
-    return Target(
-        new.address,
-        new.credentials.community,
-        config.snmp_port if new.port is None else new.port,
-        _VERSIONS[new.version],
-        config.request_timeout.total_seconds(),
-        config.request_retries,
-        user=new.credentials.user,
-    )
 
 
 def _save(lines: Sequence[Line], *, keep_going: bool) -> int:

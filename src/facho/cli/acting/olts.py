@@ -14,9 +14,8 @@ from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import chassis, forecasts
-from facho.cli.acting.connection import Silence, ask
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
-from facho.cli.exits import Exit
+from facho.cli.exits import Exit, exit_of
 from facho.config import Config
 from facho.engine.changes import Replanned
 from facho.engine.clock import database_now
@@ -30,6 +29,7 @@ from facho.engine.commands.olts import (
     enable_olts,
     olt_named,
 )
+from facho.engine.connection import Silence, ask
 from facho.engine.identify import Identified
 from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.targets import target_of
@@ -63,7 +63,7 @@ def _refuse_silent(new: NewOlt, answer: Silence) -> NoReturn:
     brand = "NAME" if new.brand == AUTO else new.brand
     typer.echo(f"Error: {answer.sentence}", err=True)
     typer.echo(f"Nothing was saved. To add it all the same: --brand {brand} --no-test", err=True)
-    raise typer.Exit(answer.exit_code)
+    raise typer.Exit(exit_of(answer.error))
 
 
 def _why(detected: Identified, brand: str, *, chosen: bool) -> str:
@@ -108,7 +108,7 @@ def test(name: str, timeout: float | None, retries: int | None, config: Config, 
     else:
         typer.echo(f"{name} answers.")
         print_facts({**(_detected(answer) or {}), "stored_as": olt.brand.name})
-    raise typer.Exit(answer.exit_code if isinstance(answer, Silence) else Exit.COMPLETE)
+    raise typer.Exit(exit_of(answer.error) if isinstance(answer, Silence) else Exit.COMPLETE)
 
 
 def list_olts(site: str | None, brand: str | None, *, as_json: bool) -> None:

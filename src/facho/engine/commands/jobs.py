@@ -157,19 +157,37 @@ def _attach(job: SnmpJob, names: Sequence[str], now: datetime) -> Replanned:
 @command
 def detach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
     """The nodes are gone, and their executions with them; so one that runs has to end first."""
-    found, chosen = job_named(job), olts_named(olts)
-    nodes = found.nodes.filter(olt__in=chosen)
+    chosen = [olt.id for olt in olts_named(olts)]
+    aborted = _take_away(job_named(job), chosen, now)
+    done = replan(chosen, now)
+    return Replanned(done.first_runs, done.aborted + aborted)
+
+
+@command
+def remove_job(name: str, now: datetime) -> Replanned:
+    """With its nodes and their executions. What was chained to it runs on its own from then on."""
+    job = job_named(name)
+    # Those that were chained to it run there, too.
+    olt_ids = _olts_of([job])
+    aborted = _take_away(job, olt_ids, now)
+    job.delete()
+    done = replan(olt_ids, now)
+    return Replanned(done.first_runs, done.aborted + aborted)
+
+
+def _take_away(job: SnmpJob, olt_ids: Sequence[int], now: datetime) -> int:
+    """How many executions had not begun, and never will."""
+    nodes = job.nodes.filter(olt__in=olt_ids)
     # Nothing can be queued for them any more, nor begin.
     list(nodes.select_for_update().values_list("id"))
     executions = Execution.objects.filter(node__in=nodes)
     aborted = end_queued(executions, "the OLT was detached from the job", now)
     held = executions.filter(state=State.RUNNING) | executions.exclude(lease_token="")
     if busy := list(held.values_list("olt__name", flat=True).distinct()[:_MOST_NAMED]):
-        said = {"job": found.name, "olts": ", ".join(busy)}
+        said = {"job": job.name, "olts": ", ".join(busy)}
         raise CommandError("olts", _("%(job)s runs on %(olts)s now: detach it when it has ended") % said)
     nodes.delete()
-    done = replan([olt.id for olt in chosen], now)
-    return Replanned(done.first_runs, done.aborted + len(aborted))
+    return len(aborted)
 
 
 @command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
@@ -56,11 +56,13 @@ class NewOlt:
     site: str = ""
     limits: OltLimits = OltLimits()
     enabled: bool = True
+    # One of its brand. None is what the OLT says.
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OltChanges:
-    """What is not None changes."""
+    """What is not None changes. `model` "" is none."""
 
     name: str | None = None
     address: str | None = None
@@ -70,6 +72,7 @@ class OltChanges:
     brand: str | None = None
     site: str | None = None
     limits: OltLimits | None = None
+    model: str | None = None
 
 
 @command
@@ -80,7 +83,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     olt = Olt(
         name=name,
         brand=brand,
-        model=_model_of(brand, detected),
+        model=_model_of(brand, detected) if new.model is None else _model_named(brand, new.model),
         address=address_of(new.address),
         port=port_of(current().snmp_port if new.port is None else new.port),
         snmp_version=_version_of(new.version),
@@ -93,6 +96,18 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
         olt.sys_descr, olt.sys_object_id = detected.sys_descr, detected.sys_object_id[:200]
     _save(olt)
     return olt
+
+
+def check_new(new: NewOlt) -> NewOlt:
+    """All that can be refused before the OLT is asked what it is. Its address as it is saved."""
+    name = name_of(new.name)
+    if Olt.objects.filter(name=name).exists():
+        raise _taken(name)
+    if new.port is not None:
+        port_of(new.port)
+    _credentials_of(_version_of(new.version), new.credentials)
+    _limits_of(new.limits)
+    return replace(new, address=address_of(new.address))
 
 
 @command
@@ -127,6 +142,8 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
         _refuse_running_faster(olt, changes.limits.shortest_interval_s)
     if changes.brand is not None:
         found |= _changed_brand(olt, brand_for(changes.brand, detected), detected)
+    if changes.model is not None:
+        found["model"] = _model_named(found.get("brand", olt.brand), changes.model)
     if any(getattr(olt, column) != found[column] for column in _ANOTHER_DEVICE if column in found):
         found |= {column: getattr(Olt(), column) for column in _OF_THE_DEVICE}
     return found
@@ -205,6 +222,15 @@ def _model_of(brand: Brand, detected: Identified | None) -> OltModel | None:
     return OltModel.objects.get_or_create(brand=brand, name=detected.detection.model[:60])[0]
 
 
+def _model_named(brand: Brand, name: str) -> OltModel | None:
+    if not name:
+        return None
+    found = brand.models.filter(name=name).first()
+    if found is None:
+        raise CommandError("model", no_such(_("model"), name, brand.models.values_list("name", flat=True)))
+    return found
+
+
 def address_of(text: str) -> str:
     address = text.strip().removeprefix("[").removesuffix("]")
     try:
@@ -231,6 +257,8 @@ def _version_of(version: str) -> str:
 
 
 def _credentials_of(version: str, credentials: Credentials) -> Credentials:
+    if isinstance(credentials, Unreadable):
+        raise CommandError("credentials", _("those that are stored cannot be opened: enter them again"))
     if version == SnmpVersion.V3:
         if credentials.user is None:
             raise CommandError("user", _("SNMPv3 needs a user"))
@@ -270,5 +298,8 @@ def _save(olt: Olt, columns: Sequence[str] | None = None) -> None:
         with transaction.atomic():
             olt.save(update_fields=columns)
     except IntegrityError:
-        said = {"name": olt.name}
-        raise CommandError("name", _("there is an OLT named '%(name)s' already") % said) from None
+        raise _taken(olt.name) from None
+
+
+def _taken(name: str) -> CommandError:
+    return CommandError("name", _("there is an OLT named '%(name)s' already") % {"name": name})

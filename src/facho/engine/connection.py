@@ -9,7 +9,6 @@ from typing import Final
 
 import uvloop
 
-from facho.cli.exits import Exit, exit_of
 from facho.engine.identify import Identified, explain, identify
 from facho.snmp import Client, SnmpError, Target
 from facho.vendors import builtin
@@ -20,10 +19,10 @@ _AT_ONCE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Why an OLT could not be identified: one line, and the exit code that says it to scripts."""
+    """Why an OLT could not be identified: one line, and what it follows from."""
 
     sentence: str
-    exit_code: Exit
+    error: SnmpError
 
 
 def ask(target: Target) -> Identified | Silence:
@@ -44,7 +43,7 @@ async def _ask_all(targets: Sequence[Target], done: Callable[[], None]) -> list[
                 try:
                     return await identify(client, target, builtin())
                 except SnmpError as error:
-                    return Silence(await explain(error, target), exit_of(error))
+                    return Silence(await explain(error, target), error)
                 finally:
                     done()
 
