@@ -128,6 +128,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     # Where the same words are choices of columns with different names.
     "ENUM_NAME_OVERRIDES": {
         "ExecutionState": "facho.apps.executions.models.State",
+        "JobKind": "facho.apps.snmp_jobs.models.JobKind",
         "TokenState": "facho.apps.access.models.TokenState",
         "Why": [why.value for why in Why],
     },

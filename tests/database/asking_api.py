@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.utils import timezone
@@ -44,3 +45,9 @@ def showing(secret: str) -> APIClient:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
     return client
+
+
+def refused_at(answer: Any) -> dict[str, str]:
+    """The fields that a problem blames, and what it says of each."""
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    return {error["field"]: error["message"] for error in answer.json()["errors"]}

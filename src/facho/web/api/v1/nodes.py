@@ -14,8 +14,11 @@ from rest_framework.reverse import reverse
 
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.clock import database_now
-from facho.engine.commands import runs
-from facho.web.api.base import ReadOnlyRows
+from facho.engine.commands import nodes, runs
+from facho.engine.commands.edits import KEEP, NodeEdit, edit_node
+from facho.web.api.base import ReadOnlyRows, Rows
+from facho.web.api.given import Given, Interval, given_to
+from facho.web.api.v1.answers import ReplannedSerializer, replanned
 
 
 class NodeSerializer(serializers.ModelSerializer[SnmpJobHost]):
@@ -42,6 +45,22 @@ class NodeFilter(filters.FilterSet):
         return rows.exclude(suspended_reason="") if wanted else rows.filter(suspended_reason="")
 
 
+class NodeChange(Given):
+    """Null is what its job has."""
+
+    interval = Interval(allow_null=True)
+    priority = serializers.IntegerField(min_value=1, max_value=100, allow_null=True)
+    enabled = serializers.BooleanField()
+
+
+class ShiftGiven(Given):
+    by = Interval()
+
+
+class ShiftedSerializer(serializers.Serializer[Any]):
+    next_run_at = serializers.DateTimeField()
+
+
 class StartedSerializer(serializers.Serializer[Any]):
     """The execution that will do it."""
 
@@ -49,19 +68,51 @@ class StartedSerializer(serializers.Serializer[Any]):
     url = serializers.URLField()
 
 
-class Nodes(ReadOnlyRows[SnmpJobHost]):
+class RunNow(Rows[SnmpJobHost]):
     about = "snmp_jobs.snmpjobhost"
-    rights: ClassVar = {"run": "run"}
-    queryset = SnmpJobHost.objects.select_related("job", "olt")
+    rights: ClassVar = {"run": "run", "enable": "enable", "disable": "enable", "shift": "change"}
+    queryset = SnmpJobHost.objects.select_related("job", "olt").defer("olt__credentials")
     serializer_class = NodeSerializer
-    filterset_class = NodeFilter
-    orderings: ClassVar = ("id", "next_run_at", "last_run_at", "olt__name", "job__name")
 
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
     def run(self, request: Request, **_: Any) -> Response:
         """Run it before all else that waits. Asked again before it began, it is the same execution."""
         return accepted(request, runs.run_now(self.get_object().id, database_now()))
+
+
+class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
+    filterset_class = NodeFilter
+    orderings: ClassVar = ("id", "next_run_at", "last_run_at", "olt__name", "job__name")
+
+    @extend_schema(request=NodeChange, responses=NodeSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays. With another interval it runs one such interval from now."""
+        node = self.get_object()
+        given = given_to(NodeChange, request, partial=True)
+        wanted = NodeEdit(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
+        edit_node(node.id, wanted, database_now())
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Let it run again, after one full interval. Also ends a suspension."""
+        return replanned(nodes.enable_nodes([self.get_object().id], database_now()))
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """What runs finishes and counts; nothing of it begins any more."""
+        return replanned(nodes.disable_nodes([self.get_object().id], database_now()))
+
+    @extend_schema(request=ShiftGiven, responses=ShiftedSerializer)
+    @action(methods=["post"], detail=True)
+    def shift(self, request: Request, **_: Any) -> Response:
+        """All its slots come so much later, from the next one on."""
+        by = given_to(ShiftGiven, request)["by"]
+        moved = nodes.shift_grid(self.get_object().id, by, database_now())
+        return Response(ShiftedSerializer({"next_run_at": moved}).data)
 
 
 def accepted(request: Request, execution_id: int) -> Response:

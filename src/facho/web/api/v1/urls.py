@@ -8,22 +8,28 @@ from rest_framework.routers import SimpleRouter
 from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
-from facho.web.api.v1.nodes import Nodes
+from facho.web.api.v1.jobs import Jobs
+from facho.web.api.v1.nodes import Nodes, RunNow
+from facho.web.api.v1.olts import Olts
 from facho.web.api.v1.onus import Onus
 from facho.web.api.v1.pollers import Pollers, StatsHistory
 from facho.web.api.v1.tokens import Tokens
+from facho.web.api.v1.what_if import WhatIfs
 
 router = SimpleRouter()
 router.register("events", Events, basename="event")
 router.register("executions", Executions, basename="execution")
+router.register("jobs", Jobs, basename="job")
 router.register("nodes", Nodes, basename="node")
+router.register("olts", Olts, basename="olt")
 router.register("onus", Onus, basename="onu")
 router.register("poller-stats", StatsHistory, basename="poller-stats")
 router.register("pollers", Pollers, basename="poller")
 # Run a node now, where other pollers of this field have it.
-router.register("pollers/nodes", Nodes, basename="poller-node")
+router.register("pollers/nodes", RunNow, basename="poller-node")
 router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
+router.register("what-if", WhatIfs, basename="what-if")
 
 app_name = "api"
 _things: list[URLPattern | URLResolver] = [
@@ -39,5 +45,6 @@ _things: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", Index.as_view(patterns=_things), name="index"),
     *_things,
-    re_path("^.*/$", Nothing.as_view()),
+    # Whatever is in it: a dot alone would leave out the end of a line.
+    re_path(r"^[\s\S]*/$", Nothing.as_view()),
 ]

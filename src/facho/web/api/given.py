@@ -1,0 +1,91 @@
+"""What somebody gave: looked at field by field, so that everything that is wrong is said at once.
+
+What is more than that is a command's to decide, and is said at the field that the command names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Model
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from facho.core.interval import BadInterval, format_interval, parse_interval
+from facho.engine.commands.errors import CommandError
+
+# Nobody names more at once.
+MOST_NAMED = 10_000
+
+
+class Given(serializers.Serializer[Any]):
+    """What it has no field for is refused: who wrote it would think that it was done."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
+        errors: dict[str, Any] = {str(name): [_("there is no such field here")] for name in unknown}
+        try:
+            given = super().to_internal_value(data)
+        except ValidationError as error:
+            raise ValidationError({**errors, **_by_field(error.detail)}) from None
+        if errors:
+            raise ValidationError(errors)
+        return given
+
+
+def _by_field(detail: Any) -> dict[str, Any]:
+    return detail if isinstance(detail, dict) else {"non_field_errors": detail}
+
+
+@extend_schema_field({"type": "string", "pattern": "^[0-9]+[smhd]$", "example": "5m"})
+class Interval(serializers.Field[Any, Any, str, Any]):
+    """A length of time as people write it: `30s`, `5m`, `1h`. Of a row it shows the seconds."""
+
+    def to_internal_value(self, data: Any) -> timedelta:
+        try:
+            return parse_interval(data if isinstance(data, str) else repr(data))
+        except BadInterval as error:
+            raise ValidationError(str(error)) from None
+
+    def to_representation(self, value: Any) -> str:
+        return format_interval(timedelta(seconds=value))
+
+
+@extend_schema_field({"type": "array", "items": {"type": "integer"}})
+class Named(serializers.ListField):
+    """Rows by their ids, as their names: commands take those. One query, however many they are."""
+
+    child = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
+
+    def __init__(self, model: type[Model], **kwargs: Any) -> None:
+        super().__init__(**{"max_length": MOST_NAMED, **kwargs})
+        self.model = model
+
+    def to_internal_value(self, data: Any) -> Any:
+        ids: Sequence[int] = super().to_internal_value(data)
+        names = dict(self.model._default_manager.filter(id__in=ids).values_list("id", "name"))
+        if missing := [each for each in ids if each not in names]:
+            raise ValidationError(_("there is none with the id %(id)d") % {"id": missing[0]})
+        return [names[each] for each in ids]
+
+
+@contextmanager
+def said_at(names: Mapping[str, str]) -> Iterator[None]:
+    """What a command refuses is said at the field that the API has for it."""
+    try:
+        yield
+    except CommandError as refused:
+        raise CommandError(names.get(refused.field, refused.field), refused.message) from None
+
+
+def given_to(serializer: type[Given], request: Request, *, partial: bool = False) -> dict[str, Any]:
+    found = serializer(data=request.data, partial=partial)
+    found.is_valid(raise_exception=True)
+    given: dict[str, Any] = found.validated_data
+    return given

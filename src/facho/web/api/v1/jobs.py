@@ -1,0 +1,173 @@
+"""Jobs: what to ask and how often, and the OLTs that are asked."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import Count, QuerySet
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob
+from facho.engine.clock import database_now
+from facho.engine.commands import jobs
+from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.edits import edit_job
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.given import Given, Interval, Named, given_to
+from facho.web.api.v1.answers import ReplannedSerializer, replanned
+from facho.web.api.v1.job_input import JobChange, JobGiven, job_edit, new_job
+from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, previewed, wants_preview
+
+
+class JobSerializer(serializers.ModelSerializer[SnmpJob]):
+    brand_name = serializers.CharField(source="brand.name", read_only=True)
+    master_name = serializers.CharField(source="master.name", read_only=True, default=None, allow_null=True)
+    interval = Interval(source="interval_s", read_only=True)
+    retry_delay = Interval(source="retry_delay_s", read_only=True)
+    facts = serializers.ListField(child=serializers.CharField(), read_only=True)
+    oids = serializers.SlugRelatedField[Any](slug_field="oid", many=True, read_only=True)
+    olt_count = serializers.IntegerField(read_only=True, help_text="OLTs that have it; nodes/ lists them")
+
+    class Meta:
+        model = SnmpJob
+        fields = (
+            "id", "name", "brand", "brand_name", "kind", "facts", "oids", "interval", "interval_s",
+            "priority", "max_attempts", "retry_delay", "retry_delay_s", "task_type", "master", "master_name",
+            "enabled", "olt_count", "created_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class JobFilter(filters.FilterSet):
+    search = filters.CharFilter("name", "icontains", help_text="part of the name")
+    olt = filters.ModelChoiceFilter(
+        queryset=Olt.objects.defer("credentials"), field_name="nodes__olt", help_text="that this OLT has"
+    )
+
+    class Meta:
+        model = SnmpJob
+        fields = ("name", "brand", "kind", "task_type", "master", "enabled")
+
+
+def _or_what_if(answer: type[serializers.Serializer[Any]]) -> PolymorphicProxySerializer:
+    """Previewed, it is another answer."""
+    return PolymorphicProxySerializer(
+        component_name=f"{answer.__name__.removesuffix('Serializer')}OrWhatIf",
+        serializers=[answer, WhatIfSerializer],
+        resource_type_field_name=None,
+    )
+
+
+class OltsGiven(Given):
+    olts = Named(Olt, allow_empty=False)
+
+
+class CopyGiven(Given):
+    name = serializers.CharField(max_length=LONGEST_NAME)
+
+
+class Jobs(ReadOnlyRows[SnmpJob]):
+    about = "snmp_jobs.snmpjob"
+    rights: ClassVar = {
+        "enable": "enable",
+        "disable": "enable",
+        "duplicate": "add",
+        "attach": "change",
+        "detach": "change",
+    }
+    queryset = SnmpJob.objects.select_related("brand", "master").prefetch_related("oids")
+    serializer_class = JobSerializer
+    filterset_class = JobFilter
+    orderings: ClassVar = ("name", "id", "interval_s", "priority", "created_at")
+
+    def get_queryset(self) -> QuerySet[SnmpJob]:
+        return super().get_queryset().annotate(olt_count=Count("nodes"))
+
+    @extend_schema(
+        request=JobGiven,
+        parameters=[PREVIEW],
+        responses={status.HTTP_201_CREATED: JobSerializer, status.HTTP_200_OK: WhatIfSerializer},
+    )
+    def create(self, request: Request) -> Response:
+        """Make a job, and attach it to its OLTs: there it runs a minute from now, and then every interval."""
+        new = new_job(given_to(JobGiven, request))
+        if wants_preview(request):
+            return previewed(lambda: jobs.create_job(new, database_now()), _by_id(new.olts))
+        return self._created(request, jobs.create_job(new, database_now()))
+
+    @extend_schema(
+        request=JobChange,
+        parameters=[PREVIEW],
+        responses={status.HTTP_200_OK: _or_what_if(JobSerializer)},
+    )
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays. With another interval it runs one such interval from now."""
+        job = self.get_object()
+        edit = job_edit(given_to(JobChange, request, partial=True))
+        if wants_preview(request):
+            return previewed(lambda: edit_job(job.name, edit, database_now()), _olts_of(job))
+        edit_job(job.name, edit, database_now())
+        return Response(self._shown(job.pk))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """With its nodes and their executions. Refused while it runs somewhere: abort that first."""
+        jobs.remove_job(self.get_object().name, database_now())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Let it run again, after one full interval. Also brings its suspended nodes back."""
+        return replanned(jobs.enable_jobs([self.get_object().name], database_now()))
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """What runs finishes and counts; nothing of it begins any more."""
+        return replanned(jobs.disable_jobs([self.get_object().name], database_now()))
+
+    @extend_schema(request=CopyGiven, responses={status.HTTP_201_CREATED: JobSerializer})
+    @action(methods=["post"], detail=True)
+    def duplicate(self, request: Request, **_: Any) -> Response:
+        """The same job under another name, attached to no OLT."""
+        name = self.get_object().name
+        return self._created(request, jobs.duplicate_job(name, given_to(CopyGiven, request)["name"]))
+
+    @extend_schema(request=OltsGiven, parameters=[PREVIEW], responses=_or_what_if(ReplannedSerializer))
+    @action(methods=["post"], detail=True)
+    def attach(self, request: Request, **_: Any) -> Response:
+        """Put it on more OLTs. Those that have it already keep their times."""
+        job, names = self.get_object().name, given_to(OltsGiven, request)["olts"]
+        if wants_preview(request):
+            return previewed(lambda: jobs.attach(job, names, database_now()), _by_id(names))
+        return replanned(jobs.attach(job, names, database_now()))
+
+    @extend_schema(request=OltsGiven, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def detach(self, request: Request, **_: Any) -> Response:
+        """Take it off OLTs, with the executions that it had there. Refused while it runs on one of them."""
+        job, names = self.get_object().name, given_to(OltsGiven, request)["olts"]
+        return replanned(jobs.detach(job, names, database_now()))
+
+    def _created(self, request: Request, job: SnmpJob) -> Response:
+        url = reverse("api:job-detail", args=[job.pk], request=request)
+        return Response(self._shown(job.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    def _shown(self, job_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=job_id)).data
+
+
+def _by_id(names: Any) -> dict[int, str]:
+    return dict(Olt.objects.filter(name__in=list(names)).values_list("id", "name"))
+
+
+def _olts_of(job: SnmpJob) -> dict[int, str]:
+    return dict(job.nodes.values_list("olt_id", "olt__name"))

@@ -1,0 +1,135 @@
+"""OLTs as they are written: what the API takes, and the commands' words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from django.utils.translation import gettext
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
+from facho.engine.commands.checks import LARGEST, LONGEST_NAME
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
+from facho.snmp.usm import Auth, Priv, User
+from facho.web.api.given import Given
+from facho.web.words import USER_MISTAKES
+
+# The field of the API for that of a command.
+FIELDS: Final[Mapping[str, str]] = {
+    "version": "snmp_version",
+    "community": "credentials.community",
+    "user": "credentials.user",
+}
+_LIMITS: Final = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
+_OF_THE_ADMIN: Final = {"v3_user": "user", "auth_protocol": "auth"}
+
+
+def _secret(longest: int = 255) -> serializers.CharField:
+    return serializers.CharField(required=False, trim_whitespace=False, max_length=longest)
+
+
+class CredentialsGiven(Given):
+    """A community, or an SNMPv3 user. They are never shown; those that are given replace all that were."""
+
+    community = _secret()
+    user = _secret(32)
+    auth = serializers.ChoiceField([each.label for each in Auth], required=False)
+    auth_password = _secret()
+    priv = serializers.ChoiceField([each.label for each in Priv], required=False)
+    priv_password = _secret()
+    # Kept among the fields, and not in the place of what serializers call so.
+    context = _secret()  # type: ignore[assignment]
+
+    def validate(self, attrs: Any) -> Any:
+        if "community" in attrs:
+            if len(attrs) > 1:
+                raise ValidationError({"community": [gettext("give a community or a user, not both")]})
+            return Credentials(community=attrs["community"])
+        return Credentials(user=_user(attrs))
+
+
+def _user(given: Mapping[str, Any]) -> User:
+    auth = {each.label: each for each in Auth}.get(given.get("auth", ""))
+    priv = {each.label: each for each in Priv}.get(given.get("priv", ""))
+    texts = {name: given.get(name, "") for name in ("auth_password", "priv_password", "context")}
+    try:
+        return User(given.get("user", ""), auth=auth, priv=priv, **texts)
+    except ValueError as error:
+        field = USER_MISTAKES.get(str(error), "user")
+        raise ValidationError({_OF_THE_ADMIN.get(field, field): [gettext(str(error))]}) from None
+
+
+class OltGiven(Given):
+    """Without a brand the OLT is asked what it is; with one it is saved unseen."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    address = serializers.CharField(max_length=253, help_text="IPv4, IPv6 or a name")
+    port = serializers.IntegerField(min_value=1, max_value=65_535, required=False)
+    snmp_version = serializers.ChoiceField(SnmpVersion.choices, required=False)
+    credentials = CredentialsGiven(required=False)
+    brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all(), required=False)
+    model = serializers.PrimaryKeyRelatedField(
+        queryset=OltModel.objects.select_related("brand"), required=False, allow_null=True
+    )
+    site = serializers.CharField(max_length=LONGEST_NAME, required=False, allow_blank=True)
+    enabled = serializers.BooleanField(required=False)
+    max_in_flight = serializers.IntegerField(
+        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null is the setting"
+    )
+    max_varbinds = serializers.IntegerField(
+        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null is the setting"
+    )
+    max_requests_per_second = serializers.FloatField(
+        min_value=0.1, max_value=LARGEST, required=False, allow_null=True, help_text="null is no limit"
+    )
+    shortest_interval_s = serializers.IntegerField(
+        min_value=1, max_value=366 * 86_400, required=False, allow_null=True
+    )
+
+
+def new_olt(given: Mapping[str, Any]) -> NewOlt:
+    new = NewOlt(
+        given["name"],
+        given["address"],
+        brand=given["brand"].name if "brand" in given else AUTO,
+        **{name: given[name] for name in ("port", "site", "enabled", "credentials") if name in given},
+    )
+    limits = OltLimits(**{limit: given[limit] for limit in _LIMITS if limit in given})
+    return replace(
+        new,
+        limits=limits,
+        version=given.get("snmp_version", new.version),
+        model=_model_name(given, given.get("brand")),
+    )
+
+
+def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
+    """What was given, and nothing else. Limits are one thing for the command."""
+    same = {name: given[name] for name in ("name", "address", "port", "site", "credentials") if name in given}
+    limits = None
+    if any(limit in given for limit in _LIMITS):
+        limits = OltLimits(**{limit: given.get(limit, getattr(olt, limit)) for limit in _LIMITS})
+    return OltChanges(
+        **same,
+        version=given.get("snmp_version"),
+        brand=given["brand"].name if "brand" in given else None,
+        limits=limits,
+        model=_model_name(given, given.get("brand", olt.brand)),
+    )
+
+
+def _model_name(given: Mapping[str, Any], brand: Brand | None) -> str | None:
+    """None when none was given; nothing when it shall have none."""
+    if "model" not in given:
+        return None
+    model = given["model"]
+    if model is None:
+        return ""
+    if brand is None or model.brand_id != brand.pk:
+        raise CommandError("model", gettext("This model is of another brand."))
+    return str(model.name)

@@ -1,0 +1,173 @@
+"""OLTs: what is collected from, how it is, and what was learned about it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from facho.apps.hosts.credentials import Unreadable
+from facho.apps.hosts.models import Brand, Olt
+from facho.config import current
+from facho.engine import connection
+from facho.engine.clock import database_now
+from facho.engine.commands import olts
+from facho.engine.commands.edits import edit_olt
+from facho.engine.commands.errors import CommandError
+from facho.engine.identify import Identified
+from facho.engine.maintenance import olts_under_maintenance
+from facho.engine.targets import target_of, target_of_new
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.given import given_to, said_at
+from facho.web.api.v1.answers import ReplannedSerializer, replanned
+from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
+
+_STATES: Final = ("disabled", "maintenance", "suspended", "new", "reachable", "unreachable")
+
+
+class OltSerializer(serializers.ModelSerializer[Olt]):
+    brand_name = serializers.CharField(source="brand.name", read_only=True)
+    model_name = serializers.CharField(source="model.name", read_only=True, default=None, allow_null=True)
+    state = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Olt
+        fields = (
+            "id", "name", "brand", "brand_name", "model", "model_name", "address", "port", "snmp_version",
+            "site", "enabled", "state", "reachable", "unreachable_since", "suspended_reason", "suspended_at",
+            "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds", "max_requests_per_second",
+            "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at", "version", "uptime_s",
+            "uptime_read_at", "sys_descr", "sys_object_id", "created_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    @extend_schema_field({"type": "string", "enum": _STATES})
+    def get_state(self, olt: Olt) -> str:
+        if not olt.enabled:
+            return "disabled"
+        if olt.id in self.context["left_alone"]:
+            return "maintenance"
+        if olt.is_suspended:
+            return "suspended"
+        return {None: "new", True: "reachable", False: "unreachable"}[olt.reachable]
+
+
+class OltFilter(filters.FilterSet):
+    search = filters.CharFilter(method="is_like", help_text="part of the name, the address or the site")
+    suspended = filters.BooleanFilter(method="is_suspended")
+
+    class Meta:
+        model = Olt
+        fields = ("name", "brand", "model", "site", "enabled", "reachable")
+
+    def is_like(self, rows: QuerySet[Olt], _name: str, text: str) -> QuerySet[Olt]:
+        return rows.filter(Q(name__icontains=text) | Q(address__icontains=text) | Q(site__icontains=text))
+
+    def is_suspended(self, rows: QuerySet[Olt], _name: str, wanted: bool) -> QuerySet[Olt]:
+        return rows.exclude(suspended_reason="") if wanted else rows.filter(suspended_reason="")
+
+
+class TestedSerializer(serializers.Serializer[Any]):
+    """What it says that it is; or, in one line, what is wrong."""
+
+    answers = serializers.BooleanField()
+    reason = serializers.CharField(allow_null=True)
+    brand = serializers.IntegerField(allow_null=True)
+    brand_name = serializers.CharField(allow_null=True)
+    model_name = serializers.CharField(allow_null=True)
+    why = serializers.CharField(allow_null=True, help_text="what it was recognised by")
+    sys_descr = serializers.CharField(allow_null=True)
+    sys_object_id = serializers.CharField(allow_null=True)
+    uptime_s = serializers.IntegerField(allow_null=True)
+
+
+class Olts(ReadOnlyRows[Olt]):
+    about = "hosts.olt"
+    rights: ClassVar = {"enable": "enable", "disable": "enable", "test": "test"}
+    # Secrets are opened for who needs them, and nobody who reads does.
+    queryset = Olt.objects.select_related("brand", "model").defer("credentials")
+    serializer_class = OltSerializer
+    filterset_class = OltFilter
+    orderings: ClassVar = ("name", "id", "site", "created_at", "unreachable_since", "cpu_pct")
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return {**super().get_serializer_context(), "left_alone": olts_under_maintenance(database_now())}
+
+    @extend_schema(request=OltGiven, responses={status.HTTP_201_CREATED: OltSerializer})
+    def create(self, request: Request) -> Response:
+        """Add an OLT. Without a brand it is asked what it is, and not saved when it does not answer."""
+        with said_at(FIELDS):
+            new = new_olt(given_to(OltGiven, request))
+            olt = olts.add_olt(new, detected=_detected(new) if new.brand == olts.AUTO else None)
+        url = reverse("api:olt-detail", args=[olt.id], request=request)
+        return Response(self._shown(olt.id), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    @extend_schema(request=OltGiven, responses=OltSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays."""
+        olt = self.get_object()
+        given = given_to(OltGiven, request, partial=True)
+        with said_at(FIELDS):
+            edit_olt(olt.name, olt_changes(olt, given), database_now(), enabled=given.get("enabled"))
+        return Response(self._shown(olt.id))
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Let it be asked again: its nodes run after one full interval. Also ends a suspension."""
+        return replanned(olts.enable_olts([self.get_object().name], database_now()))
+
+    @extend_schema(request=None, responses=ReplannedSerializer)
+    @action(methods=["post"], detail=True)
+    def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Leave it alone: what runs there stops at its next request, and writes nothing."""
+        return replanned(olts.disable_olts([self.get_object().name], database_now()))
+
+    @extend_schema(request=None, responses=TestedSerializer)
+    @action(methods=["post"], detail=True)
+    def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Ask it what it is, with what is stored. It takes as long as the OLT, or its silence, takes."""
+        return Response(TestedSerializer(_tested(self.get_object())).data)
+
+    def _shown(self, olt_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=olt_id)).data
+
+
+def _detected(new: olts.NewOlt) -> Identified:
+    """What can be refused without asking the OLT is refused before."""
+    answer = connection.ask(target_of_new(olts.check_new(new), current()))
+    if isinstance(answer, connection.Silence):
+        raise CommandError("address", answer.sentence)
+    return answer
+
+
+_UNKNOWN: Final = dict.fromkeys(TestedSerializer().fields)
+
+
+def _tested(olt: Olt) -> dict[str, Any]:
+    if isinstance(olt.credentials, Unreadable):
+        reason = gettext("those that are stored cannot be opened: enter them again")
+        return {**_UNKNOWN, "answers": False, "reason": reason}
+    answer = connection.ask(target_of(olt, current()))
+    if isinstance(answer, connection.Silence):
+        return {**_UNKNOWN, "answers": False, "reason": answer.sentence}
+    detection = answer.detection
+    return {
+        "answers": True,
+        "reason": None,
+        "brand": Brand.objects.filter(name=detection.profile).values_list("id", flat=True).first(),
+        "brand_name": detection.profile,
+        "model_name": detection.model or None,
+        "why": detection.why,
+        "sys_descr": answer.sys_descr,
+        "sys_object_id": answer.sys_object_id,
+        "uptime_s": None if answer.uptime_s is None else int(answer.uptime_s),
+    }

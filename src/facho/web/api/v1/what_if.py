@@ -1,0 +1,106 @@
+"""What a change would do to each OLT, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob
+from facho.config import current
+from facho.engine.clock import database_now
+from facho.engine.what_if import WhatIf, tried, what_if
+from facho.web.api.given import Given, Interval, Named, given_to
+from facho.web.api.v1.job_input import JobGiven, new_job
+
+PREVIEW: Final = OpenApiParameter(
+    "preview", bool, description="say what it would do to each OLT (status 200), and save nothing"
+)
+
+
+class AtRiskSerializer(serializers.Serializer[Any]):
+    task_type = serializers.CharField()
+    required = serializers.IntegerField()  # type: ignore[assignment]  # a field, and not what fields have
+    completed = serializers.IntegerField()
+
+
+class WouldFitSerializer(serializers.Serializer[Any]):
+    job = serializers.CharField()
+    interval = serializers.CharField()
+    instead_of = serializers.CharField()
+
+
+class OnOltSerializer(serializers.Serializer[Any]):
+    olt = serializers.IntegerField()
+    olt_name = serializers.CharField()
+    minutes_before = serializers.FloatField(help_text="of SNMP work in an hour")
+    minutes_before_p95 = serializers.FloatField()
+    minutes_after = serializers.FloatField()
+    minutes_after_p95 = serializers.FloatField()
+    sure = serializers.BooleanField(help_text="every duration was measured on this OLT")
+    becomes_impossible = serializers.BooleanField(help_text="it fits now, and would not any more")
+    at_risk = AtRiskSerializer(many=True, help_text="quotas that could not be met")
+    would_fit = WouldFitSerializer(allow_null=True)
+
+
+class WhatIfSerializer(serializers.Serializer[Any]):
+    """The worst first. Nothing was saved."""
+
+    becomes_impossible = serializers.IntegerField(
+        help_text="on so many OLTs not everything would fit any more"
+    )
+    olts = OnOltSerializer(many=True)
+
+
+class WhatIfGiven(Given):
+    """A new job; or a job that is there, with more OLTs or with another interval."""
+
+    new_job = JobGiven(required=False)
+    job = serializers.PrimaryKeyRelatedField(queryset=SnmpJob.objects.all(), required=False)
+    olts = Named(Olt, required=False)
+    interval = Interval(required=False)
+
+    def validate(self, attrs: Any) -> Any:
+        if ("job" in attrs) == ("new_job" in attrs):
+            raise ValidationError({"job": [_("give a job or a new job")]})
+        if "job" in attrs and ("olts" in attrs) == ("interval" in attrs):
+            raise ValidationError({"interval": [_("give the OLTs that it shall have too, or an interval")]})
+        if "new_job" in attrs and len(attrs) > 1:
+            raise ValidationError({"new_job": [_("a new job says its OLTs and its interval itself")]})
+        return attrs
+
+
+class WhatIfs(ViewSet):
+    about = "snmp_jobs.snmpjob"
+    # It changes nothing: who may see may ask.
+    rights: ClassVar = {"create": "view"}
+
+    @extend_schema(request=WhatIfGiven, responses={200: WhatIfSerializer})
+    def create(self, request: Request) -> Response:
+        """Minutes of SNMP work in an hour, and which quotas would become impossible. Saves nothing."""
+        given = given_to(WhatIfGiven, request)
+        job = new_job(given["new_job"]) if "new_job" in given else given["job"].name
+        return told(what_if(job, given.get("olts", ()), given.get("interval"), database_now(), current()))
+
+
+def wants_preview(request: Request) -> bool:
+    return request.query_params.get("preview", "false").lower() not in ("false", "0", "no")
+
+
+def previewed(act: Callable[[], object], olts: Mapping[int, str]) -> Response:
+    return told(tried(act, olts, database_now(), current()))
+
+
+def told(found: Sequence[WhatIf]) -> Response:
+    ids = dict(Olt.objects.filter(name__in=[each.olt for each in found]).values_list("name", "id"))
+    rows = [{**each.as_json(), "olt": ids.get(each.olt), "olt_name": each.olt} for each in found]
+    impossible = sum(each.becomes_impossible for each in found)
+    return Response(WhatIfSerializer({"becomes_impossible": impossible, "olts": rows}).data)
