@@ -7,15 +7,17 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 FUZZ_CASES ?= 1000000
 # Some machines forbid it, and then each of the hundreds of processes that the tests start compiles it all anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests with real services wait more than they compute. Those of one file share what they have started, and
-# the longest come first, so that nobody waits for them at the end.
-WAITING := 4 --dist loadscope
+# Tests with real services wait more than they compute. Those of one file share what they have started. They
+# run in the order in which they are named: those of faults, the longest, come first, so that nobody waits for
+# them at the end.
+WAITING := 4 --dist loadscope --no-loadscope-reorder
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
-# What the admin shows is the same on both, and what takes long is tried on one.
-ONE_DATABASE_TESTS := tests/database/test_admin_%.py tests/database/test_quota_week.py \
-	tests/database/test_commands_by_hand.py tests/database/test_cut_ports.py tests/database/test_onu_pages.py
+# What pages, files, messages and the command line say is the same on both, and what takes long is tried on one.
+ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages chassis_told channels \
+	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
+	quota_week commands_by_hand cut_ports)
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
 	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
