@@ -127,6 +127,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "COMPONENT_SPLIT_REQUEST": True,
     # Where the same words are choices of columns with different names.
     "ENUM_NAME_OVERRIDES": {
+        "PlanStatus": "facho.apps.execution_coordinator.models.PlanStatus",
+        "PollerStatus": "facho.apps.zabbix_pollers.models.PollerStatus",
+        "QuotaStatus": "facho.apps.execution_coordinator.models.QuotaStatus",
         "ExecutionState": "facho.apps.executions.models.State",
         "JobKind": "facho.apps.snmp_jobs.models.JobKind",
         "TokenState": "facho.apps.access.models.TokenState",

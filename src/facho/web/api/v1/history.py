@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -58,6 +59,7 @@ def _columns(what: str, **rest: Any) -> serializers.DictField:
     return serializers.DictField(child=column, help_text=what, **rest)
 
 
+@cache
 def _answer() -> serializers.Serializer[Any]:
     return inline_serializer(
         "History",

@@ -6,29 +6,44 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.routers import SimpleRouter
 
 from facho.web.api.index import Index, Nothing
+from facho.web.api.v1.coordinator import Coordinator, Logs
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
+from facho.web.api.v1.health import LastCollected, OltHealths
 from facho.web.api.v1.jobs import Jobs
 from facho.web.api.v1.nodes import Nodes, RunNow
 from facho.web.api.v1.olts import Olts
 from facho.web.api.v1.onus import Onus
+from facho.web.api.v1.plans import Forecasts, Plans
 from facho.web.api.v1.pollers import Pollers, StatsHistory
+from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus
+from facho.web.api.v1.quotas import Quotas, Violations
 from facho.web.api.v1.tokens import Tokens
 from facho.web.api.v1.what_if import WhatIfs
 
 router = SimpleRouter()
+router.register("collected", LastCollected, basename="collected")
 router.register("events", Events, basename="event")
 router.register("executions", Executions, basename="execution")
+router.register("forecasts", Forecasts, basename="forecast")
+router.register("health", OltHealths, basename="health")
 router.register("jobs", Jobs, basename="job")
+router.register("logs", Logs, basename="log")
 router.register("nodes", Nodes, basename="node")
 router.register("olts", Olts, basename="olt")
 router.register("onus", Onus, basename="onu")
+router.register("outages", Outages, basename="outage")
+router.register("plans", Plans, basename="plan")
 router.register("poller-stats", StatsHistory, basename="poller-stats")
 router.register("pollers", Pollers, basename="poller")
 # Run a node now, where other pollers of this field have it.
 router.register("pollers/nodes", RunNow, basename="poller-node")
+router.register("ports", Ports, basename="port")
+router.register("quotas", Quotas, basename="quota")
 router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
+router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")
+router.register("violations", Violations, basename="violation")
 router.register("what-if", WhatIfs, basename="what-if")
 
 app_name = "api"
@@ -40,6 +55,7 @@ _things: list[URLPattern | URLResolver] = [
         login_required(SpectacularSwaggerSplitView.as_view(url_name="api:schema")),
         name="docs",
     ),
+    path("coordinator/", Coordinator.as_view(), name="coordinator"),
     path("", include(router.urls)),
 ]
 urlpatterns = [

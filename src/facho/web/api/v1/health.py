@@ -1,0 +1,65 @@
+"""How OLTs do, their boards and their fans; and when each datum of an OLT was last collected."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db.models import F
+from rest_framework import serializers
+
+from facho.apps.chassis.models import OltHealth, PartKind
+from facho.apps.discovery.models import Collected
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import OfOlt, OneOf
+from facho.web.words import PART_STATES
+
+
+class HealthSerializer(serializers.ModelSerializer[OltHealth]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = OltHealth
+        fields = (
+            "id", "olt", "olt_name", "part", "kind", "frame", "slot", "name", "state", "cpu_pct",
+            "memory_pct", "temperature_c", "power_w", "speed_rpm", "sw_version", "serial", "updated_at",
+        )  # fmt: skip
+
+
+class HealthFilter(OfOlt):
+    kind = OneOf(PartKind.values)
+    state = OneOf(PART_STATES)
+
+    class Meta:
+        model = OltHealth
+        fields = ("part",)
+
+
+class OltHealths(ReadOnlyRows[OltHealth]):
+    about = "chassis.olthealth"
+    queryset = OltHealth.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = HealthSerializer
+    filterset_class = HealthFilter
+
+
+class CollectedSerializer(serializers.ModelSerializer[Collected]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = Collected
+        fields = ("id", "olt", "olt_name", "datum", "collected_at")
+
+
+class CollectedFilter(OfOlt):
+    by_time = "collected_at"
+
+    class Meta:
+        model = Collected
+        fields = ("datum",)
+
+
+class LastCollected(ReadOnlyRows[Collected]):
+    about = "discovery.collected"
+    queryset = Collected.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = CollectedSerializer
+    filterset_class = CollectedFilter
+    orderings: ClassVar = ("id", "collected_at")

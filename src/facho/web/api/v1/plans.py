@@ -1,0 +1,104 @@
+"""What OLTs will do in an hour, and how long each task is expected to take."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import F, QuerySet
+from rest_framework import serializers
+
+from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, TaskForecast
+from facho.config import current
+from facho.core.forecast import Learned, Predicted, predict
+from facho.engine.clock import database_now
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+
+
+class PlanSerializer(serializers.ModelSerializer[ExecutionPlan]):
+    """`infeasible` is null when everything fits; else it says what gets too little, and what would help."""
+
+    olt_name = serializers.CharField(read_only=True)
+    infeasible = serializers.DictField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = ExecutionPlan
+        fields: tuple[str, ...] = (
+            "id", "olt", "olt_name", "period_start", "period_end", "status", "total_tasks",
+            "completed_tasks", "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "infeasible",
+            "compared", "median_error_s", "near_pct", "created_at", "updated_at",
+        )  # fmt: skip
+
+
+class WholePlanSerializer(PlanSerializer):
+    """With its runs. Times in `plan_data` are seconds after the beginning of the hour."""
+
+    plan_data = serializers.DictField(read_only=True)
+
+    class Meta(PlanSerializer.Meta):
+        fields = (*PlanSerializer.Meta.fields, "plan_data")
+
+
+class PlanFilter(OfOlt):
+    by_time = "period_start"
+    status = OneOf(PlanStatus.values)
+    fits = TrueOrFalse(field_name="infeasible", lookup_expr="isnull", help_text="the hour holds its work")
+
+    class Meta:
+        model = ExecutionPlan
+        fields = ()
+
+
+class Plans(ReadOnlyRows[ExecutionPlan]):
+    about = "execution_coordinator.executionplan"
+    queryset = ExecutionPlan.objects.annotate(olt_name=F("olt__name"))
+    filterset_class = PlanFilter
+    orderings: ClassVar = ("-period_start",)
+
+    def get_serializer_class(self) -> type[PlanSerializer]:
+        return PlanSerializer if self.action == "list" else WholePlanSerializer
+
+    def get_queryset(self) -> QuerySet[ExecutionPlan]:
+        rows = super().get_queryset()
+        return rows.defer("plan_data") if self.action == "list" else rows
+
+
+class ForecastSerializer(serializers.ModelSerializer[TaskForecast]):
+    """`p50_s` is what half of the runs will take at most now, `p95_s` what 95 of 100 will."""
+
+    olt_name = serializers.CharField(read_only=True)
+    p50_s = serializers.SerializerMethodField()
+    p95_s = serializers.SerializerMethodField()
+
+    class Meta:
+        model = TaskForecast
+        fields = (
+            "id", "olt", "olt_name", "task_type", "p50_s", "p95_s", "fixed_s", "per_onu_s", "samples",
+            "error_pct", "updated_at",
+        )  # fmt: skip
+
+    def get_p50_s(self, forecast: TaskForecast) -> float:
+        return round(self._predicted(forecast).p50_s, 3)
+
+    def get_p95_s(self, forecast: TaskForecast) -> float:
+        return round(self._predicted(forecast).p95_s, 3)
+
+    def _predicted(self, forecast: TaskForecast) -> Predicted:
+        learned = Learned.read(forecast.state)
+        return predict(learned, self.context["now"], learned.onus, current().time_zone)
+
+
+class ForecastFilter(OfOlt):
+    class Meta:
+        model = TaskForecast
+        fields = ("task_type",)
+
+
+class Forecasts(ReadOnlyRows[TaskForecast]):
+    about = "execution_coordinator.taskforecast"
+    queryset = TaskForecast.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = ForecastSerializer
+    filterset_class = ForecastFilter
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return {**super().get_serializer_context(), "now": database_now()}

@@ -1,0 +1,116 @@
+"""PON ports, their outages, and the ONUs that wait at them to be provisioned."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+from django.db.models import F
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.discovery.models import PortOutage
+from facho.apps.history.selectors import subject_series
+from facho.apps.history.store import PORT_FACTS
+from facho.engine.clock import database_now
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.api.v1 import history
+from facho.web.words import LINK_STATES
+
+
+class PortSerializer(serializers.ModelSerializer[PonPort]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = PonPort
+        fields = (
+            "id", "olt", "olt_name", "place", "frame", "slot", "port", "name", "technology", "state",
+            "admin_state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c", "voltage_v", "bias_ma",
+            "onus_told", "onus_online_told", "updated_at",
+        )  # fmt: skip
+
+
+class PortFilter(OfOlt):
+    state = OneOf(LINK_STATES)
+
+    class Meta:
+        model = PonPort
+        fields = ("place", "frame", "slot", "port")
+
+
+class Ports(ReadOnlyRows[PonPort]):
+    about = "chassis.ponport"
+    queryset = PonPort.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = PortSerializer
+    filterset_class = PortFilter
+
+    @history.described(PORT_FACTS)
+    @action(detail=True, pagination_class=None)
+    def history(self, request: Request, **_: Any) -> Response:
+        """Its own numbers over time."""
+        port = self.get_object()
+        asked = history.Asked.by(request, PORT_FACTS, database_now())
+        return history.answer(asked, partial(subject_series, port.olt_id, port.pk))
+
+
+class OutageSerializer(serializers.ModelSerializer[PortOutage]):
+    """`onus` has the cause of each ONU by its id."""
+
+    olt_name = serializers.CharField(read_only=True)
+    onus = serializers.DictField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = PortOutage
+        fields = (
+            "id", "olt", "olt_name", "place", "began_at", "ended_at", "cause", "onus_affected", "onus_known",
+            "onus",
+        )  # fmt: skip
+
+
+class OutageFilter(OfOlt):
+    by_time = "began_at"
+    cause = OneOf(PortOutage.Cause.values)
+    open = TrueOrFalse(field_name="ended_at", lookup_expr="isnull")
+
+    class Meta:
+        model = PortOutage
+        fields = ("place",)
+
+
+class Outages(ReadOnlyRows[PortOutage]):
+    about = "discovery.portoutage"
+    queryset = PortOutage.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = OutageSerializer
+    filterset_class = OutageFilter
+    orderings: ClassVar = ("-began_at",)
+
+
+class UnprovisionedSerializer(serializers.ModelSerializer[Unprovisioned]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = Unprovisioned
+        fields = (
+            "id", "olt", "olt_name", "identity", "place", "frame", "slot", "port", "serial", "mac", "model",
+            "vendor_id", "sw_version", "seen_at", "first_seen", "last_seen",
+        )  # fmt: skip
+
+
+class UnprovisionedFilter(OfOlt):
+    by_time = "first_seen"
+
+    class Meta:
+        model = Unprovisioned
+        fields = ("place", "serial", "mac")
+
+
+class UnprovisionedOnus(ReadOnlyRows[Unprovisioned]):
+    about = "chassis.unprovisioned"
+    queryset = Unprovisioned.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = UnprovisionedSerializer
+    filterset_class = UnprovisionedFilter
+    orderings: ClassVar = ("-first_seen", "id")

@@ -1,0 +1,85 @@
+"""What OLTs are owed in an hour and what they got, and the hours in which that was too little."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import F
+from rest_framework import serializers
+
+from facho.apps.execution_coordinator.models import (
+    QuotaStatus,
+    QuotaTracker,
+    QuotaViolation,
+    ViolationSeverity,
+)
+from facho.config import current
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.quotas import at_risk
+
+
+class QuotaSerializer(serializers.ModelSerializer[QuotaTracker]):
+    olt_name = serializers.CharField(read_only=True)
+    reasons = serializers.ListField(child=serializers.DictField(), read_only=True)
+
+    class Meta:
+        model = QuotaTracker
+        fields = (
+            "id", "olt", "olt_name", "task_type", "period_start", "period_end", "quota_required",
+            "quota_completed", "quota_failed", "quota_skipped", "quota_pending", "total_duration_ms",
+            "avg_duration_ms", "reasons", "status", "closed_at", "created_at", "updated_at",
+        )  # fmt: skip
+
+
+class QuotaFilter(OfOlt):
+    by_time = "period_start"
+    status = OneOf(QuotaStatus.values)
+    at_risk = TrueOrFalse(method="is_at_risk", help_text="it cannot be kept any more")
+
+    class Meta:
+        model = QuotaTracker
+        fields = ("task_type",)
+
+    def is_at_risk(self, rows: Any, _name: str, wanted: bool) -> Any:
+        risky = at_risk(current().quota_kept)
+        return rows.filter(risky if wanted else ~risky)
+
+
+class Quotas(ReadOnlyRows[QuotaTracker]):
+    about = "execution_coordinator.quotatracker"
+    queryset = QuotaTracker.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = QuotaSerializer
+    filterset_class = QuotaFilter
+    orderings: ClassVar = ("-period_start",)
+
+
+class ViolationSerializer(serializers.ModelSerializer[QuotaViolation]):
+    """`report` has each task, what it required and got, and why not more."""
+
+    olt_name = serializers.CharField(read_only=True)
+    report = serializers.DictField(read_only=True)
+
+    class Meta:
+        model = QuotaViolation
+        fields = (
+            "id", "olt", "olt_name", "period_start", "period_end", "severity", "report", "notified",
+            "notified_at", "created_at",
+        )  # fmt: skip
+
+
+class ViolationFilter(OfOlt):
+    by_time = "created_at"
+    severity = OneOf(ViolationSeverity.values)
+
+    class Meta:
+        model = QuotaViolation
+        fields = ("notified",)
+
+
+class Violations(ReadOnlyRows[QuotaViolation]):
+    about = "execution_coordinator.quotaviolation"
+    queryset = QuotaViolation.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = ViolationSerializer
+    filterset_class = ViolationFilter
+    orderings: ClassVar = ("-created_at",)

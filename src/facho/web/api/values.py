@@ -1,0 +1,49 @@
+"""Values of the inner layers, described as they become JSON: times in ISO 8601, durations in seconds."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from functools import cache
+from typing import Any, Final
+
+from rest_framework import serializers
+
+_PLAIN: Final[Mapping[Any, type[serializers.Field[Any, Any, Any, Any]]]] = {
+    bool: serializers.BooleanField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+    datetime: serializers.DateTimeField,
+    timedelta: serializers.FloatField,
+}
+
+
+@cache
+def described(value: type) -> type[serializers.Serializer[Any]]:
+    """A serializer that has what this dataclass has. Only to describe: the value is JSON already."""
+    fields = {name: _field(hint) for name, hint in typing.get_type_hints(value).items()}
+    # Named after the module too: others call their parts a step or a queue as well.
+    name = f"{value.__module__.rpartition('.')[2].title()}{value.__name__}Serializer"
+    return type(name, (serializers.Serializer,), fields)
+
+
+def _field(hint: Any, **rest: Any) -> Any:
+    """Raises KeyError for a kind that nothing here has had so far."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        (kind,) = (each for each in inner if each is not type(None))
+        return _field(kind, allow_null=True, **rest)
+    if origin is tuple:
+        return serializers.ListField(child=_field(inner[0]), **rest)
+    if origin is Mapping:
+        return serializers.DictField(child=_field(inner[1]), **rest)
+    if is_dataclass(hint):
+        return described(hint)(**rest)  # type: ignore[arg-type]  # it is a class, from a hint
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return serializers.ChoiceField(choices=[each.name.lower() for each in hint], **rest)
+    return _PLAIN[hint](**rest)
