@@ -151,6 +151,11 @@ def test_who_asks_all_the_time_does_not_ask_the_database() -> None:
     assert len(queries) == 0
 
 
+def test_who_asks_all_the_time_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    assert ask()[0] == 503
+    assert [record.name for record in caplog.records if record.name.startswith("django")] == []
+
+
 def test_who_asks_while_it_takes_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(once, "_PATIENCE_S", 0.01)
     with web._once._turn:
