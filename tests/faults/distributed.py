@@ -19,7 +19,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from tests.faults.engines import Engine, Facho, set_up, wait_until
+from tests.faults.engines import STARTS_WITHIN_S, Engine, Facho, comes_true, set_up, wait_until
 from tests.services.postgres import Postgres
 from tests.services.process import dies_with_us
 from tests.services.redis import Redis
@@ -35,6 +35,9 @@ JOBS: Final = (
 )
 NODES: Final = OLTS * len(JOBS)
 LEASE_S: Final = 2.0
+# Until what was under way has ended, in no hurry, and a discovery has begun.
+SOON_S: Final = 10.0
+TRIES: Final = 4
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Site:
                 stderr=subprocess.STDOUT,
             )
         engine = Engine(process, log)
+        self.facho.engines.append(engine)
         (self.beats if role == "beat" else self.workers).append(engine)
         return engine
 
@@ -76,12 +80,14 @@ class Site:
         for worker in self.workers:
             self.facho.wait_for(worker)
         for beat in self.beats:
-            wait_until(partial(self._has_begun, beat), what=f"the beat starts; {beat.log}")
+            begun = partial(self._has_begun, beat)
+            wait_until(begun, STARTS_WITHIN_S, what=lambda: f"the beat starts\n{self.facho.picture()}")
         # The test before has seen it.
         if workers and not all_were_here:
             self.runs_again(began)
 
     def _has_begun(self, beat: Engine) -> bool:
+        assert beat.process.poll() is None, beat.log.read_text(errors="replace")
         log = self.facho.home / "logs" / "beat.log"
         return log.exists() and f"beat={beat.process.pid}" in log.read_text()
 
@@ -108,15 +114,21 @@ class Site:
         self, of: Engine | None = None, *, at_least: int = 1, scenario: Scenario = UNHURRIED
     ) -> list[int]:
         """Once so many executions run (of one worker), their ids; OLTs are in no hurry from here on."""
-        self.fleet.set_scenario(scenario)
         found: list[int] = []
 
         def some_run() -> bool:
+            self.assert_none_crashed()
             found[:] = self.running(of)
             return len(found) >= at_least
 
-        wait_until(some_run, what=lambda: f"executions run\n{self.facho.picture()}")
-        return found
+        for _ in range(TRIES):
+            self.fleet.set_scenario(scenario)
+            if comes_true(some_run, SOON_S):
+                return found
+            # Another worker was quicker to take them all, or they did not begin together. They end now.
+            self.fleet.set_scenario(PLAIN)
+            self.runs_again(self.now())
+        raise AssertionError(f"no executions run that are wanted\n{self.facho.picture()}")
 
     def busy_with(self, of: Engine) -> int:
         """What it runs, whatever it is; waits until it runs something."""
@@ -150,9 +162,14 @@ class Site:
         self.workers.clear()
         self.beats.clear()
 
+    def assert_none_crashed(self) -> None:
+        """The next one would take up its work, and nobody would notice."""
+        assert not any(each.crashed for each in (*self.workers, *self.beats)), self.facho.picture()
+
     def assert_sound(self) -> None:
         """Whatever happened: nothing twice, nothing at once, nothing lost, nothing stuck."""
         facho = self.facho
+        self.assert_none_crashed()
         twice = facho.rows(
             "SELECT node_id, slot, count(*) FROM snmp_executions WHERE trigger <> 'run-now' "
             "GROUP BY node_id, slot HAVING count(*) > 1"

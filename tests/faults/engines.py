@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 
@@ -35,6 +35,9 @@ QUICK = {
     "FACHO_POLLERS": "4",
 }
 
+# Of imports, most of it, which says nothing about anything: on a busy machine they take long.
+STARTS_WITHIN_S: Final = 60.0
+
 
 def zone_amid_an_hour(now: datetime) -> str:
     """No hour of quotas turns while a test looks at it: some zone is always in the middle of one."""
@@ -49,6 +52,7 @@ class Facho:
     database_url: str
     settings: dict[str, str] = field(default_factory=dict)
     zone: str = field(default_factory=lambda: zone_amid_an_hour(datetime.now(UTC)))
+    engines: list[Engine] = field(default_factory=list)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -56,6 +60,8 @@ class Facho:
         return {
             **ours,
             **QUICK,
+            # One that crashes says where.
+            "PYTHONFAULTHANDLER": "1",
             "FACHO_TIME_ZONE": self.zone,
             **self.settings,
             "FACHO_HOME": str(self.home),
@@ -81,6 +87,7 @@ class Facho:
                 stderr=subprocess.STDOUT,
             )
         engine = Engine(process, log)
+        self.engines.append(engine)
         try:
             yield engine
         finally:
@@ -89,7 +96,12 @@ class Facho:
     def wait_for(self, engine: Engine) -> None:
         """Until it has said that it is there."""
         named = f"SELECT count(*) FROM workers WHERE name LIKE '%:{engine.process.pid}:%'"
-        wait_until(lambda: self.one(named), what=f"the engine starts; {engine.log}")
+
+        def is_there() -> bool:
+            assert engine.process.poll() is None, engine.log.read_text(errors="replace")
+            return bool(self.one(named))
+
+        wait_until(is_there, STARTS_WITHIN_S, what=lambda: f"the engine starts\n{self.picture()}")
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What is in the database, read from outside of everything."""
@@ -124,8 +136,21 @@ class Facho:
         )
         nodes = self.rows("SELECT id, olt_id, next_run_at, suspended_reason FROM snmp_job_hosts ORDER BY id")
         olts = self.rows("SELECT id, suspended_reason, reachable, next_probe_at FROM olts ORDER BY id")
+        lost = self.rows(
+            "SELECT execution_id, number, worker, started_at, ended_at, error FROM execution_attempts "
+            "WHERE error <> '' ORDER BY id DESC LIMIT 10"
+        )
         workers = self.rows("SELECT name, seen_at FROM workers")
-        return "\n".join(map(str, [*executions, *nodes, *olts, *workers]))
+        rows = map(str, [*executions, *nodes, *olts, *lost, *workers])
+        # What matters most comes last: of a long report, the end is kept.
+        return "\n".join([*rows, *self._last_words(), *map(str, self.engines)])
+
+    def _last_words(self) -> Iterator[str]:
+        """What the processes said in their logs, and on their standard error."""
+        spoken = sorted({each.log for each in self.engines})
+        for log in (*sorted(self.home.glob("logs/*.log")), *spoken):
+            yield f"--- {log.name}"
+            yield from log.read_text(errors="replace").splitlines()[-20:]
 
     def states(self) -> dict[str, int]:
         return dict(self.rows("SELECT state, count(*) FROM snmp_executions GROUP BY state"))
@@ -135,6 +160,15 @@ class Facho:
 class Engine:
     process: subprocess.Popen[bytes]
     log: Path
+
+    def __str__(self) -> str:
+        ended = self.process.poll()
+        return f"process {self.process.pid} {'lives' if ended is None else f'ended with {ended}'}"
+
+    @property
+    def crashed(self) -> bool:
+        """It ended, and neither in order nor killed by us."""
+        return self.process.poll() not in (None, 0, -signal.SIGKILL)
 
     def kill(self) -> None:
         self.process.kill()
@@ -165,11 +199,18 @@ def wait_until(
 ) -> float:
     """How long it took."""
     began = time.monotonic()
-    while not true():
-        if time.monotonic() - began > seconds:
-            raise AssertionError(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
-        time.sleep(0.1)
+    if not comes_true(true, seconds):
+        raise AssertionError(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
     return time.monotonic() - began
+
+
+def comes_true(true: Callable[[], object], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def set_up(facho: Facho, fleet: FleetProcess, jobs: Sequence[Sequence[str]]) -> None:

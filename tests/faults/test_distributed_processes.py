@@ -95,8 +95,8 @@ def test_all_workers_killed_and_new_ones_started(site: Site) -> None:
     # Slots come and go, and there is nobody to run them.
     time.sleep(3.0)
     started_at = site.now()
-    for _ in range(2):
-        site.start("worker")
+    for worker in [site.start("worker") for _ in range(2)]:
+        site.facho.wait_for(worker)
     told("new workers started after all were killed", site.runs_again(started_at))
     assert before <= site.onus()
     site.assert_sound()
