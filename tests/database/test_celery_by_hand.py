@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,11 +15,10 @@ RIGHT = replace(Config(), database_url="postgresql://db/facho", broker_url="redi
 
 
 class Starting:
-    """A worker of Celery that takes no SNMP queue, so that it lends nothing."""
+    """A worker of Celery before it has set itself up: nothing is lent yet."""
 
     def __init__(self, pool: str) -> None:
         self.pool_cls = pool
-        self.app = SimpleNamespace(amqp=SimpleNamespace(queues=SimpleNamespace(consume_from={})))
 
 
 # Not by sending the signals: others listen too, and close the connection that a test is about to roll back.
@@ -80,6 +78,10 @@ def test_what_can_work_starts(start: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_celery_tells_when_it_starts() -> None:
-    heard = ((signals.worker_init, celery_worker._start), (signals.beat_init, celery_worker._check))
+    heard = (
+        (signals.worker_init, celery_worker._start),
+        (signals.celeryd_after_setup, celery_worker._lend),
+        (signals.beat_init, celery_worker._check),
+    )
     for signal, told in heard:
         assert told in [receiver() for _, receiver in signal.receivers]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import queue
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -84,16 +85,21 @@ def _check(**_: Any) -> None:
         raise SystemExit(f"Error: {problem}")
 
 
-@signals.worker_init.connect
-def _start(sender: Any, **_: Any) -> None:
-    """Whatever this raised, Celery would go on, take messages, and have nobody to run them."""
+@contextmanager
+def _or_end() -> Iterator[None]:
+    """Whatever is raised here, Celery would go on, take messages, and have nobody to run them."""
     try:
-        _check()
-        _refuse_processes(sender)
-        _lend(sender)
+        yield
     except Exception as error:
         log.exception("worker not started", extra={"action": "worker_not_started"})
         raise SystemExit(f"Error: this worker cannot lend pollers: {error}") from error
+
+
+@signals.worker_init.connect
+@_or_end()
+def _start(sender: Any, **_: Any) -> None:
+    _check()
+    _refuse_processes(sender)
 
 
 def _refuse_processes(sender: Any) -> None:
@@ -101,12 +107,18 @@ def _refuse_processes(sender: Any) -> None:
         raise SystemExit("Error: pollers are threads of one process: start the worker with --pool threads")
 
 
-def _lend(sender: Any) -> None:
-    """`sender` is Celery's worker, which knows by now how many threads it has and which queues it takes."""
-    taken = frozenset(sender.app.amqp.queues.consume_from).intersection(SNMP_QUEUES)
+@signals.celeryd_after_setup.connect
+@_or_end()
+def _lend(instance: Any, **_: Any) -> None:
+    """`instance` is Celery's worker, which knows by now how many threads it has and which queues it takes.
+
+    Not at its `worker_init`, after which Celery writes to the environment: that moves it, and a thread of
+    ours whose C library looks up a variable meanwhile, to connect to the database, ends the process.
+    """
+    taken = frozenset(instance.app.amqp.queues.consume_from).intersection(SNMP_QUEUES)
     if not taken:
         return
-    config = replace(current(), pollers=sender.concurrency)
+    config = replace(current(), pollers=instance.concurrency)
     process = _worker.stack.enter_context(poller_process(config, taken))
     _worker.pollers = Pollers(process, config.pollers)
     log.info("worker started", extra={"action": "worker_started", "worker": process.runtime.worker})
