@@ -14,7 +14,7 @@ from facho.engine import leases
 from facho.engine.clock import Forward
 from facho.engine.commands.runs import still_wanted
 from facho.engine.leases import Keeper, LeaseLost, release, start
-from facho.engine.pollers import leave, register
+from facho.engine.pollers import heartbeat, leave, register
 from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
 from facho.engine.step import step_now
@@ -303,6 +303,15 @@ def test_a_worker_that_is_not_heard_of_leaves_the_pool() -> None:
     assert recover(at("10:00:15"), CONFIG) == Recovered()
     assert recover(at("10:00:16"), CONFIG) == Recovered(workers=1)
     assert (Worker.objects.count(), Poller.objects.count()) == (0, 0)
+
+
+def test_a_worker_that_was_forgotten_and_lives_comes_back() -> None:
+    """It was frozen, or the database was away."""
+    register("there", 2, at("10:00"))
+    recover(at("10:01"), CONFIG)
+    heartbeat("there", 2, at("10:01:05"))
+    assert list(Worker.objects.values_list("name", "pollers", "seen_at")) == [("there", 2, at("10:01:05"))]
+    assert Poller.objects.filter(worker="there").count() == 2
 
 
 def test_the_last_to_leave_gives_back_what_nobody_is_there_to_begin() -> None:
