@@ -15,7 +15,7 @@ import pytest
 
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
-from tests.faults.engines import Engine, Facho, set_up, wait_until
+from tests.faults.engines import STARTS_WITHIN_S, Engine, Facho, set_up, wait_until
 from tests.integration.own_facho import OwnFacho, new_facho
 from tests.services.postgres import Postgres
 from tests.services.redis import Redis
@@ -186,6 +186,7 @@ def test_a_plain_celery_worker_lends_pollers_too(distributed: Facho, started: Ca
         beat = started(facho, "facho", "beat")
         wait_until(
             lambda: facho.states().get("SUCCESS", 0) >= 1,
+            STARTS_WITHIN_S,
             what=lambda: f"it collects\n{facho.picture()}",
         )
         assert facho.one("SELECT count(*) FROM onu_data") == 10
@@ -226,7 +227,7 @@ def test_a_worker_for_what_is_urgent_leaves_the_rest_alone(
         beat = started(facho, "facho", "beat")
         facho.wait_for(worker)
         assert facho.one("SELECT queues FROM workers") == "snmp_highprio"
-        wait_until(lambda: facho.states() == {"WAITING": 1}, what=facho.picture)
+        wait_until(lambda: facho.states() == {"WAITING": 1}, STARTS_WITHIN_S, what=facho.picture)
         # Some steps later.
         time.sleep(2.5)
         assert facho.states() == {"WAITING": 1}
