@@ -21,7 +21,7 @@ from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.clock import database_now
-from facho.web.selectors import Dashboard, dashboard
+from facho.web.selectors import Live, Overview, live, overview
 from facho.web.words import waits_for
 from tests.database.asking_api import person
 from tests.database.filling import NOW, fill
@@ -31,6 +31,8 @@ pytestmark = pytest.mark.django_db
 
 PAGE = "/coordinator/dashboard/"
 LIVE = "/coordinator/dashboard/live/"
+OVERVIEW = "/coordinator/dashboard/overview/"
+TIMELINE = "/coordinator/dashboard/timeline/"
 NOON = NOW.replace(hour=12)
 
 
@@ -47,8 +49,12 @@ def viewer(client: Client) -> Client:
     return client
 
 
-def look(now: datetime = NOON) -> Dashboard:
-    return dashboard(now, Config())
+def look(now: datetime = NOON) -> Live:
+    return live(now, Config())
+
+
+def look_around(now: datetime = NOON) -> Overview:
+    return overview(now, Config())
 
 
 def a_worker(pollers: int, seen_at: datetime = NOON) -> None:
@@ -67,7 +73,7 @@ def due(job: str, olt: str, seconds_ago: float = 10, **columns: Any) -> Executio
     return queue(job, olt, **{"slot": at, "not_before": at, "queued_at": at, **columns})
 
 
-def reasons(board: Dashboard) -> list[tuple[str, str, str]]:
+def reasons(board: Live) -> list[tuple[str, str, str]]:
     return [(row.olt, row.job, waits_for(row)) for row in board.queue.first]
 
 
@@ -82,7 +88,8 @@ def test_whoever_is_not_logged_in_is_asked_to(client: Client) -> None:
 
 
 def test_a_part_of_a_page_sends_whoever_was_logged_out_to_the_login_page(client: Client) -> None:
-    assert client.get(LIVE).headers["HX-Refresh"] == "true"
+    for part in (LIVE, OVERVIEW, TIMELINE):
+        assert client.get(part).headers["HX-Refresh"] == "true"
 
 
 def test_every_active_user_sees_it_and_logs_in_where_staff_does(client: Client) -> None:
@@ -104,8 +111,8 @@ def test_everybody_may_change_their_own_password(viewer: Client) -> None:
     assert viewer.get("/admin/password_change/").status_code == 200
 
 
-@pytest.mark.parametrize("path", [PAGE, LIVE])
-def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str) -> None:
+@pytest.mark.parametrize(("path", "most"), [(PAGE, 26), (LIVE, 14), (OVERVIEW, 12), (TIMELINE, 13)])
+def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str, most: int) -> None:
     fill(5)
     with CaptureQueriesContext(connection) as few:
         assert viewer.get(path).status_code == 200
@@ -113,7 +120,7 @@ def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: s
     cache.clear()
     with CaptureQueriesContext(connection) as many:
         assert viewer.get(path).status_code == 200
-    assert len(many) == len(few) <= 21
+    assert len(many) == len(few) <= most
 
 
 def test_names_and_errors_are_shown_as_they_are_and_not_run(viewer: Client) -> None:
@@ -121,7 +128,7 @@ def test_names_and_errors_are_shown_as_they_are_and_not_run(viewer: Client) -> N
     hostile = "<script>alert(1)</script>"
     Olt.objects.filter(name="olt-000").update(name=hostile, suspended_reason=hostile)
     Execution.objects.update(error=hostile)
-    for path in (PAGE, LIVE):
+    for path in (PAGE, LIVE, OVERVIEW, TIMELINE):
         shown = viewer.get(path).content.decode()
         assert hostile not in shown
         assert "&lt;script&gt;" in shown
@@ -177,7 +184,7 @@ def test_quotas_at_risk_come_first_and_all_are_counted() -> None:
     a_tracker(norte, "late", completed=5, skipped=1, pending=6)
     a_tracker(norte, "lost", completed=6, skipped=3, pending=3)
     QuotaTracker.objects.filter(task_type="fine-0").update(status="COMPLETED", closed_at=NOON)
-    quotas = look(NOON + timedelta(minutes=30)).quotas
+    quotas = look_around(NOON + timedelta(minutes=30)).quotas
     assert [(row.olt, row.task_type, row.risk) for row in quotas.first[:3]] == [
         ("Norte", "lost", "3 slots left, 4 needed"),
         ("Norte", "late", ""),
@@ -186,7 +193,7 @@ def test_quotas_at_risk_come_first_and_all_are_counted() -> None:
     assert len(quotas.first) == 8
     assert quotas.statuses == [("IN_PROGRESS", 9), ("COMPLETED", 1)]
     assert quotas.at_risk == 1
-    assert look(NOON + timedelta(minutes=61)).quotas.first == []
+    assert look_around(NOON + timedelta(minutes=61)).quotas.first == []
 
 
 @pytest.mark.usefixtures("brands")
@@ -200,9 +207,9 @@ def test_the_last_violations_say_what_was_missed_and_why(viewer: Client) -> None
             olt=olt, severity="HIGH", period_start=start, period_end=start + timedelta(hours=1),
             report={"tasks": [task], "reasons": [reason]}, created_at=start + timedelta(hours=1),
         )  # fmt: skip
-    starts = [row.hour.start for row in look().violations]
+    starts = [row.hour.start for row in look_around().violations]
     assert starts == [NOON + timedelta(hours=number) for number in (6, 5, 4, 3, 2)]
-    shown = viewer.get(LIVE, headers={"accept-language": "es"}).content.decode()
+    shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
     assert "get_state 2 de 4" in shown
     assert "OLT ocupada con discovery, 2 turnos, 30 min" in shown
 
@@ -317,7 +324,7 @@ def test_olts_and_nodes_in_trouble_are_listed_with_the_reason() -> None:
     node = node_of("state", "Sur")
     node.suspended_reason = "wrong type"
     node.save()
-    assert [(row.olt, row.job, row.reason) for row in look().trouble] == [
+    assert [(row.olt, row.job, row.reason) for row in look_around().trouble] == [
         ("Centro", "", "no answer"),
         ("Sur", "state", "wrong type"),
     ]

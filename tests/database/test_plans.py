@@ -16,7 +16,7 @@ from facho.engine.leases import start
 from facho.engine.pollers import register, stats_now
 from facho.engine.recovery import give_time, recover
 from facho.engine.scheduler import queue_due
-from facho.web.selectors import dashboard
+from facho.web.selectors import live, overview
 from tests.database.making import at, make_execution, make_node
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def start_late() -> None:
 
 
 ASKED: dict[str, Callable[[], object]] = {
-    "the dashboard": lambda: dashboard(NOW, CONFIG),
+    "the dashboard": lambda: (live(NOW, CONFIG), overview(NOW, CONFIG)),
     "the row of poller stats": lambda: stats_now(NOW, CONFIG, LAST),
     "the scheduler": lambda: queue_due(NOW, CONFIG),
     "the claim": claim_some,

@@ -92,18 +92,23 @@ def line_chart(
     *,
     limit: tuple[float, str] | None = None,
     marks: Sequence[tuple[datetime, str]] = (),
+    span: tuple[float, float] | None = None,
     longest_gap: timedelta = timedelta(hours=2),
 ) -> Chart:
-    """A line breaks where there is no value, and where none came for `longest_gap`."""
+    """A line breaks where there is no value, and where none came for `longest_gap`.
+
+    What `span` says is in sight, whatever the values are.
+    """
     known = [value for each in series for value in each.values if value is not None]
+    known += span or ()
     if limit is not None:
         known.append(limit[0])
-    span, rows = value_axis(known)
-    limits = [] if limit is None else [Tick(100 - span.percent(limit[0]), limit[1])]
+    axis, rows = value_axis(known)
+    limits = [] if limit is None else [Tick(100 - axis.percent(limit[0]), limit[1])]
     return Chart(
         title,
         unit,
-        [_line(each, period, span, longest_gap) for each in series],
+        [_line(each, period, axis, longest_gap) for each in series],
         rows,
         time_axis(period),
         limits,

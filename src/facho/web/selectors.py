@@ -1,7 +1,8 @@
-"""All that the dashboard shows, in a fixed number of queries."""
+"""All that the dashboard shows, in a fixed number of queries: what changes by the second, and the rest."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -9,29 +10,36 @@ from typing import Any, Final
 from django.core.cache import cache
 from django.db.models import Count, Q
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
 
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import Ended, Held, Queue
+from facho.apps.hosts.health import Health, counts_by_health
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.models import PollerStats
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
 from facho.engine.condition import LATE
 from facho.engine.coordinator import COORDINATOR
 from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.step import SCHEDULER
+from facho.web.charts import Chart, Period, Values, line_chart
+from facho.web.happenings import Happening, last_happenings
 from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 
 # Without a step for so long, the engine is not just busy.
 STALLED_AFTER: Final = timedelta(seconds=10)
-_QUEUE_SHOWN: Final = 30
-_ENDED_SHOWN: Final = 20
+_QUEUE_SHOWN: Final = 15
+_ENDED_SHOWN: Final = 12
 _TROUBLE_SHOWN: Final = 20
 _QUOTAS_SHOWN: Final = 8
 _VIOLATIONS_SHOWN: Final = 5
+_HAPPENINGS_SHOWN: Final = 12
+_CURVE: Final = timedelta(hours=6)
 # A million rows are not counted every two seconds.
 _ONUS_COUNTED_EVERY: Final = 30
 
@@ -73,7 +81,9 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Dashboard:
+class Live:
+    """What changes by the second."""
+
     now: datetime
     step: Step
     coordinator: Step
@@ -81,18 +91,28 @@ class Dashboard:
     queue: Queue
     running: tuple[Held, ...]
     ended: tuple[Ended, ...]
-    trouble: tuple[Trouble, ...]
-    quotas: HourOfQuotas
-    violations: tuple[Violated, ...]
     counters: Counters
 
 
-def dashboard(now: datetime, config: Config) -> Dashboard:
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is looked at again after some seconds."""
+
+    now: datetime
+    healths: Mapping[Health, int]
+    busy: Chart
+    trouble: tuple[Trouble, ...]
+    quotas: HourOfQuotas
+    violations: tuple[Violated, ...]
+    happenings: tuple[Happening, ...]
+
+
+def live(now: datetime, config: Config) -> Live:
     held = executions.held(now)
     running = tuple(each for each in held if each.state in ACTIVE)
     pollers = pool(now, config, busy=len(running))
     scheduler, coordinator = last_steps(now, config)
-    return Dashboard(
+    return Live(
         now=now,
         step=scheduler,
         coordinator=coordinator,
@@ -100,10 +120,39 @@ def dashboard(now: datetime, config: Config) -> Dashboard:
         queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
         ended=tuple(executions.last_ended(_ENDED_SHOWN)),
+        counters=counters(now),
+    )
+
+
+def overview(now: datetime, config: Config) -> Overview:
+    return Overview(
+        now=now,
+        healths=counts_by_health(olts_under_maintenance(now)),
+        busy=_busy_curve(now, config),
         trouble=tuple(trouble(_TROUBLE_SHOWN)),
         quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
         violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
-        counters=counters(now),
+        happenings=tuple(last_happenings(_HAPPENINGS_SHOWN)),
+    )
+
+
+def _busy_curve(now: datetime, config: Config) -> Chart:
+    """How busy the pollers were lately, and from where on they are called saturated."""
+    period = Period(now - _CURVE, now, config.time_zone)
+    rows = PollerStats.objects.filter(timestamp__gte=period.start).order_by("timestamp")
+    found = list(rows.values_list("timestamp", "busy_percentage"))
+    busy = Values(
+        gettext("busy"), [int(at.timestamp() * 1000) for at, _ in found], [value for _, value in found]
+    )
+    return line_chart(
+        gettext("Pollers"),
+        "%",
+        [busy],
+        period,
+        limit=(config.saturated_above, gettext("saturated")),
+        # From nothing to all, however little is going on.
+        span=(0.0, 100.0),
+        longest_gap=3 * config.poller_stats_every,
     )
 
 

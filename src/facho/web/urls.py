@@ -11,6 +11,9 @@ urlpatterns = [
     path("coordinator/dashboard/", views.dashboard, name="dashboard"),
     path("coordinator/dashboard/live/", views.live, name="dashboard-live"),
     path("metrics", metrics, name="metrics"),
+    path("coordinator/dashboard/live/", views.live_part, name="dashboard-live"),
+    path("coordinator/dashboard/overview/", views.overview_part, name="dashboard-overview"),
+    path("coordinator/dashboard/timeline/", views.timeline_part, name="timeline"),
     # In place of the admin's own, which are for staff only.
     path("admin/login/", views.Login.as_view(), name="login"),
     path("admin/logout/", LogoutView.as_view(), name="logout"),

@@ -17,27 +17,64 @@ from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRefresh
 from unfold.widgets import BASE_INPUT_CLASSES
 
+from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.engine.clock import database_now
 from facho.web.pages.frame import page_context
-from facho.web.selectors import dashboard as look
+from facho.web.selectors import live, overview
+from facho.web.timeline_rows import BACK, timeline, wanted_of
 
 
 @require_safe
 @never_cache
 @login_required
 def dashboard(request: HttpRequest) -> HttpResponse:
-    context = {**page_context(request, _("Dashboard")), "board": look(database_now(), current())}
-    return render(request, "facho/dashboard.html", context)
+    wall = "wall" in request.GET
+    context = {**page_context(request, _("Dashboard")), **_live(), **_overview(), "wall": wall}
+    return render(request, "facho/wall.html" if wall else "facho/dashboard.html", context)
 
 
 @require_safe
 @never_cache
-def live(request: HttpRequest) -> HttpResponse:
-    """The part of the dashboard that changes. Whoever is logged out meanwhile is sent to the login page."""
+def live_part(request: HttpRequest) -> HttpResponse:
+    """What changes by the second. Whoever is logged out meanwhile is sent to the login page."""
     if not request.user.is_authenticated:
         return HttpResponseClientRefresh()
-    return render(request, "facho/live.html", {"board": look(database_now(), current())})
+    return render(request, "facho/live.html", _live())
+
+
+@require_safe
+@never_cache
+def overview_part(request: HttpRequest) -> HttpResponse:
+    if not request.user.is_authenticated:
+        return HttpResponseClientRefresh()
+    return render(request, "facho/overview.html", _overview())
+
+
+def _live() -> dict[str, Any]:
+    return {"board": live(database_now(), current())}
+
+
+def _overview() -> dict[str, Any]:
+    return {"overview": overview(database_now(), current())}
+
+
+@require_safe
+@never_cache
+def timeline_part(request: HttpRequest) -> HttpResponse:
+    """The page of OLTs that was asked for, and again by itself."""
+    if not request.user.is_authenticated:
+        return HttpResponseClientRefresh()
+    wanted = wanted_of(request.GET)
+    found = timeline(wanted, database_now(), current())
+    context = {
+        "timeline": found,
+        "wanted": wanted,
+        "ticks": found.window.ticks(current().time_zone),
+        "hours": BACK,
+        "healths": Health.choices,
+    }
+    return render(request, "facho/live/timeline.html", context)
 
 
 @require_safe

@@ -19,7 +19,10 @@ from facho.apps.execution_coordinator.words import why_lost as why_lost
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.executions.words import WHY as WHY
+from facho.core.delay import Why
+from facho.core.durations import duration
 from facho.core.journal import Event, Level
+from facho.web.timeline import Row, Run
 
 if TYPE_CHECKING:
     # It becomes a string in the reader's language.
@@ -161,3 +164,37 @@ _WAITS_FOR_UNNAMED: Final[Mapping[Reason, Text]] = {
 def risk_in_words(left: int, needed: int) -> str:
     text = ngettext("%(left)d slot left, %(needed)d needed", "%(left)d slots left, %(needed)d needed", left)
     return text % {"left": left, "needed": needed}
+
+
+def run_in_words(run: Run) -> str:
+    """`Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
+    outcome = gettext("planned") if run.execution_id is None else str(State(run.outcome).label)
+    said = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
+    if run.length is not None:
+        said.append(duration(run.length))
+    text = ", ".join(said)
+    if not run.late:
+        return text
+    late = gettext("%(delay)s late") % {"delay": duration(run.delay)}
+    return f"{text}; {late}: {_why_late(run)}" if run.why or run.waited_for else f"{text}; {late}"
+
+
+def _why_late(run: Run) -> str:
+    if run.waited_for and run.why in ("", Why.OLT_BUSY):
+        return str(_WAITS[Reason.OLT_BUSY] % {"job": run.waited_for})
+    return str(WHY.get(run.why, run.why))
+
+
+def lane_in_words(row: Row) -> str:
+    """What the lane shows, to who cannot see it."""
+    return gettext(
+        "%(olt)s: %(success)d succeeded, %(failed)d failed, %(aborted)d aborted, %(late)d late, "
+        "%(planned)d planned"
+    ) % {
+        "olt": row.olt,
+        "success": row.count(State.SUCCESS),
+        "failed": row.count(State.FAILED),
+        "aborted": row.count(State.ABORTED),
+        "late": row.late,
+        "planned": row.count("PLANNED"),
+    }

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from django import template
+from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import pgettext
 
+from facho.apps.discovery.models import EventKind
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
+from facho.apps.hosts.health import Health
 from facho.core import durations
 from facho.core.quota import Hour
 from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport
 from facho.web import quotas, words
+from facho.web.timeline import Row, Run
+from facho.web.timeline_rows import Wanted
 
 register = template.Library()
 
@@ -127,3 +134,42 @@ def quota_status_name(status: str) -> str:
 @register.filter
 def quota_status_colour(status: str) -> str:
     return words.QUOTA_COLOURS[status]
+
+
+@register.filter
+def health_name(health: str) -> str:
+    return str(Health(health).label)
+
+
+@register.filter
+def olt_url(olt_id: int) -> str:
+    return reverse("admin:hosts_olt_change", args=[olt_id])
+
+
+@register.filter
+def page_query(wanted: Wanted, page: int) -> str:
+    """The same question about another page."""
+    return urlencode({**asdict(wanted), "page": page})
+
+
+@register.filter
+def run_in_words(run: Run) -> str:
+    """What a pointer on it is told: when, how long, how late and why."""
+    return words.run_in_words(run)
+
+
+@register.filter
+def lane_in_words(row: Row) -> str:
+    return words.lane_in_words(row)
+
+
+@register.filter
+def level_colour(level: str) -> str:
+    return words.LEVEL_COLOURS.get(level, "default")
+
+
+@register.filter
+def happening_name(what: str) -> str:
+    """An event of the coordinator, or one of an ONU."""
+    name = words.EVENTS.get(what)
+    return str(EventKind(what).label if name is None else name)

@@ -1,0 +1,133 @@
+"""The timeline: what was, what is and what will be, of the OLTs that somebody wants to see."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from django.utils.translation import override
+
+from facho.apps.execution_coordinator.models import ExecutionPlan
+from facho.apps.executions.models import State
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.core.delay import Why
+from facho.core.roles import Role
+from facho.engine.clock import database_now
+from facho.web.timeline import Row
+from facho.web.timeline_rows import Wanted, timeline, wanted_of
+from facho.web.words import run_in_words
+from tests.database.asking_api import person
+from tests.database.filling import NOW
+from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def _three_olts() -> None:
+    know_brands()
+    add_olts("Centro", "Norte", "Sur")
+    add_job("state", "Centro", "Norte", "Sur")
+    SnmpJobHost.objects.update(next_run_at=None)
+    ExecutionPlan.objects.all().delete()
+
+
+def ran(olt: str, minutes_ago: float, seconds: float, **columns: Any) -> int:
+    start = NOW - timedelta(minutes=minutes_ago)
+    given: dict[str, Any] = {"slot": start, "not_before": start, "queued_at": start, "started_at": start}
+    given |= {"ended_at": start + timedelta(seconds=seconds), "state": State.SUCCESS}
+    return int(queue("state", olt, **{**given, **columns}).pk)
+
+
+def rows(**wanted: Any) -> list[Row]:
+    return list(timeline(Wanted(**wanted), NOW, Config()).rows)
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_a_run_is_where_it_was_and_what_runs_grows() -> None:
+    done = ran("Centro", 90, 900)
+    runs = ran("Centro", 15, 0, state=State.RUNNING, ended_at=None)
+    ran("Centro", 300, 60)
+    (centro, *_) = rows()
+    assert [each.run.execution_id for each in centro.runs] == [done, runs]
+    assert [each.block.left for each in centro.runs] == pytest.approx([100 / 6, 700 / 12])
+    assert [each.block.width for each in centro.runs] == pytest.approx([100 / 12, 100 / 12])
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_a_late_run_says_what_it_waited_for() -> None:
+    first = ran("Centro", 60, 600)
+    slot = NOW - timedelta(minutes=55)
+    ran("Centro", 50, 60, slot=slot, delay_ms=300_000, why_late=Why.OLT_BUSY, blocked_by_id=first)
+    late = rows()[0].runs[1]
+    assert late.delay is not None
+    assert late.delay.width == pytest.approx(100 * 5 / 180)
+    with override("en"):
+        assert run_in_words(late.run).endswith("5 min 00 s late: OLT busy with state")
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_the_hour_to_come_has_its_slots() -> None:
+    node = node_of("state", "Norte")
+    SnmpJobHost.objects.filter(id=node.id).update(next_run_at=NOW - timedelta(minutes=20), interval_s=600)
+    # At half past nine: of the running hour there is no plan, of the next one half is in sight.
+    found = timeline(Wanted(text="norte"), NOW - timedelta(minutes=30), Config())
+    slots = [each.run.slot for row in found.rows for each in row.runs]
+    assert slots == [NOW + timedelta(minutes=minutes) for minutes in (10, 20, 30)]
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_those_in_trouble_come_first_and_the_disabled_only_when_asked_for() -> None:
+    Olt.objects.filter(name="Sur").update(reachable=False)
+    Olt.objects.filter(name="Norte").update(enabled=False)
+    assert [(row.olt, row.health) for row in rows()] == [("Sur", "unreachable"), ("Centro", "never_asked")]
+    assert [row.olt for row in rows(health="disabled")] == ["Norte"]
+    assert [row.olt for row in rows(health="trouble")] == ["Sur"]
+    assert [row.olt for row in rows(text="CENT")] == ["Centro"]
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_maintenance_is_shaded_and_named() -> None:
+    centro = Olt.objects.get(name="Centro")
+    MaintenanceWindow.objects.create(
+        name="w",
+        olt=centro,
+        starts_at=NOW - timedelta(hours=1),
+        ends_at=NOW + timedelta(hours=1),
+        created_at=NOW,
+    )
+    found = {row.olt: row for row in rows()}
+    assert found["Centro"].health == "maintenance"
+    assert [round(block.left) for block in found["Centro"].closed] == [33]
+    assert not found["Sur"].closed
+
+
+def test_of_many_olts_a_page_is_shown_and_a_wall_turns_it() -> None:
+    know_brands()
+    add_olts(*(f"olt-{number:02}" for number in range(30)))
+    assert len(rows()) == 25
+    assert [row.olt for row in rows(page=2)] == [f"olt-{number:02}" for number in range(25, 30)]
+    assert timeline(Wanted(), NOW, Config()).page_after == 1
+    assert timeline(Wanted(wall="1"), NOW, Config()).page_after == 2
+    assert timeline(Wanted(wall="1", page=2), NOW, Config()).page_after == 1
+
+
+def test_an_address_that_makes_no_sense_is_the_usual_question() -> None:
+    assert wanted_of(QueryDict("page=-1&hours=9999&health=%00&text=a%00b")) == Wanted(text="ab", health="\0")
+    assert wanted_of(QueryDict("page=99999999999")) == Wanted()
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_it_is_drawn_with_words_for_who_cannot_see_it(client: Client) -> None:
+    half_an_hour_ago = database_now() - timedelta(minutes=30)
+    ran("Centro", 0, 0, state=State.FAILED, started_at=half_an_hour_ago, ended_at=half_an_hour_ago)
+    client.force_login(person(Role.VIEWER))
+    path = "/coordinator/dashboard/timeline/"
+    shown = client.get(path, headers={"accept-language": "es"}).content.decode()
+    assert "Centro: 0 con éxito, 1 fallidas" in shown
