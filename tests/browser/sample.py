@@ -11,7 +11,7 @@ import django
 
 django.setup()
 
-from django.contrib.auth.models import User  # noqa: E402
+from django.contrib.auth.models import Group, User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -43,7 +43,8 @@ def ago(seconds: float) -> Any:
 
 def people() -> None:
     User.objects.create_superuser("admin", password=PASSWORD)
-    User.objects.create_user("viewer", password=PASSWORD)
+    viewer = User.objects.create_user("viewer", password=PASSWORD)
+    viewer.groups.add(Group.objects.get(name="viewer"))
 
 
 def olts() -> list[Olt]:

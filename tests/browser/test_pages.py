@@ -52,7 +52,18 @@ def test_the_dashboard_reads_well(
     page = visitor.go("/coordinator/dashboard/")
     expect(page.get_by_role("heading", name=TITLES[language])).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", language)
+    expect(page.locator(".fd-lane").first).to_be_visible()
     visitor.shoot(shot("dashboard", language, viewport, dark))
+    assert not visitor.is_wider_than_the_window()
+    assert not visitor.complaints
+
+
+def test_a_wall_shows_it_without_a_frame(visit: Visiting) -> None:
+    visitor = visit("viewer", viewport={"width": 1920, "height": 1080})
+    page = visitor.go("/coordinator/dashboard/?wall=1")
+    expect(page.locator(".fd-lane").first).to_be_visible()
+    expect(page.locator("nav").first).to_be_hidden()
+    visitor.shoot("wall")
     assert not visitor.is_wider_than_the_window()
     assert not visitor.complaints
 

@@ -90,7 +90,6 @@ class Live:
     pool: Pool
     queue: Queue
     running: tuple[Held, ...]
-    ended: tuple[Ended, ...]
     counters: Counters
 
 
@@ -105,6 +104,7 @@ class Overview:
     quotas: HourOfQuotas
     violations: tuple[Violated, ...]
     happenings: tuple[Happening, ...]
+    ended: tuple[Ended, ...]
 
 
 def live(now: datetime, config: Config) -> Live:
@@ -119,7 +119,6 @@ def live(now: datetime, config: Config) -> Live:
         pool=pollers,
         queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
-        ended=tuple(executions.last_ended(_ENDED_SHOWN)),
         counters=counters(now),
     )
 
@@ -133,6 +132,7 @@ def overview(now: datetime, config: Config) -> Overview:
         quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
         violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
         happenings=tuple(last_happenings(_HAPPENINGS_SHOWN)),
+        ended=tuple(executions.last_ended(_ENDED_SHOWN)),
     )
 
 

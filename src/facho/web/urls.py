@@ -9,7 +9,6 @@ from facho.web.metrics.views import metrics
 urlpatterns = [
     path("", views.root, name="root"),
     path("coordinator/dashboard/", views.dashboard, name="dashboard"),
-    path("coordinator/dashboard/live/", views.live, name="dashboard-live"),
     path("metrics", metrics, name="metrics"),
     path("coordinator/dashboard/live/", views.live_part, name="dashboard-live"),
     path("coordinator/dashboard/overview/", views.overview_part, name="dashboard-overview"),
