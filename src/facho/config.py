@@ -172,6 +172,7 @@ class Config:
     keep_events: timedelta = _days(365, "how long events of ONUs are kept")
     keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
+    keep_audit: timedelta = _days(365, "how long it is kept who changed what")
     keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
     keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
     keep_tokens: timedelta = _days(90, "how long tokens are listed that are revoked or expired")

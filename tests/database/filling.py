@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from facho.apps.access.models import ApiToken
+from facho.apps.access.models import ApiToken, AuditEntry
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
@@ -188,4 +188,16 @@ def _access(number: int) -> None:
         digest=f"{number:064}",
         created_at=NOW,
         expires_at=NOW + timedelta(days=90),
+    )
+    AuditEntry.objects.create(
+        at=NOW,
+        who="user-0",
+        how="api",
+        address="10.0.0.9",
+        token="token",
+        action="change",
+        model="hosts.olt",
+        object_id=number,
+        name=f"olt-{number:03}",
+        changes={"port": {"old": 161, "new": 1161}, "credentials": {"changed": True}},
     )

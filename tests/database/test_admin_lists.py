@@ -50,6 +50,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "OltConfiguration",
     "NotificationNotice",
     "NotificationDelivery",
+    "AuditEntry",
 }
 
 

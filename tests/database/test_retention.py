@@ -19,7 +19,7 @@ from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
-from facho.apps.access.models import ApiToken
+from facho.apps.access.models import ApiToken, AuditEntry
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -154,6 +154,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
     ),
     TaskForecast: (365 * DAY, lambda when: TaskForecast.objects.create(olt=make_olt(), updated_at=when)),
     CoordinatorLog: (7 * DAY, lambda when: logged_at(when)),
+    AuditEntry: (365 * DAY, lambda when: AuditEntry.objects.create(at=when)),
     NotificationNotice: (90 * DAY, lambda when: NotificationNotice.objects.create(at=when)),
     NotificationDelivery: (
         90 * DAY,

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "user": "user",
     "token": "token",
     "keys": "keys",
+    "audit": "audit",
     "migrate": "upkeep",
     "doctor": "upkeep",
     "coordinator": "coordinator",

@@ -80,7 +80,7 @@ def demo(
     """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them as in earnest."""
     host, port = free_address(f"127.0.0.1:{port}")
     stopping = stop_on_signals()
-    with system() as config:
+    with system(by_a_person=False) as config:
         refuse_beside_workers(config)
         sync_with_profiles()
         _greet(host, port)

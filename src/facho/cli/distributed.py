@@ -47,7 +47,7 @@ def worker(
     ] = "",
 ) -> None:
     """Lend pollers to a system of several machines (PostgreSQL and Redis)."""
-    with system() as config:
+    with system(by_a_person=False) as config:
         from facho.core.queue import SNMP_QUEUES
 
         chosen = tuple(name.strip() for name in queues.split(",") if name.strip()) or SNMP_QUEUES
@@ -60,7 +60,7 @@ def worker(
 @app.command(epilog=_BEAT_EXAMPLES)
 def beat() -> None:
     """Step the scheduler of a system of several machines: the beat, and the small worker that alone steps."""
-    with system() as config:
+    with system(by_a_person=False) as config:
         from facho.backends.queues import STEP_QUEUES
 
         _check(config)

@@ -5,6 +5,7 @@ Django is imported only here and in what runs inside `system()`, so that `facho 
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from facho.cli.exits import Exit
 from facho.cli.target import refuse
 
 if TYPE_CHECKING:
+    from facho.apps.access.acting import Actor
     from facho.config import Config
     from facho.engine.commands.errors import CommandError
 
@@ -53,11 +55,16 @@ _PLACES: Final = {
 
 
 @contextmanager
-def system(*, ready: bool = True) -> Iterator[Config]:
-    """Django, with a database that is `ready`. What goes wrong inside ends the program with a sentence."""
+def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
+    """Django, with a database that is `ready`. What goes wrong inside ends the program with a sentence.
+
+    What is changed inside is recorded as that of the person who typed the command; not so for what goes on
+    running.
+    """
     config = set_up()
     from django.db import DatabaseError
 
+    from facho.apps.access.acting import acting
     from facho.engine.commands.errors import CommandError
     from facho.keys import KeyProblem
 
@@ -65,13 +72,26 @@ def system(*, ready: bool = True) -> Iterator[Config]:
         reach_database()
         if ready:
             _make_ready(config)
-        yield config
+        with acting(_typing if by_a_person else None):
+            yield config
     except CommandError as error:
         refuse(told(error))
     except KeyProblem as error:
         fail(str(error))
     except DatabaseError as error:
         fail(database_sentence(error))
+
+
+def _typing() -> Actor:
+    from facho.apps.access.acting import Actor
+    from facho.apps.access.words import How
+
+    try:
+        name = os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run as a number that has no name.
+        name = str(os.getuid())
+    return Actor(name, How.COMMAND_LINE)
 
 
 def set_up() -> Config:

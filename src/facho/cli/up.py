@@ -39,7 +39,7 @@ WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 @app.command(epilog=_EXAMPLES)
 def up(pollers: Pollers = None, address: Address = None) -> None:
     """Collect and show, on this machine: the engine and the web, in two processes."""
-    with system() as config:
+    with system(by_a_person=False) as config:
         refuse_beside_workers(config)
         sync_with_profiles()
     host, port = free_address(address or config.web_address)
@@ -79,7 +79,7 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
     stopping = stop_on_signals()
     if with_parent:
         stop_with_parent(stopping)
-    with system() as config:
+    with system(by_a_person=False) as config:
         refuse_beside_workers(config)
         from facho import logs
         from facho.backends.embedded import run_embedded
@@ -94,7 +94,7 @@ def web(address: Address = None, with_parent: WithParent = False) -> None:
     stopping = threading.Event()
     if with_parent:
         stop_with_parent(stopping)
-    with system() as config:
+    with system(by_a_person=False) as config:
         from facho import logs
 
         logs.set_up("web", config)

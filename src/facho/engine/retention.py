@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps import sql
-from facho.apps.access.models import ApiToken
+from facho.apps.access.models import ApiToken, AuditEntry
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -85,6 +85,7 @@ RULES: Final = (
     Rule(
         CoordinatorLog, "timestamp", lambda config: config.keep_logs, most=lambda config: config.keep_log_rows
     ),
+    Rule(AuditEntry, "at", lambda config: config.keep_audit),
     Rule(NotificationNotice, "at", lambda config: config.keep_notifications),
     Rule(
         NotificationDelivery,

@@ -14,6 +14,7 @@ from typing import Any, Final
 from django.db import transaction
 
 from facho.apps import sql
+from facho.apps.access.acting import acting
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
@@ -85,7 +86,7 @@ def _named(olts: Sequence[str]) -> dict[int, str]:
 def tried(act: Callable[[], object], olts: Mapping[int, str], now: datetime, config: Config) -> list[WhatIf]:
     """Makes the change and takes it back. Thinks afterwards: nobody waits for it."""
     before = workloads(sorted(olts), now, now, config)
-    with sql.writing():
+    with acting(None), sql.writing():
         act()
         after = workloads(sorted(olts), now, now, config)
         transaction.set_rollback(True)

@@ -6,6 +6,11 @@ class WebConfig(AppConfig):
     name = "facho.web"
     default = True
 
+    def ready(self) -> None:
+        from facho.web.access import recording
+
+        recording.connect()
+
 
 class AdminConfig(SimpleAdminConfig):
     default = False

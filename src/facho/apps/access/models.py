@@ -4,9 +4,13 @@ from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.access.words import Action, How
 from facho.core.roles import Role
 
 
@@ -42,6 +46,9 @@ class ApiToken(models.Model):
     # To the minute: not every request is worth a write.
     last_used_at = models.DateTimeField(_("last used"), null=True, editable=False)
 
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("owner", "name", "role", "expires_at", "revoked_at"))
+
     class Meta:
         db_table = "api_tokens"
         ordering: ClassVar = ["owner", "name"]
@@ -64,3 +71,36 @@ class ApiToken(models.Model):
         if self.revoked_at is not None:
             return TokenState.REVOKED
         return TokenState.VALID if self.expires_at > now else TokenState.EXPIRED
+
+
+class AuditEntry(models.Model):
+    """What a person did: who, when, by which way and from where. It is written once, and never changed."""
+
+    at = models.DateTimeField(_("at"), db_default=Now())
+    who = models.CharField(_("who"), max_length=150, default="", blank=True)
+    # Names can be given again; and who is gone has done it all the same.
+    user_id = models.BigIntegerField(null=True)
+    how = models.CharField(_("how"), max_length=10, choices=How.choices)
+    address = models.CharField(_("address"), max_length=45, default="", blank=True)
+    token = models.CharField(_("token"), max_length=80, default="", blank=True)
+    action = models.CharField(_("action"), max_length=20, choices=Action.choices)
+    # As roles name it: `hosts.olt`.
+    model = models.CharField(_("what"), max_length=80)
+    object_id = models.BigIntegerField("id", null=True)
+    name = models.CharField(_("name"), max_length=200, default="", blank=True)
+    # `{"port": {"old": 161, "new": 1161}}`; of a secret that it changed.
+    changes = models.JSONField(_("changes"), default=dict, encoder=DjangoJSONEncoder)
+
+    class Meta:
+        db_table = "audit_log"
+        ordering: ClassVar = ["-id"]
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit log")
+        indexes: ClassVar = [
+            models.Index(fields=["at"], name="audit_log_at"),
+            models.Index(fields=["model", "object_id", "id"], name="audit_log_of"),
+            models.Index(fields=["who", "id"], name="audit_log_who"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_action_display()}: {self.name}"

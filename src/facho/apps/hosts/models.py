@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.access.audited import Audited, AuditedRows
 from facho.apps.hosts.credentials import Credentials, CredentialsField
 from facho.vendors import GENERIC
 
@@ -16,6 +17,9 @@ class Brand(models.Model):
 
     name = models.SlugField(_("name"), max_length=40, unique=True)
     title = models.CharField(_("title"), max_length=120)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("name", "title"))
 
     class Meta:
         db_table = "brands"
@@ -34,6 +38,9 @@ class Brand(models.Model):
 class OltModel(models.Model):
     brand = models.ForeignKey(Brand, models.CASCADE, related_name="models", verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=60)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("brand", "name"))
 
     class Meta:
         db_table = "olt_models"
@@ -112,6 +119,15 @@ class Olt(models.Model):
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)
     sys_object_id = models.CharField("sysObjectID", max_length=200, default="", blank=True, editable=False)
 
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(
+        (
+            "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled", "max_in_flight",
+            "max_varbinds", "max_requests_per_second", "shortest_interval_s",
+        ),
+        secrets=("credentials",),
+    )  # fmt: skip
+
     class Meta:
         db_table = "olts"
         ordering: ClassVar = ["name"]
@@ -164,6 +180,9 @@ class Oid(models.Model):
     profile_oid = models.CharField(_("read as"), max_length=300, default="", blank=True)
     # What the last sync wrote: where the row differs from it, an operator changed it.
     synced = models.JSONField(default=dict, editable=False)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("brand", "model", "name", "oid", "entity", "provides", "profile_oid"))
 
     class Meta:
         db_table = "oids"

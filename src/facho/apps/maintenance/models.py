@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.access.audited import Audited, AuditedRows
 from facho.apps.hosts.models import Olt
 from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, Plan, Single, Weekly
 
@@ -36,6 +37,14 @@ class MaintenanceWindow(models.Model):
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
     # The start of the one whose beginning was written down, until its end is.
     noted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(
+        (
+            "name", "olt", "site", "starts_at", "ends_at", "weekdays", "start_time", "duration_s", "enabled",
+            "ended_at",
+        )
+    )  # fmt: skip
 
     class Meta:
         db_table = "maintenance_windows"

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from facho.apps.access.audited import Audited, AuditedRows
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.secret_text import SecretText, SecretTextField
@@ -45,6 +46,9 @@ class NotificationChannel(models.Model):
     enabled = models.BooleanField(_("enabled"), default=True)
     language = models.CharField(_("language"), max_length=2, choices=Language.choices, default="", blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("name", "enabled", "language"), secrets=("url",))
 
     class Meta:
         db_table = "notification_channels"
@@ -93,6 +97,15 @@ class NotificationRule(models.Model):
         db_table="notification_rule_channels",
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(
+        (
+            "name", "enabled", "notices", "min_severity", "olt", "site", "silent_from", "silent_to",
+            "no_repeat_s",
+        ),
+        ties=("channels",),
+    )  # fmt: skip
 
     class Meta:
         db_table = "notification_rules"

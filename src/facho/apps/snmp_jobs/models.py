@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.access.audited import Audited, AuditedRows
 from facho.apps.hosts.models import Brand, Oid, Olt
 
 PRIORITY = (MinValueValidator(1), MaxValueValidator(100))
@@ -50,6 +51,14 @@ class SnmpJob(models.Model):
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(
+        (
+            "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts", "retry_delay_s",
+            "task_type", "master", "enabled",
+        )
+    )  # fmt: skip
+
     class Meta:
         db_table = "snmp_jobs"
         ordering: ClassVar = ["name"]
@@ -77,6 +86,9 @@ class SnmpJob(models.Model):
 class SnmpJobOid(models.Model):
     job = models.ForeignKey(SnmpJob, models.CASCADE, related_name="job_oids")
     oid = models.ForeignKey(Oid, models.CASCADE, related_name="job_oids", verbose_name=_("OID"))
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(("job", "oid"), called=("job__name", "oid__oid"))
 
     class Meta:
         db_table = "snmp_job_oids"
@@ -110,6 +122,11 @@ class SnmpJobHost(models.Model):
     suspended_at = models.DateTimeField(_("suspended at"), null=True, editable=False)
     next_probe_at = models.DateTimeField(_("next probe"), null=True, editable=False)
     failed_probes = models.PositiveIntegerField(_("failed probes"), default=0, editable=False)
+
+    objects = AuditedRows.as_manager()
+    audited: ClassVar = Audited(
+        ("job", "olt", "enabled", "interval_s", "priority"), called=("job__name", "olt__name")
+    )
 
     class Meta:
         db_table = "snmp_job_hosts"

@@ -6,6 +6,8 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.cli.moments import BadMoment, parse_moment
 from facho.cli.system import fail
 from facho.config import Config
@@ -25,6 +27,7 @@ def write(what: str, olt: str | None, since: str, until: str, output: Path | Non
         _moment("since", since, now, config),
         _moment("until", until, now, config),
     )
+    note(Action.EXPORT, rows.model, None, what)
     try:
         with output.open("wb") if output else open(sys.stdout.fileno(), "wb", closefd=False) as file:
             for piece in export.csv(rows):

@@ -10,6 +10,8 @@ import typer
 from django.db.models import Count, Q
 from rich.console import Console
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
@@ -96,6 +98,7 @@ def test(name: str, timeout: float | None, retries: int | None, config: Config, 
         timeout=target.timeout if timeout is None else timeout,
         retries=target.retries if retries is None else retries,
     )
+    note(Action.TEST, Olt, olt.id, olt.name)
     with Console(stderr=True).status(f"asking {target.host}"):
         answer = ask(target)
     failed = isinstance(answer, Silence)

@@ -316,7 +316,8 @@ def _refuse_other_brands(job: SnmpJob, olts: Sequence[Olt]) -> None:
 def _set_oids(job: SnmpJob, texts: Sequence[str]) -> None:
     rows = find_oids(texts, job.brand)
     job.job_oids.exclude(oid__in=rows).delete()
-    SnmpJobOid.objects.bulk_create((SnmpJobOid(job=job, oid=row) for row in rows), ignore_conflicts=True)
+    there = set(job.job_oids.values_list("oid_id", flat=True))
+    SnmpJobOid.objects.bulk_create(SnmpJobOid(job=job, oid=row) for row in rows if row.id not in there)
 
 
 def _save(job: SnmpJob, columns: Sequence[str] | None = None) -> None:

@@ -16,6 +16,9 @@ from typing import Any, Final
 from django.db.models import Model, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
+from facho.apps.access.acting import acting
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import vault as shared_vault
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
@@ -61,7 +64,8 @@ class Rotation:
 def rotate(config: Config | None = None) -> Rotation:
     config = config or current()
     vault = Vault(config)
-    with _alone(config, vault):
+    # What is encrypted again has not changed.
+    with _alone(config, vault), acting(None):
         keys = vault.keys()
         resumed = len(keys) > 1 and not vault.from_environment
         if len(keys) == 1 and not vault.from_environment:
@@ -71,6 +75,7 @@ def rotate(config: Config | None = None) -> Rotation:
         again = sum(_encrypt_again(kept, vault, newest, chunk) for kept in _KEPT for chunk in _chunks(kept))
         unneeded, unreadable = _drop_old(vault, newest, keys)
     shared_vault().forget()
+    note(Action.ROTATE, Olt, None, "", encrypted_again=again)
     return Rotation(again, unneeded, vault.from_environment, resumed, unreadable)
 
 

@@ -9,6 +9,8 @@ from typing import Final
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from facho.apps.access.audited import note, note_rows
+from facho.apps.access.words import Action
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval
@@ -29,6 +31,7 @@ NOT_SUSPENDED: Final[Mapping[str, object]] = {
 
 def start_anew(nodes: QuerySet[SnmpJobHost]) -> None:
     """Take their times away, and what they were suspended for: `replan` gives them new ones."""
+    note_rows(Action.RESUME, nodes.exclude(suspended_reason=""))
     nodes.update(next_run_at=None, failures_in_a_row=0, **NOT_SUSPENDED)
 
 
@@ -76,7 +79,7 @@ def change_node_priority(node_id: int, priority: int | None, now: datetime) -> N
 def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
     """All its slots come so much later, from the next one on, which is returned."""
     olt_ids = _olts_of([node_id])
-    node = SnmpJobHost.objects.select_related("job", "job__master").get(id=node_id)
+    node = SnmpJobHost.objects.select_related("job", "job__master", "olt").get(id=node_id)
     seconds = seconds_of(by, "by")
     if node.next_run_at is None:
         raise CommandError("node", _no_grid(node))
@@ -85,6 +88,7 @@ def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
     moved = node.next_run_at + timedelta(seconds=seconds)
     SnmpJobHost.objects.filter(id=node_id).update(next_run_at=moved)
     replan(olt_ids, now)
+    note(Action.CHANGE, SnmpJobHost, node_id, str(node), next_run_at=moved)
     journal.config_changed(
         now, node.olt_id, job=node.job.name, changed={"next_run_at": (node.next_run_at, moved)}
     )

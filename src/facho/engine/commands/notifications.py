@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import (
     DeliveryStatus,
@@ -308,3 +310,4 @@ def _note_test(channel: NotificationChannel, message: str, error: str, now: date
         created_at=now,
         **outcome,
     )
+    note(Action.TEST, NotificationChannel, channel.id, channel.name)

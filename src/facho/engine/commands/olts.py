@@ -13,6 +13,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from facho.apps.access.audited import note_rows
+from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -172,6 +174,7 @@ def enable_olts(names: Sequence[str], now: datetime) -> Replanned:
     ids = [olt.id for olt in olts_named(names)]
     olts = Olt.objects.filter(id__in=ids)
     suspended = olts.exclude(suspended_reason="").values_list("id", flat=True)
+    note_rows(Action.RESUME, olts.exclude(suspended_reason=""))
     start_anew(SnmpJobHost.objects.filter(olt__in=list(suspended)))
     start_anew(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
     olts.update(enabled=True, **NOT_SUSPENDED)

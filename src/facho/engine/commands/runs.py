@@ -6,9 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -36,6 +39,7 @@ def run_now(node_id: int, now: datetime) -> int:
     for _try in range(_TRIES):
         found = _raise_queued(master.id, now) or _queue(master, now)
         if found is not None:
+            note(Action.RUN, SnmpJobHost, asked.id, str(asked), execution=found)
             return found
     raise CommandError("node", _("it starts right now: ask again"))
 
@@ -50,6 +54,12 @@ def abort(execution_id: int, now: datetime, why: str = "a person aborted it") ->
         if state is None:
             raise CommandError("execution", _("there is no execution %(id)d") % said)
         raise CommandError("execution", _("execution %(id)d has ended already: %(state)s") % said)
+    note(Action.ABORT, Execution, execution_id, _called(execution))
+
+
+def _called(execution: QuerySet[Execution]) -> str:
+    names = execution.values_list("node__job__name", "olt__name").get()
+    return " @ ".join(filter(None, names))
 
 
 def _node(node_id: int) -> SnmpJobHost:
@@ -124,6 +134,7 @@ def collect_all(olt: str, now: datetime) -> int:
     made = Execution.objects.create(
         olt=found, trigger=Trigger.RUN_NOW, run_now=True, slot=now, not_before=now, queued_at=now
     )
+    note(Action.RUN, Olt, found.id, found.name, execution=made.id)
     return made.id
 
 

@@ -13,6 +13,7 @@ from typing import Final, ParamSpec, TypeVar
 from django.db import OperationalError, connection
 
 from facho.apps import sql
+from facho.apps.access.acting import gathered
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC41
@@ -35,7 +36,8 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             try:
                 with sql.writing():
                     _take_turn()
-                    result = function(*args, **kwargs)
+                    with gathered():
+                        result = function(*args, **kwargs)
                     _end_turn()
                     return result
             except OperationalError as error:

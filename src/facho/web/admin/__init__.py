@@ -3,6 +3,7 @@
 from facho.web.admin import (
     access,
     accounts,
+    audit,
     chassis,
     coordinator,
     discovery,
@@ -20,6 +21,7 @@ from facho.web.admin import (
 __all__ = [
     "access",
     "accounts",
+    "audit",
     "chassis",
     "coordinator",
     "discovery",

@@ -12,12 +12,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.engine.exports import export_of
 
 
 @admin.action(description=_("Export as CSV"), permissions=["view"])
 def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
     name, export = export_of(rows.model)
+    note(Action.EXPORT, rows.model, None, name)
     pieces = _marked(export.csv(rows))
     # Django reads the whole of an iterator of the other kind before it sends anything.
     body: Any = _awaited(pieces) if isinstance(request, ASGIRequest) else pieces

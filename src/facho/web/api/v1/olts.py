@@ -14,6 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Brand, Olt
 from facho.config import current
@@ -156,6 +158,7 @@ def _tested(olt: Olt) -> dict[str, Any]:
     if isinstance(olt.credentials, Unreadable):
         reason = gettext("those that are stored cannot be opened: enter them again")
         return {**_UNKNOWN, "answers": False, "reason": reason}
+    note(Action.TEST, Olt, olt.id, olt.name)
     answer = connection.ask(target_of(olt, current()))
     if isinstance(answer, connection.Silence):
         return {**_UNKNOWN, "answers": False, "reason": answer.sentence}

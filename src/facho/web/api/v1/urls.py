@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.routers import SimpleRouter
 
 from facho.web.api.index import Index, Nothing
+from facho.web.api.v1.audit import Audit
 from facho.web.api.v1.coordinator import Coordinator, Logs
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
@@ -23,6 +24,7 @@ from facho.web.api.v1.what_if import WhatIfs
 
 router = SimpleRouter()
 router.register("collected", LastCollected, basename="collected")
+router.register("audit", Audit, basename="audit")
 router.register("events", Events, basename="event")
 router.register("executions", Executions, basename="execution")
 router.register("forecasts", Forecasts, basename="forecast")

@@ -1,0 +1,131 @@
+"""Who is at work. Whoever lets people in says so here; the engine does not, and its writes are not recorded.
+
+What is written down about a change is kept until the command that made it is at its end, and goes into the
+database with it: in one statement, and in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from facho.apps.access.words import Action
+
+if TYPE_CHECKING:
+    from django.db.models import Model
+
+    from facho.apps.access.models import AuditEntry
+
+
+_OF_COLUMNS: Final = (Action.ADD, Action.CHANGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """`how` is one of `AuditEntry.How`. A program has its owner's name, and that of its token."""
+
+    who: str
+    how: str
+    user_id: int | None = None
+    address: str = ""
+    token: str = ""
+
+
+# Asked only when there is something to record: who sends a request is found out on the way.
+Asked = Callable[[], Actor]
+
+_actor: Final[ContextVar[Asked | None]] = ContextVar("actor", default=None)
+_gathered: Final[ContextVar[list[AuditEntry] | None]] = ContextVar("gathered", default=None)
+_told: Final[ContextVar[tuple[type[Model], Collection[object]] | None]] = ContextVar("told", default=None)
+
+
+@contextmanager
+def acting(asked: Asked | None) -> Iterator[None]:
+    """None: what happens inside is no person's doing."""
+    before = _actor.set(asked)
+    try:
+        yield
+    finally:
+        _actor.reset(before)
+
+
+def somebody_acts() -> bool:
+    return _actor.get() is not None
+
+
+def actor() -> Actor:
+    asked = _actor.get()
+    assert asked is not None
+    return asked()
+
+
+@contextmanager
+def gathered() -> Iterator[None]:
+    """What is recorded inside is written at the end; what fails has not happened."""
+    if not somebody_acts():
+        yield
+        return
+    outer = _gathered.get()
+    entries = [] if outer is None else outer
+    begun, token = len(entries), _gathered.set(entries)
+    try:
+        yield
+        if outer is None:
+            _write(_merged(entries))
+    except BaseException:
+        del entries[begun:]
+        raise
+    finally:
+        _gathered.reset(token)
+
+
+def _merged(entries: list[AuditEntry]) -> list[AuditEntry]:
+    """What a command does to a row in several steps is one change."""
+    found: list[AuditEntry] = []
+    last: dict[tuple[str, int | None], AuditEntry] = {}
+    for entry in entries:
+        row = (entry.model, entry.object_id)
+        before = last.get(row)
+        if before is not None and entry.action == Action.CHANGE and before.action in _OF_COLUMNS:
+            for column, change in entry.changes.items():
+                before.changes[column] = {**change, **_old(before.changes.get(column))}
+        else:
+            found.append(entry)
+            last[row] = entry
+    return found
+
+
+def _old(change: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {which: value for which, value in (change or {}).items() if which == "old"}
+
+
+def keep(entries: list[AuditEntry]) -> None:
+    waiting = _gathered.get()
+    if waiting is None:
+        _write(entries)
+    else:
+        waiting += entries
+
+
+@contextmanager
+def told_already(model: type[Model], keys: Collection[object]) -> Iterator[None]:
+    """These rows go one by one now, and were recorded together."""
+    before = _told.set((model, keys))
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+def is_told(model: type[Model], key: object) -> bool:
+    told = _told.get()
+    return told is not None and told[0] is model and key in told[1]
+
+
+def _write(entries: list[AuditEntry]) -> None:
+    from facho.apps.access.models import AuditEntry
+
+    AuditEntry.objects.bulk_create(entries)

@@ -1,0 +1,204 @@
+"""What is recorded of people's changes, and the one place that notices them all.
+
+A model says in `audited` which of its columns people set, and has `AuditedRows` for its rows. What is saved
+or deleted one by one is noticed by Django's signals (`hooks`), and what is written by the many here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar
+
+from django.db.models import ForeignKey, Model, QuerySet
+
+from facho.apps import sql
+from facho.apps.access.acting import actor, gathered, keep, somebody_acts, told_already
+from facho.apps.access.words import Action
+from facho.keys import KeyProblem
+
+M = TypeVar("M", bound=Model)
+Changes = dict[str, dict[str, Any]]
+
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The columns that people set, and those by which they call a row."""
+
+    columns: tuple[str, ...]
+    # Of these it is told that they changed, and nothing else.
+    secrets: tuple[str, ...] = ()
+    called: tuple[str, ...] = ("name",)
+    # Ties of many to many, to what has a name.
+    ties: tuple[str, ...] = ()
+
+    def among(self, names: Collection[str] | None) -> tuple[str, ...]:
+        """Those that are written; None is all."""
+        every = self.columns + self.secrets
+        return every if names is None else tuple(name for name in every if {name, f"{name}_id"} & set(names))
+
+
+# Those of Django's own, which cannot say so themselves.
+_OF_OTHERS: Final[Mapping[str, Audited]] = {
+    "auth.user": Audited(
+        ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),
+        secrets=("password",),
+        called=("username",),
+        ties=("groups",),
+    ),
+    "auth.group": Audited(("name",)),
+}
+
+
+def audited_of(model: type[Model]) -> Audited | None:
+    found: Audited | None = getattr(model, "audited", None)
+    return found or _OF_OTHERS.get(model._meta.label_lower)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A row as people know it."""
+
+    name: str
+    values: Mapping[str, Any]
+
+
+def look(rows: QuerySet[Any], columns: Sequence[str]) -> dict[Any, Seen]:
+    """One query, with the names of what they refer to."""
+    audited = audited_of(rows.model)
+    assert audited is not None
+    named = {column: _called(rows.model, column) for column in columns}
+    wanted = {*columns, *audited.called, *(name for name in named.values() if name)}
+    return {
+        row["pk"]: Seen(
+            " @ ".join(str(row[name]) for name in audited.called)[:_LONGEST_NAME],
+            {column: _value(row, column, named[column]) for column in columns},
+        )
+        for row in rows.order_by().values("pk", *sorted(wanted))
+    }
+
+
+def _called(model: type[Model], column: str) -> str:
+    """Where the name is of what a column refers to; empty for a plain one."""
+    field = model._meta.get_field(column)
+    if not isinstance(field, ForeignKey):
+        return ""
+    related = audited_of(field.related_model)
+    return f"{column}__{related.called[0] if related else 'name'}"
+
+
+def _value(row: Mapping[str, Any], column: str, named: str) -> Any:
+    if not named or row[column] is None:
+        return row[column]
+    return {"id": row[column], "name": row[named]}
+
+
+def record(
+    model: type[Model], before: Mapping[Any, Seen], after: Mapping[Any, Seen], *, action: Action
+) -> None:
+    """What differs, row by row. A row that is only in one of them is new, or gone."""
+    audited = audited_of(model)
+    assert audited is not None
+    nothing = Seen("", {})
+    found = {}
+    for key in {**before, **after}:
+        old, new = before.get(key, nothing), after.get(key, nothing)
+        if changes := differences(old.values, new.values, audited.secrets):
+            found[key] = new.name or old.name, changes
+    _keep(action, model, found)
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], secrets: Collection[str]) -> Changes:
+    """`{"port": {"old": 161, "new": 1161}}`. Of a new row what is empty is not worth a word."""
+    found: Changes = {}
+    for column in {**old, **new}:
+        a, b = old.get(column), new.get(column)
+        if _same(a, b) or (not (old and new) and a in _EMPTY and b in _EMPTY):
+            continue
+        found[column] = {"changed": True} if column in secrets else {"old": a, "new": b}
+    return found
+
+
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except KeyProblem:
+        # A secret that no key opens is none that anybody enters.
+        return False
+
+
+def note(action: Action, model: type[Model], key: Any, name: str, **details: Any) -> None:
+    """Something that a person did which changed no column of a person's."""
+    if somebody_acts():
+        changes = {what: {"new": value} for what, value in details.items()}
+        _keep(action, model, {key: (name[:_LONGEST_NAME], changes)})
+
+
+def note_rows(action: Action, rows: QuerySet[Any]) -> None:
+    """The same for several rows of a model that is audited."""
+    if somebody_acts():
+        _keep(action, rows.model, {key: (seen.name, {}) for key, seen in look(rows, ()).items()})
+
+
+def _keep(action: Action, model: type[Model], told: Mapping[Any, tuple[str, Changes]]) -> None:
+    from facho.apps.access.models import AuditEntry
+
+    if not told:
+        return
+    who = asdict(actor())
+    what = {"action": action, "model": model._meta.label_lower}
+    keep(
+        [
+            AuditEntry(**who, **what, object_id=key, name=name, changes=changes)
+            for key, (name, changes) in told.items()
+        ]
+    )
+
+
+class AuditedRows(QuerySet[M]):
+    """Rows whose changes are recorded as long as somebody acts; otherwise nothing is asked nor written."""
+
+    def update(self, **values: Any) -> int:
+        audited = audited_of(self.model)
+        columns = audited.among(values) if audited is not None and somebody_acts() else ()
+        if not columns:
+            return super().update(**values)
+        with sql.writing(), gathered():
+            before = look(self.all(), columns)
+            count = super().update(**values)
+            after = look(self.model._base_manager.filter(pk__in=list(before)), columns)
+            record(self.model, before, after, action=Action.CHANGE)
+        return count
+
+    def bulk_create(self, objs: Iterable[M], *args: Any, **kwargs: Any) -> list[M]:
+        if not somebody_acts():
+            return super().bulk_create(objs, *args, **kwargs)
+        # Which of them were made would not be known.
+        assert not kwargs.get("ignore_conflicts")
+        with sql.writing(), gathered():
+            made = super().bulk_create(objs, *args, **kwargs)
+            audited = audited_of(self.model)
+            assert audited is not None
+            rows = self.model._base_manager.filter(pk__in=[row.pk for row in made])
+            record(self.model, {}, look(rows, audited.among(None)), action=Action.ADD)
+        return made
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """What goes with them is noticed row by row, by the signals."""
+        audited = audited_of(self.model)
+        if audited is None or not somebody_acts():
+            return super().delete()
+        with sql.writing(), gathered():
+            rows = look(self.all(), audited.columns)
+            record(self.model, rows, {}, action=Action.DELETE)
+            with told_already(self.model, rows):
+                return super().delete()
+
+    update.alters_data = True  # type: ignore[attr-defined]  # as Django's own
+    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.queryset_only = True  # type: ignore[attr-defined]

@@ -1,0 +1,128 @@
+"""What people did: who, when, by which way, and what was there before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib import admin
+from django.core.exceptions import FieldDoesNotExist
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.text import Truncator, capfirst
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.access.audit import Change, changes_of
+from facho.apps.access.audited import audited_of
+from facho.apps.access.models import AuditEntry
+from facho.apps.access.words import Action
+from facho.web.admin.base import ReadOnlyAdmin, UpToPaginator, display, recent_filter
+
+_COLOURS = {
+    Action.ADD: "success",
+    Action.CHANGE: "info",
+    Action.DELETE: "danger",
+    Action.ABORT: "warning",
+    Action.LOG_IN_FAILED: "danger",
+}
+_LONGEST = 160
+
+
+class ModelFilter(admin.SimpleListFilter):
+    """All that is recorded, whether or not it has happened yet."""
+
+    title = _("what")
+    parameter_name = "model"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return sorted(
+            (
+                (model._meta.label_lower, capfirst(str(model._meta.verbose_name)))
+                for model in apps.get_models()
+                if audited_of(model) is not None
+            ),
+            key=lambda choice: choice[1],
+        )
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:  # noqa: ARG002
+        return queryset.filter(model=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
+    list_display = ("time", "who", "how_", "address", "action_badge", "what", "name", "short_changes")
+    list_filter = ("action", "how", ModelFilter, recent_filter("at", _("time")))
+    search_fields = ("who", "name", "address", "token", "=object_id")
+    readonly_fields = ("time", "what", "readable_changes")
+    fields = (
+        ("time", "who"),
+        ("how", "address", "token"),
+        ("action", "what"),
+        ("name", "object_id"),
+        "readable_changes",
+    )
+    show_full_result_count = False
+    paginator = UpToPaginator
+
+    @display(description=_("time"), ordering="id")
+    def time(self, entry: AuditEntry) -> str:
+        return f"{localtime(entry.at):%Y-%m-%d %H:%M:%S}"
+
+    @display(description=_("how"), ordering="how")
+    def how_(self, entry: AuditEntry) -> str:
+        return f"{entry.get_how_display()} ({entry.token})" if entry.token else entry.get_how_display()
+
+    @display(description=_("action"), ordering="action", label=_COLOURS)
+    def action_badge(self, entry: AuditEntry) -> tuple[str, str]:
+        return entry.action, entry.get_action_display()
+
+    @display(description=_("what"), ordering="model")
+    def what(self, entry: AuditEntry) -> str:
+        model = _model(entry)
+        return entry.model if model is None else capfirst(str(model._meta.verbose_name))
+
+    @display(description=_("changes"))
+    def short_changes(self, entry: AuditEntry) -> str:
+        told = (f"{_called(entry, each.column)}: {_told(each)}" for each in changes_of(entry))
+        return Truncator("; ".join(told)).chars(_LONGEST)
+
+    @display(description=_("changes"))
+    def readable_changes(self, entry: AuditEntry) -> str:
+        rows = ((_called(entry, each.column), _told(each)) for each in changes_of(entry))
+        return format_html_join("", "<div><b>{}</b>: {}</div>", rows) or "-"
+
+
+def _model(entry: AuditEntry) -> Any:
+    """None for one that this version of the program has no more."""
+    try:
+        return apps.get_model(entry.model)
+    except LookupError:
+        return None
+
+
+def _called(entry: AuditEntry, column: str) -> str:
+    model = _model(entry)
+    try:
+        return str(model._meta.get_field(column).verbose_name) if model else column
+    except FieldDoesNotExist:
+        return column
+
+
+def _told(change: Change) -> str:
+    if change.is_secret:
+        return _t("changed")
+    return f"{_shown(change.old)} → {_shown(change.new)}" if change.has_old else _shown(change.new)
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None | "" | []:
+            return "—"
+        case bool():
+            return _t("yes") if value else _t("no")
+        case list():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)

@@ -1,0 +1,38 @@
+"""What people did: who, when, by which way, and what was there before."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django_filters import rest_framework as filters
+from rest_framework import serializers
+
+from facho.apps.access.models import AuditEntry
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import Moment, Number
+
+
+class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
+    class Meta:
+        model = AuditEntry
+        fields = (
+            "id", "at", "who", "how", "address", "token", "action", "model", "object_id", "name", "changes",
+        )  # fmt: skip
+
+
+class AuditFilter(filters.FilterSet):
+    object_id = Number()
+    since = Moment("at", "gte")
+    until = Moment("at", "lt")
+
+    class Meta:
+        model = AuditEntry
+        fields = ("who", "how", "address", "token", "action", "model", "name")
+
+
+class Audit(ReadOnlyRows[AuditEntry]):
+    about = "access.auditentry"
+    queryset = AuditEntry.objects.all()
+    serializer_class = AuditEntrySerializer
+    filterset_class = AuditFilter
+    orderings: ClassVar = ("-id",)
