@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,7 +19,7 @@ from typing import Any, Final
 import psycopg
 
 from facho.sim.process import FleetProcess
-from tests.services import warm
+from tests.services import pattern, warm
 
 # Everything that a person would wait for is shortened; nothing else is different from the real thing.
 QUICK = {
@@ -214,6 +215,8 @@ def comes_true(true: Callable[[], object], seconds: float) -> bool:
 
 
 def set_up(facho: Facho, fleet: FleetProcess, jobs: Sequence[Sequence[str]]) -> None:
+    if facho.database_url.startswith("sqlite:///"):
+        shutil.copy(pattern.home() / pattern.DATABASE, facho.database_url.removeprefix("sqlite:///"))
     facho.run("migrate")
     olts = facho.home / "olts.csv"
     lines = [

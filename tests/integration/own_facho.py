@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import warm
+from tests.services import pattern, warm
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,7 @@ class OwnFacho:
 
 
 def new_facho(tmp_path_factory: pytest.TempPathFactory) -> OwnFacho:
-    """With its tables already there: they take two seconds to make, and every test has its own."""
+    """With its tables already there."""
     home = tmp_path_factory.mktemp("facho") / "home"
-    if not _MADE:
-        pattern = tmp_path_factory.mktemp("pattern")
-        assert OwnFacho(pattern).run("olt", "list").returncode == 0
-        _MADE.append(pattern)
-    shutil.copytree(_MADE[0], home)
+    shutil.copytree(pattern.home(), home)
     return OwnFacho(home)
-
-
-_MADE: list[Path] = []
