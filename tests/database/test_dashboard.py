@@ -21,6 +21,7 @@ from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.clock import database_now
+from facho.engine.health import Health, Reason
 from facho.web.selectors import Live, Overview, live, overview
 from facho.web.words import waits_for
 from tests.database.asking_api import person
@@ -111,7 +112,7 @@ def test_everybody_may_change_their_own_password(viewer: Client) -> None:
     assert viewer.get("/admin/password_change/").status_code == 200
 
 
-@pytest.mark.parametrize(("path", "most"), [(PAGE, 26), (LIVE, 13), (OVERVIEW, 13), (TIMELINE, 13)])
+@pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 20), (TIMELINE, 13)])
 def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str, most: int) -> None:
     fill(5)
     with CaptureQueriesContext(connection) as few:
@@ -331,3 +332,13 @@ def test_olts_and_nodes_in_trouble_are_listed_with_the_reason() -> None:
         ("Centro", "", "no answer"),
         ("Sur", "state", "wrong type"),
     ]
+
+
+def test_what_ails_the_system_is_told_where_people_look(
+    viewer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ill = Health((Reason("disk", "nearly full"), Reason("workers", "told by the live part")))
+    monkeypatch.setattr("facho.web.selectors.looked_at_lately", lambda: ill)
+    shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
+    assert shown.count("fd-alarm") == 1
+    assert "casi lleno" in shown

@@ -29,7 +29,9 @@ from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.step import SCHEDULER
 from facho.web.charts import Chart, Period, Values, line_chart
 from facho.web.happenings import Happening, last_happenings
+from facho.web.health import looked_at_lately
 from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
+from facho.web.words import AILMENTS
 
 # Without a step for so long, the engine is not just busy.
 STALLED_AFTER: Final = timedelta(seconds=10)
@@ -98,6 +100,8 @@ class Overview:
     """What is looked at again after some seconds."""
 
     now: datetime
+    # What ails the system besides its steps and pollers, which the live part tells by the second.
+    ailments: tuple[str, ...]
     healths: Mapping[Health, int]
     busy: Chart
     trouble: tuple[Trouble, ...]
@@ -126,6 +130,7 @@ def live(now: datetime, config: Config) -> Live:
 def overview(now: datetime, config: Config) -> Overview:
     return Overview(
         now=now,
+        ailments=_ailments(),
         healths=counts_by_health(olts_under_maintenance(now)),
         busy=_busy_curve(now, config),
         trouble=tuple(trouble(_TROUBLE_SHOWN)),
@@ -134,6 +139,10 @@ def overview(now: datetime, config: Config) -> Overview:
         happenings=tuple(last_happenings(_HAPPENINGS_SHOWN)),
         ended=tuple(executions.last_ended(_ENDED_SHOWN)),
     )
+
+
+def _ailments() -> tuple[str, ...]:
+    return tuple(reason.what for reason in looked_at_lately().reasons if reason.what in AILMENTS)
 
 
 def _busy_curve(now: datetime, config: Config) -> Chart:

@@ -57,6 +57,13 @@ EVENTS: Final[Mapping[str, Text]] = {
     Event.LOG_LOST: _("lines of the log lost"),
 }
 
+# Of the reasons that /health gives, those that no other part of the dashboard tells.
+AILMENTS: Final[Mapping[str, Text]] = {
+    "logs": _("The folder of the logs cannot be written to: what happens is kept in the database only."),
+    "trackers": _("Some OLTs have runs due in this hour and no quota for them: facho doctor names them."),
+    "disk": _("The disk of the database is nearly full."),
+}
+
 # The colours of a badge.
 QUOTA_COLOURS: Final[Mapping[str, str]] = {
     QuotaStatus.IN_PROGRESS: "info",

@@ -173,3 +173,8 @@ def happening_name(what: str) -> str:
     """An event of the coordinator, or one of an ONU."""
     name = words.EVENTS.get(what)
     return str(EventKind(what).label if name is None else name)
+
+
+@register.filter
+def ailment(what: str) -> str:
+    return str(words.AILMENTS[what])
