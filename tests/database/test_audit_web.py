@@ -8,9 +8,10 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import Group, User
 from django.db import connection
-from django.test import Client
+from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -172,6 +173,15 @@ def test_log_ins_are_recorded_and_what_may_be_a_password_in_the_wrong_box_is_not
         ("maria", "logout", "maria"),
     ]
     assert set(AuditEntry.objects.values_list("address", flat=True)) == {"127.0.0.1"}
+
+
+def test_who_asks_is_known_behind_a_server_that_does_many_things_at_once() -> None:
+    """As `facho web` serves it: the view runs in another thread than the one that took the request."""
+    node, client = make_node(make_olt("olt-1")), AsyncClient()
+    token = token_of(person(Role.OPERATOR, "jose"), Role.OPERATOR)
+    async_to_sync(client.post)(f"/api/v1/nodes/{node.id}/run/", headers={"authorization": f"Bearer {token}"})
+    (entry,) = AuditEntry.objects.all()
+    assert (entry.who, entry.how, entry.action) == ("jose", "api", "run")
 
 
 @pytest.mark.parametrize("role", [Role.METRICS, Role.VIEWER, Role.OPERATOR])
