@@ -133,6 +133,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "QuotaStatus": "facho.apps.execution_coordinator.models.QuotaStatus",
         "ExecutionState": "facho.apps.executions.models.State",
         "JobKind": "facho.apps.snmp_jobs.models.JobKind",
+        "Severity": "facho.apps.execution_coordinator.models.ViolationSeverity",
         "TokenState": "facho.apps.access.models.TokenState",
         "Why": [why.value for why in Why],
     },

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from facho.config import Config
     from facho.snmp import Target
 
-app = typer.Typer(no_args_is_help=True, help="The OLTs: add, test, list, enable and disable them.")
+app = typer.Typer(no_args_is_help=True, help="The OLTs: add, test, list, enable, disable and remove them.")
 
 _EXIT_CODES: Final = "Exit codes: 0 done, 1 the system is not well, 2 bad use, 3 no answer, 4 it refused."
 _EXAMPLES_ADD: Final = f"""
@@ -113,6 +113,13 @@ _EXAMPLES_DISABLE: Final = """
 **Examples**
 
 `facho olt disable olt-7`  nothing more is asked, and what runs there stops
+"""
+_EXAMPLES_REMOVE: Final = """
+**Examples**
+
+`facho olt remove olt-7`  says what would be lost with it, and asks
+
+`facho olt remove olt-7 --yes --json`  for scripts
 """
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the OLT.")]
@@ -272,6 +279,19 @@ def enable(names: Names = None, every: All = False, as_json: AsJson = False) -> 
 def disable(names: Names = None, every: All = False, as_json: AsJson = False) -> None:
     """Let OLTs alone: nothing is asked, nothing counts."""
     _switch(names, every, as_json, on=False)
+
+
+@app.command(epilog=_EXAMPLES_REMOVE)
+def remove(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove an OLT, with its ONUs and all its history."""
+    with system() as config:
+        from facho.cli.acting import olts
+
+        olts.remove(name, config, yes=yes, as_json=as_json)
 
 
 def _switch(names: list[str] | None, every: bool, as_json: bool, *, on: bool) -> None:

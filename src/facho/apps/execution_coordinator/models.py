@@ -97,6 +97,9 @@ class QuotaViolation(models.Model):
     severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
     notified = models.BooleanField(_("notified"), default=False)
     notified_at = models.DateTimeField(_("notified at"), null=True)
+    # The name of who saw it: accounts go, and what they did stays.
+    acknowledged_at = models.DateTimeField(_("acknowledged at"), null=True)
+    acknowledged_by = models.CharField(_("acknowledged by"), max_length=150, default="", blank=True)
     created_at = models.DateTimeField(_("created at"))
 
     class Meta:

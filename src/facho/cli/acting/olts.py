@@ -31,6 +31,7 @@ from facho.engine.commands.olts import (
     enable_olts,
     olt_named,
 )
+from facho.engine.commands.removal import goes_with, remove_olt
 from facho.engine.connection import Silence, ask
 from facho.engine.identify import Identified
 from facho.engine.maintenance import olts_under_maintenance
@@ -218,6 +219,20 @@ def switch(names: Sequence[str], *, on: bool, every_olt: bool, config: Config, a
         names = list(Olt.objects.filter(enabled=not on).values_list("name", flat=True))
     done = (enable_olts if on else disable_olts)(names, database_now())
     tell_switched("OLT", names, done, on=on, config=config, as_json=as_json)
+
+
+def remove(name: str, config: Config, *, yes: bool, as_json: bool) -> None:
+    lost = goes_with(name)
+    if not yes:
+        rows = ", ".join(f"{count} of {table}" for table, count in lost.items() if count)
+        typer.echo(f"With {name} go {rows or 'no rows of anything'}.", err=True)
+        typer.confirm("Remove it for good?", abort=True, err=True)
+    with Console(stderr=True).status(f"removing {name}"):
+        remove_olt(name, database_now(), config)
+    if as_json:
+        print_json({"removed": name, "rows": lost})
+    else:
+        typer.echo(f"Removed {name}.")
 
 
 def tell_switched(

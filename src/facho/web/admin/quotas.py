@@ -19,6 +19,8 @@ from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import current
 from facho.core.durations import duration
 from facho.core.report import reasons_of, tasks_of
+from facho.engine.clock import database_now
+from facho.engine.commands.violations import acknowledge
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
@@ -137,10 +139,25 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
     actions = (export_csv,)
     readonly_fields = ("hour", "tasks", "as_json")
     fieldsets = (
-        (None, {"fields": (("olt", "hour"), ("severity", "created_at"), ("notified", "notified_at"))}),
+        (
+            None,
+            {
+                "fields": (
+                    ("olt", "hour"),
+                    ("severity", "created_at"),
+                    ("notified", "notified_at"),
+                    ("acknowledged_at", "acknowledged_by"),
+                )
+            },
+        ),
         (_("Report"), {"fields": ("tasks",)}),
         ("JSON", {"fields": ("as_json",)}),
     )
+
+    @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
+    def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
+        for key in chosen.filter(acknowledged_at=None).values_list("id", flat=True):
+            acknowledge(key, request.user.get_username(), database_now())
 
     @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
     def severity_badge(self, violation: QuotaViolation) -> tuple[str, str]:

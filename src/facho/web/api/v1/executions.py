@@ -12,6 +12,7 @@ from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.core.delay import Why
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
+from facho.web.api.v1.acting import CanBeAborted
 
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
@@ -71,7 +72,7 @@ class ExecutionFilter(OfOlt):
         return rows.exclude(why_late="") if wanted else rows.filter(why_late="")
 
 
-class Executions(ReadOnlyRows[Execution]):
+class Executions(CanBeAborted, ReadOnlyRows[Execution]):
     about = "executions.execution"
     queryset = Execution.objects.annotate(
         olt_name=F("olt__name"),

@@ -24,6 +24,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands import olts
 from facho.engine.commands.edits import edit_olt
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.removal import goes_with, remove_olt
 from facho.engine.identify import Identified
 from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.targets import target_of, target_of_new
@@ -91,6 +92,10 @@ class TestedSerializer(serializers.Serializer[Any]):
     uptime_s = serializers.IntegerField(allow_null=True)
 
 
+class RemovalSerializer(serializers.Serializer[Any]):
+    rows = serializers.DictField(child=serializers.IntegerField(), help_text="by table")
+
+
 class Olts(ReadOnlyRows[Olt]):
     about = "hosts.olt"
     rights: ClassVar = {"enable": "enable", "disable": "enable", "test": "test"}
@@ -120,6 +125,18 @@ class Olts(ReadOnlyRows[Olt]):
         with said_at(FIELDS):
             edit_olt(olt.name, olt_changes(olt, given), database_now(), enabled=given.get("enabled"))
         return Response(self._shown(olt.id))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """With its ONUs and all its history: `removal/` says how much that is. It may take a while."""
+        remove_olt(self.get_object().name, database_now(), current())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(responses={status.HTTP_200_OK: RemovalSerializer})
+    @action(detail=True)
+    def removal(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """What would be lost with it."""
+        return Response({"rows": goes_with(self.get_object().name)})
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)

@@ -16,6 +16,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.config import current
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
+from facho.web.api.v1.acting import CanBeAcknowledged
 from facho.web.quotas import at_risk
 
 
@@ -64,7 +65,7 @@ class ViolationSerializer(serializers.ModelSerializer[QuotaViolation]):
         model = QuotaViolation
         fields = (
             "id", "olt", "olt_name", "period_start", "period_end", "severity", "report", "notified",
-            "notified_at", "created_at",
+            "notified_at", "acknowledged_at", "acknowledged_by", "created_at",
         )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ class ViolationFilter(OfOlt):
         fields = ("notified",)
 
 
-class Violations(ReadOnlyRows[QuotaViolation]):
+class Violations(CanBeAcknowledged, ReadOnlyRows[QuotaViolation]):
     about = "execution_coordinator.quotaviolation"
     queryset = QuotaViolation.objects.annotate(olt_name=F("olt__name"))
     serializer_class = ViolationSerializer

@@ -7,12 +7,15 @@ from rest_framework.routers import SimpleRouter
 
 from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.audit import Audit
+from facho.web.api.v1.brands import Brands, Models
 from facho.web.api.v1.coordinator import Coordinator, Logs
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
 from facho.web.api.v1.health import LastCollected, OltHealths
 from facho.web.api.v1.jobs import Jobs
+from facho.web.api.v1.maintenance import Windows
 from facho.web.api.v1.nodes import Nodes, RunNow
+from facho.web.api.v1.notifications import Channels, NotificationRules
 from facho.web.api.v1.olts import Olts
 from facho.web.api.v1.onus import Onus
 from facho.web.api.v1.plans import Forecasts, Plans
@@ -25,13 +28,18 @@ from facho.web.api.v1.what_if import WhatIfs
 router = SimpleRouter()
 router.register("collected", LastCollected, basename="collected")
 router.register("audit", Audit, basename="audit")
+router.register("brands", Brands, basename="brand")
 router.register("events", Events, basename="event")
 router.register("executions", Executions, basename="execution")
 router.register("forecasts", Forecasts, basename="forecast")
 router.register("health", OltHealths, basename="health")
 router.register("jobs", Jobs, basename="job")
 router.register("logs", Logs, basename="log")
+router.register("maintenance-windows", Windows, basename="maintenance-window")
+router.register("models", Models, basename="model")
 router.register("nodes", Nodes, basename="node")
+router.register("notification-channels", Channels, basename="notification-channel")
+router.register("notification-rules", NotificationRules, basename="notification-rule")
 router.register("olts", Olts, basename="olt")
 router.register("onus", Onus, basename="onu")
 router.register("outages", Outages, basename="outage")

@@ -1,0 +1,134 @@
+"""Maintenance windows: when OLTs are left alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
+from facho.core.maintenance import WEEKDAYS
+from facho.engine.clock import database_now
+from facho.engine.commands import maintenance
+from facho.engine.commands.checks import LONGEST_NAME
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.given import Given, Interval, given_to, said_at
+
+_FIELDS: Final = {"start": "start_time"}
+
+
+class WindowSerializer(serializers.ModelSerializer[MaintenanceWindow]):
+    olt_name = serializers.CharField(source="olt.name", read_only=True, default=None, allow_null=True)
+    weekdays = serializers.SerializerMethodField()
+
+    class Meta:
+        model = MaintenanceWindow
+        fields = (
+            "id", "name", "olt", "olt_name", "site", "starts_at", "ends_at", "weekdays", "start_time",
+            "duration_s", "enabled", "ended_at", "created_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    def get_weekdays(self, window: MaintenanceWindow) -> list[str]:
+        return window.weekdays.split(",") if window.weekdays else []
+
+
+class WindowGiven(Given):
+    """Of an OLT or of a site. Once, from `starts_at`; or on weekdays, at a time of the operator's clock."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    olt = serializers.PrimaryKeyRelatedField(
+        queryset=Olt.objects.defer("credentials"), required=False, allow_null=True
+    )
+    site = serializers.CharField(max_length=LONGEST_NAME, required=False, allow_blank=True)
+    starts_at = serializers.DateTimeField(required=False, allow_null=True)
+    ends_at = serializers.DateTimeField(required=False, allow_null=True)
+    weekdays = serializers.ListField(child=serializers.ChoiceField(WEEKDAYS), required=False, max_length=7)
+    start_time = serializers.TimeField(required=False, allow_null=True)
+    duration = Interval(required=False, allow_null=True)
+    enabled = serializers.BooleanField(required=False)
+
+
+class WindowFilter(filters.FilterSet):
+    class Meta:
+        model = MaintenanceWindow
+        fields = ("name", "olt", "site", "enabled")
+
+
+class Windows(ReadOnlyRows[MaintenanceWindow]):
+    about = "maintenance.maintenancewindow"
+    rights: ClassVar = {"end": "change"}
+    queryset = MaintenanceWindow.objects.select_related("olt").defer("olt__credentials")
+    serializer_class = WindowSerializer
+    filterset_class = WindowFilter
+    orderings: ClassVar = ("name", "id", "starts_at", "ends_at")
+
+    @extend_schema(request=WindowGiven, responses={status.HTTP_201_CREATED: WindowSerializer})
+    def create(self, request: Request) -> Response:
+        """From its start to its end nothing is asked, alarms are silent and slots do not count."""
+        with said_at(_FIELDS):
+            made = maintenance.add_window(_window(given_to(WindowGiven, request)), database_now())
+        url = reverse("api:maintenance-window-detail", args=[made.pk], request=request)
+        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    @extend_schema(request=WindowGiven, responses=WindowSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays."""
+        window = self.get_object()
+        given = {**_as_given(window), **given_to(WindowGiven, request, partial=True)}
+        with said_at(_FIELDS):
+            maintenance.change_window(window.pk, _window(given), database_now())
+        return Response(self._shown(window.pk))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """What lasts ends with it."""
+        maintenance.remove_windows([self.get_object().name], database_now())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=WindowSerializer)
+    @action(methods=["post"], detail=True)
+    def end(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """The one that lasts now ends now; a weekly one comes again in its time."""
+        window = self.get_object()
+        maintenance.end_window(window.name, database_now())
+        return Response(self._shown(window.pk))
+
+    def _shown(self, window_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=window_id)).data
+
+
+def _as_given(window: MaintenanceWindow) -> dict[str, Any]:
+    return {
+        "name": window.name,
+        "olt": window.olt,
+        "site": window.site,
+        "starts_at": window.starts_at,
+        "ends_at": window.ends_at,
+        "weekdays": window.weekdays.split(",") if window.weekdays else [],
+        "start_time": window.start_time,
+        "duration": None if window.duration_s is None else f"{window.duration_s}s",
+        "enabled": window.enabled,
+    }
+
+
+def _window(given: dict[str, Any]) -> maintenance.Window:
+    olt = given.get("olt")
+    return maintenance.Window(
+        given["name"],
+        olt=olt.name if olt else "",
+        site=given.get("site", ""),
+        starts_at=given.get("starts_at"),
+        ends_at=given.get("ends_at"),
+        weekdays=given.get("weekdays", ()),
+        start=given.get("start_time"),
+        duration=given.get("duration"),
+        enabled=given.get("enabled", True),
+    )

@@ -1,0 +1,191 @@
+"""Notification channels, whose addresses nobody sees, and the rules that say who is told what."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from django.db.models import Prefetch
+from django.utils.translation import gettext
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from facho.apps.execution_coordinator.models import ViolationSeverity
+from facho.apps.hosts.models import Olt
+from facho.apps.notifications.models import Language, NotificationChannel, NotificationRule
+from facho.config import current
+from facho.core.notices import FOR_RULES
+from facho.engine.clock import database_now
+from facho.engine.commands import notifications
+from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.turns import command
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.given import Given, Named, given_to
+
+_NOTICES: Final = [each.value for each in FOR_RULES]
+
+
+class ChannelSerializer(serializers.ModelSerializer[NotificationChannel]):
+    class Meta:
+        model = NotificationChannel
+        fields = ("id", "name", "language", "enabled", "created_at")
+        read_only_fields = fields
+
+
+class ChannelGiven(Given):
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    url = serializers.CharField(max_length=2000, help_text="as apprise writes it; it is never shown")
+    language = serializers.ChoiceField(Language.choices, required=False, allow_blank=True)
+    enabled = serializers.BooleanField(required=False)
+
+
+class TriedSerializer(serializers.Serializer[Any]):
+    sent = serializers.BooleanField()
+    sentence = serializers.CharField()
+
+
+class ChannelFilter(filters.FilterSet):
+    class Meta:
+        model = NotificationChannel
+        fields = ("name", "enabled")
+
+
+class Channels(ReadOnlyRows[NotificationChannel]):
+    about = "notifications.notificationchannel"
+    rights: ClassVar = {"test": "test"}
+    queryset = NotificationChannel.objects.defer("url")
+    serializer_class = ChannelSerializer
+    filterset_class = ChannelFilter
+    orderings: ClassVar = ("name", "id")
+
+    @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
+    def create(self, request: Request) -> Response:
+        """Its address holds secrets: it is kept encrypted, and never shown."""
+        made = notifications.add_channel(**given_to(ChannelGiven, request))
+        url = reverse("api:notification-channel-detail", args=[made.pk], request=request)
+        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    @extend_schema(request=ChannelGiven, responses=ChannelSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays."""
+        channel = self.get_object()
+        _change_channel(channel.name, given_to(ChannelGiven, request, partial=True))
+        return Response(self._shown(channel.pk))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Refused while a rule has no other channel."""
+        notifications.remove_channel(self.get_object().name)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=TriedSerializer)
+    @action(methods=["post"], detail=True)
+    def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Sends a message at once, and says what came of it."""
+        tried = notifications.try_channel(self.get_object().name, database_now(), current())
+        return Response({"sent": tried.sent, "sentence": tried.sentence})
+
+    def _shown(self, channel_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=channel_id)).data
+
+
+@command
+def _change_channel(name: str, given: dict[str, Any]) -> None:
+    changed = {"url": given.get("url"), "language": given.get("language")}
+    found = notifications.update_channel(name, new_name=given.get("name"), **changed)
+    if "enabled" in given:
+        notifications.set_channel_enabled(found.name, enabled=given["enabled"])
+
+
+class RuleSerializer(serializers.ModelSerializer[NotificationRule]):
+    olt_name = serializers.CharField(source="olt.name", read_only=True, default=None, allow_null=True)
+    notices = serializers.ListField(child=serializers.CharField(), read_only=True)
+
+    class Meta:
+        model = NotificationRule
+        fields = (
+            "id", "name", "enabled", "notices", "min_severity", "olt", "olt_name", "site", "silent_from",
+            "silent_to", "no_repeat_s", "channels", "created_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class RuleGiven(Given):
+    """Without notices it is about all of them, without an OLT or a site about all OLTs."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    channels = Named(NotificationChannel, allow_empty=False)
+    notices = serializers.ListField(child=serializers.ChoiceField(_NOTICES), required=False, max_length=50)
+    min_severity = serializers.ChoiceField(ViolationSeverity.choices, required=False)
+    olt = serializers.PrimaryKeyRelatedField(
+        queryset=Olt.objects.defer("credentials"), required=False, allow_null=True
+    )
+    site = serializers.CharField(max_length=LONGEST_NAME, required=False, allow_blank=True)
+    silent_from = serializers.TimeField(required=False, allow_null=True)
+    silent_to = serializers.TimeField(required=False, allow_null=True)
+    no_repeat_s = serializers.IntegerField(min_value=0, max_value=30 * 86_400, required=False)
+    enabled = serializers.BooleanField(required=False)
+
+    def validate(self, attrs: Any) -> Any:
+        ends = [attrs.get("silent_from"), attrs.get("silent_to")]
+        if ("silent_from" in attrs) != ("silent_to" in attrs) or (None in ends and ends != [None, None]):
+            raise ValidationError({"silent_to": [gettext("silent hours have a beginning and an end")]})
+        return attrs
+
+
+class RuleFilter(filters.FilterSet):
+    class Meta:
+        model = NotificationRule
+        fields = ("name", "olt", "site", "enabled", "channels")
+
+
+class NotificationRules(ReadOnlyRows[NotificationRule]):
+    about = "notifications.notificationrule"
+    queryset = (
+        NotificationRule.objects.select_related("olt")
+        .defer("olt__credentials")
+        .prefetch_related(Prefetch("channels", NotificationChannel.objects.defer("url")))
+    )
+    serializer_class = RuleSerializer
+    filterset_class = RuleFilter
+    orderings: ClassVar = ("name", "id")
+
+    @extend_schema(request=RuleGiven, responses={status.HTTP_201_CREATED: RuleSerializer})
+    def create(self, request: Request) -> Response:
+        """Say who is told what, and when not."""
+        made = notifications.save_rule(None, _changes(given_to(RuleGiven, request)))
+        url = reverse("api:notification-rule-detail", args=[made.pk], request=request)
+        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    @extend_schema(request=RuleGiven, responses=RuleSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays."""
+        rule = self.get_object()
+        notifications.update_rule(rule.name, _changes(given_to(RuleGiven, request, partial=True)))
+        return Response(self._shown(rule.pk))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        notifications.remove_rule(self.get_object().name)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _shown(self, rule_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=rule_id)).data
+
+
+def _changes(given: dict[str, Any]) -> notifications.RuleChanges:
+    same = ("name", "channels", "notices", "min_severity", "site", "enabled")
+    found: dict[str, Any] = {name: given[name] for name in same if name in given}
+    if "olt" in given:
+        found["olt"] = given["olt"].name if given["olt"] else ""
+    if "silent_from" in given:
+        silent = (given["silent_from"], given["silent_to"])
+        found["silent"] = () if None in silent else silent
+    if "no_repeat_s" in given:
+        found["no_repeat"] = f"{given['no_repeat_s']}s" if given["no_repeat_s"] else "0"
+    return notifications.RuleChanges(**found)
