@@ -70,6 +70,7 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench workers --database-url {url} --broker-url {broker}
 	@$(BIN)/facho bench history
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench web --database-url {url}
 	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py \
 		tests/faults/test_engine_killed.py
 	@TESTS_LONG=1 $(BIN)/python -m pytest --database postgresql -m both_databases tests/faults/test_engine_killed.py

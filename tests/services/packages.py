@@ -45,7 +45,9 @@ SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
 POSTGRESQL = Package("postgresql", "postgres", services=("postgresql",))
 CHROMIUM = Package("chromium", "chromium")
 REDIS = Package("redis-server", "redis-server", services=("redis-server",))
-PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, CHROMIUM)
+# Load on the web, for `make bench`.
+WRK = Package("wrk", "wrk")
+PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, CHROMIUM, WRK)
 
 
 def find(command: str, package: Package) -> str:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from facho.cli import bench_coordinator, bench_forecast, bench_history, bench_plan
+from facho.cli import bench_coordinator, bench_forecast, bench_history, bench_plan, bench_web
 from facho.cli.measuring import AsJson, DatabaseUrl, measuring
 from facho.cli.progress import noting
 
@@ -27,6 +27,7 @@ app.command(epilog=bench_history.EXAMPLES)(bench_history.history)
 app.command(epilog=bench_coordinator.EXAMPLES)(bench_coordinator.coordinator)
 app.command(epilog=bench_forecast.EXAMPLES)(bench_forecast.forecast)
 app.command(epilog=bench_plan.EXAMPLES)(bench_plan.plan)
+app.command(epilog=bench_web.EXAMPLES)(bench_web.web)
 
 _EXAMPLES_SNMP: Final = """
 **Examples**

@@ -1,0 +1,240 @@
+"""The rows of a large operator, made by the database itself: a million takes it seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from facho.bench.many_nodes import fill
+
+if TYPE_CHECKING:
+    from django.db.models import Model
+
+PER_PORT: Final = 64
+_PER_SLOT: Final = 16
+_NODES_OF_AN_OLT: Final = 10
+_TASKS: Final = 4
+_ADDRESS: Final = ("127.0.0.1", 9)
+_HOUR_S: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    olts: int = 500
+    onus: int = 1_000_000
+    executions: int = 300_000
+    events: int = 300_000
+    logs: int = 300_000
+    hours: int = 48
+
+
+def make(rows: Rows) -> None:
+    """Numbers of rows begin at the lowest that the database gave to the first of a kind."""
+    fill(rows.olts * _NODES_OF_AN_OLT, [_ADDRESS] * rows.olts)
+    maker = _Maker(rows)
+    maker.onus()
+    maker.ports()
+    maker.executions()
+    maker.events()
+    maker.quotas()
+    maker.logs()
+    maker.engine()
+    _analyze()
+
+
+class _Maker:
+    def __init__(self, rows: Rows) -> None:
+        from facho.apps.hosts.models import Olt
+        from facho.apps.snmp_jobs.models import SnmpJobHost
+
+        self.rows = rows
+        self.now = int(time.time())
+        self.first_olt, self.first_node = _first(Olt), _first(SnmpJobHost)
+        self.nodes = rows.olts * _NODES_OF_AN_OLT
+        self.per_olt = max(1, rows.onus // rows.olts)
+
+    def onus(self) -> None:
+        from facho.apps.discovery.models import Onu
+
+        place = f"i % {self.per_olt}"
+        slot, port = f"{place} / {PER_PORT * _PER_SLOT}", f"{place} / {PER_PORT} % {_PER_SLOT}"
+        _insert(
+            Onu,
+            self.per_olt * self.rows.olts,
+            olt_id=f"{self.first_olt} + i / {self.per_olt}",
+            address=f"'0/' || ({slot}) || '/' || ({port}) || '/' || ({place} % {PER_PORT})",
+            frame="0",
+            slot=slot,
+            port=port,
+            onu_id=f"{place} % {PER_PORT}",
+            serial="'HWTC' || (10000000 + i)",
+            description="'customer ' || (i * 7919 % 1000000) || ' of ' || i",
+            technology="'gpon'",
+            state="CASE i % 20 WHEN 0 THEN 'los' WHEN 1 THEN 'dying_gasp' ELSE 'online' END",
+            onu_rx_dbm="-15 - i % 14",
+            olt_rx_dbm="-17 - i % 14",
+            distance_m="i % 20000",
+            first_seen=_moment(str(self.now - 86400)),
+            last_seen=_moment(str(self.now - 86400)),
+        )
+
+    def ports(self) -> None:
+        from facho.apps.chassis.models import PonPort
+
+        each = -(-self.per_olt // PER_PORT)
+        number = f"i % {each}"
+        _insert(
+            PonPort,
+            each * self.rows.olts,
+            olt_id=f"{self.first_olt} + i / {each}",
+            place=f"'0/' || ({number} / {_PER_SLOT}) || '/' || ({number} % {_PER_SLOT})",
+            frame="0",
+            slot=f"{number} / {_PER_SLOT}",
+            port=f"{number} % {_PER_SLOT}",
+            state="'up'",
+            updated_at=_moment(str(self.now)),
+        )
+
+    def executions(self) -> None:
+        """Every five minutes of each node; the last of some nodes still wait."""
+        from facho.apps.executions.models import Execution
+
+        slot, waits = f"{self.now} - i / {self.nodes} * 300 - i % 300", f"i < {self.rows.olts // 5}"
+        ran = f"CASE WHEN {waits} THEN NULL ELSE {_moment(f'{slot} + 1')} END"
+        _insert(
+            Execution,
+            self.rows.executions,
+            node_id=f"{self.first_node} + i % {self.nodes}",
+            olt_id=f"{self.first_olt} + i % {self.nodes} % {self.rows.olts}",
+            state=f"CASE WHEN {waits} THEN 'WAITING' WHEN i % 50 = 0 THEN 'FAILED' ELSE 'SUCCESS' END",
+            trigger="'schedule'",
+            slot=_moment(slot),
+            not_before=_moment(slot),
+            queued_at=_moment(slot),
+            started_at=ran,
+            ended_at=ran,
+            delay_ms="i % 3000",
+            attempt="1",
+        )
+
+    def events(self) -> None:
+        from facho.apps.discovery.models import Onu, OnuEvent
+
+        onus = self.per_olt * self.rows.olts
+        onu = f"i * 7919 % {onus}"
+        _insert(
+            OnuEvent,
+            self.rows.events,
+            olt_id=f"{self.first_olt} + ({onu}) / {self.per_olt}",
+            onu_id=f"{_first(Onu)} + {onu}",
+            kind="CASE i % 2 WHEN 0 THEN 'online' ELSE 'offline' END",
+            at=_moment(f"{self.now} - i"),
+            serial=f"'HWTC' || (10000000 + {onu})",
+            place="'0/1/' || i % 16",
+            cause="'los'",
+        )
+
+    def quotas(self) -> None:
+        from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
+
+        hour = f"{self.now - self.now % _HOUR_S} - i / {self.rows.olts * _TASKS} * {_HOUR_S}"
+        _insert(
+            QuotaTracker,
+            self.rows.olts * _TASKS * self.rows.hours,
+            olt_id=f"{self.first_olt} + i % {self.rows.olts}",
+            task_type=f"'table_fact_' || (i / {self.rows.olts} % {_TASKS})",
+            quota_required="12",
+            quota_completed="12",
+            status="'COMPLETED'",
+            **self._hour(hour),
+            created_at=_moment(hour),
+            updated_at=_moment(hour),
+        )
+        hour = f"{self.now - self.now % _HOUR_S} - i / {self.rows.olts} * {_HOUR_S}"
+        _insert(
+            QuotaViolation,
+            self.rows.olts * self.rows.hours // 4,
+            olt_id=f"{self.first_olt} + i % {self.rows.olts}",
+            severity="'HIGH'",
+            **self._hour(hour),
+            created_at=_moment(f"{hour} + {_HOUR_S}"),
+        )
+
+    def _hour(self, start: str) -> dict[str, str]:
+        return {"period_start": _moment(start), "period_end": _moment(f"{start} + {_HOUR_S}")}
+
+    def logs(self) -> None:
+        from facho.apps.execution_coordinator.models import CoordinatorLog
+
+        _insert(
+            CoordinatorLog,
+            self.rows.logs,
+            olt_id=f"{self.first_olt} + i % {self.rows.olts}",
+            event_type="'TASK_ADDED'",
+            level="'INFO'",
+            message="'a task was added: number ' || i",
+            timestamp=_moment(f"{self.now} - i"),
+        )
+
+    def engine(self) -> None:
+        """As if one were at work."""
+        from facho.apps.execution_coordinator.models import CoordinatorState
+        from facho.engine.clock import database_now
+        from facho.engine.pollers import register
+        from facho.engine.step import SCHEDULER
+
+        now = database_now()
+        register("bench", 10, now)
+        CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})
+
+
+def _first(model: type[Model]) -> int:
+    return int(model._default_manager.order_by("id").values_list("id", flat=True)[0])
+
+
+def _moment(epoch: str) -> str:
+    from django.db import connection
+
+    if connection.vendor == "postgresql":
+        return f"to_timestamp({epoch})"
+    return f"strftime('%Y-%m-%d %H:%M:%f', {epoch}, 'unixepoch')"
+
+
+def _insert(model: type[Model], count: int, **expressions: str) -> None:
+    """Rows number `i` from 0. A column without an expression has its default."""
+    from facho.apps import sql
+
+    columns, values, parameters = [], [], []
+    for name, (value, parameter) in _values(model, expressions).items():
+        columns.append(f'"{name}"')
+        values.append(value)
+        parameters += parameter
+    sql.change(
+        f"INSERT INTO {model._meta.db_table} ({', '.join(columns)})"  # noqa: S608  # all of it from here
+        " WITH RECURSIVE numbers(i) AS"
+        " (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < %s)"
+        f" SELECT {', '.join(values)} FROM numbers",
+        [count, *parameters],
+    )
+
+
+def _values(model: type[Model], expressions: Mapping[str, str]) -> dict[str, tuple[str, list[Any]]]:
+    from django.db import connection
+
+    found: dict[str, tuple[str, list[Any]]] = {}
+    for field in model._meta.concrete_fields:
+        column = field.attname
+        if column in expressions:
+            found[column] = (expressions[column].replace("%", "%%"), [])
+        elif not (field.primary_key or field.null):
+            found[column] = ("%s", [field.get_db_prep_save(field.get_default(), connection)])
+    return found
+
+
+def _analyze() -> None:
+    """As autovacuum would have done long before there are so many."""
+    from facho.apps import sql
+
+    sql.change("ANALYZE", [])

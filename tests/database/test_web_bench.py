@@ -1,0 +1,47 @@
+"""`facho bench web`, so small that only its working is seen and not its speed."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from facho.apps.discovery.models import Onu
+from facho.bench.many_rows import Rows, make
+from facho.bench.web import Bore, Page, Result, Work, log_in, look, pages, read_wrk, shown
+from facho.cli.bench_web import show
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+
+SAID = """
+  Socket errors: connect 0, read 2, write 0, timeout 1
+  Non-2xx or 3xx responses: 4
+Requests/sec:    123.45
+"""
+
+
+@pytest.mark.usefixtures("brands")
+def test_every_page_and_answer_is_there_to_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = Rows(olts=20, onus=200, executions=300, events=50, logs=50, hours=2)
+    make(rows)
+    assert Onu.objects.count() == 200
+    headers, client = log_in("UTC"), Client()
+
+    def get(path: str) -> tuple[int, bytes]:
+        answer = client.get(path, headers=shown(headers, path))
+        return answer.status_code, answer.content
+
+    # Numbers of rows begin at any, on a database that others have used.
+    wanted = [page for page in pages(rows) if not page.name.startswith("ONU,") and page.name != "ONU"]
+    took, missing = look(wanted, 1, get, lambda: 0.0, lambda _note: None)
+    assert set(missing.values()) <= {404}
+    assert {"dashboard", "ONUs", "ONUs, far inside", "executions", "metrics"} <= {
+        each.page.name for each in took
+    }
+    result = Result(Work(rows), "sqlite", 1.0, tuple(took), missing, (Bore(Page("x", "/"), 10.0, 0),))
+    assert result.as_json()["pages"]["ONUs"]["bytes"] > 1000
+    show(result)
+    assert "One process bore 10 requests" in capsys.readouterr().out
+
+
+def test_what_wrk_says_is_read() -> None:
+    assert read_wrk(SAID) == (123.45, 7)
