@@ -75,6 +75,8 @@ class Config:
     web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
     allowed_hosts: tuple[str, ...] = _setting((), "names under which the pages may be asked for")
 
+    api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")
+    api_refusals_a_minute: int = _setting(30, "requests to the API without a valid token, of one address")
     token_lasts: timedelta = _days(90, "how long a token is good for, if nothing else is said")
     token_longest: timedelta = _days(365, "the longest that a token may be good for")
 

@@ -107,6 +107,9 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PERMISSION_CLASSES": ["facho.web.api.permissions.ByRole"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_THROTTLE_CLASSES": ["facho.web.api.throttling.Known"],
+    # The address is that of who has connected: anybody can write another one into a header.
+    "NUM_PROXIES": 0,
     "DEFAULT_PAGINATION_CLASS": "facho.web.api.paging.Keyset",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_SCHEMA_CLASS": "facho.web.api.schema.Description",

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
+from facho.web.api.throttling import refusal_counted
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -28,6 +29,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
+    elif isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        error = refusal_counted(context["request"], context["view"]) or error
     found = exception_handler(error, context)
     if found is None or not isinstance(error, exceptions.APIException):
         return None
