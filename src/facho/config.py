@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NewType
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from facho.core.addresses import network_of
 from facho.core.interval import BadInterval, parse_interval
 
 PREFIX: Final = "FACHO_"
@@ -77,6 +78,14 @@ class Config:
 
     api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")
     api_refusals_a_minute: int = _setting(30, "requests to the API without a valid token, of one address")
+    tls: bool = _setting(False, "whether TLS is in front, and says so in X-Forwarded-Proto")
+    trusted_proxies: tuple[str, ...] = _setting(
+        (), "addresses or networks of proxies that are believed who asks (X-Forwarded-For)"
+    )
+    session_age: timedelta = _days(7, "who logged in has to do it again after this")
+    login_window: timedelta = _seconds(900, "the time in which log-ins that fail are counted")
+    login_per_account: int = _setting(10, "log-ins of an account that may fail in that time")
+    login_per_address: int = _setting(30, "log-ins from an address that may fail in that time")
     token_lasts: timedelta = _days(90, "how long a token is good for, if nothing else is said")
     token_longest: timedelta = _days(365, "the longest that a token may be good for")
 
@@ -177,6 +186,7 @@ class Config:
     keep_audit: timedelta = _days(365, "how long it is kept who changed what")
     keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
     keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
+    keep_login_attempts: timedelta = _days(30, "how long log-ins that failed are kept")
     keep_tokens: timedelta = _days(90, "how long tokens are listed that are revoked or expired")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
     keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
@@ -243,6 +253,11 @@ def _contradictions(config: Config) -> list[str]:
         found.append(
             f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
         )
+    found += [
+        f"FACHO_TRUSTED_PROXIES: '{text}' is no address or network, as 10.0.0.5 or 10.0.0.0/24"
+        for text in config.trusted_proxies
+        if network_of(text) is None
+    ]
     if config.token_lasts > config.token_longest:
         found.append("FACHO_TOKEN_LASTS must not be longer than FACHO_TOKEN_LONGEST")
     if not 0 < config.outage_share <= 100:

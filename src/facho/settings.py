@@ -46,6 +46,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "facho.web.health.HealthCheck",
+    "facho.web.access.headers.headers",
     "django.middleware.security.SecurityMiddleware",
     "facho.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -55,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "facho.web.access.recording.Recording",
+    "facho.web.access.sessions.same_role",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -83,6 +85,26 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 AUTHENTICATION_BACKENDS = ["facho.web.access.accounts.Accounts"]
+SESSION_COOKIE_AGE = int(CONFIG.session_age.total_seconds())
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_TRUSTED_ORIGINS = [
+    # A name with a dot in front stands for all below it. "*" says nothing about who may be trusted.
+    f"{'https' if CONFIG.tls else 'http'}://{'*' if host.startswith('.') else ''}{host}"
+    for host in CONFIG.allowed_hosts
+    if host != "*"
+]
+if CONFIG.tls:
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    # Asked for by programs on this machine, past the proxy; /health is answered before all of this.
+    SECURE_REDIRECT_EXEMPT = ["^metrics$"]
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    # To be built into browsers is for whoever owns the domain to ask for.
+    SILENCED_SYSTEM_CHECKS = ["security.W021"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"

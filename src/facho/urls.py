@@ -11,4 +11,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/v1/", include("facho.web.api.v1.urls")),
 ]
+handler403 = "facho.web.access.pages.forbidden"
 handler500 = "facho.web.api.problems.bug"

@@ -11,7 +11,7 @@ import django
 
 django.setup()
 
-from django.contrib.auth.models import Group, User  # noqa: E402
+from django.contrib.auth.models import User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -31,6 +31,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
 from facho.core.changes import Device, OltState, Task, canonical, fingerprint  # noqa: E402
 from facho.core.quota import hour_of  # noqa: E402
+from facho.engine.commands.users import add_user  # noqa: E402
 
 PASSWORD = "a-long-password-7"
 NEW_ERROR = "something new happened"
@@ -43,8 +44,7 @@ def ago(seconds: float) -> Any:
 
 def people() -> None:
     User.objects.create_superuser("admin", password=PASSWORD)
-    viewer = User.objects.create_user("viewer", password=PASSWORD)
-    viewer.groups.add(Group.objects.get(name="viewer"))
+    add_user("viewer", "viewer", PASSWORD)
 
 
 def olts() -> list[Olt]:

@@ -34,15 +34,20 @@ def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting
     expect(page.get_by_role("button", name="Log in")).to_be_visible(timeout=10_000)
 
 
-def test_somebody_who_is_no_staff_sees_it_and_nothing_of_the_admin(visit: Visiting) -> None:
+def test_a_viewer_sees_everything_but_users_and_nothing_to_save_or_run(visit: Visiting) -> None:
     visitor = visit("viewer", language="es", viewport=PHONE)
     page = visitor.go("/coordinator/dashboard/")
     expect(page.get_by_role("heading", name="Últimas ejecuciones")).to_be_visible()
-    assert page.locator("#nav-sidebar-apps a").count() == 1
     visitor.shoot("dashboard-viewer")
-    page = visitor.go("/admin/")
-    expect(page.get_by_text("que no puede ver esa página")).to_be_visible()
-    visitor.shoot("login-viewer")
+    links = page.locator("#nav-sidebar-apps a")
+    assert links.and_(page.locator("[href='/admin/hosts/olt/']")).count() == 1
+    assert links.and_(page.locator("[href='/admin/auth/user/']")).count() == 0
+    page = visitor.go("/admin/hosts/olt/")
+    expect(page.locator("#result_list").get_by_text("Centro-01").first).to_be_visible()
+    assert page.locator("[name='action'], [href='/admin/hosts/olt/add/']").count() == 0
+    page = visitor.go("/admin/hosts/olt/1/change/")
+    assert page.locator("[name='_save']").count() == 0
+    visitor.shoot("olt-viewer")
     assert not visitor.complaints
 
 

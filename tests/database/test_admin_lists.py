@@ -51,6 +51,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "NotificationNotice",
     "NotificationDelivery",
     "AuditEntry",
+    "LoginAttempt",
 }
 
 

@@ -19,7 +19,7 @@ from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
-from facho.apps.access.models import ApiToken, AuditEntry
+from facho.apps.access.models import ApiToken, AuditEntry, LoginAttempt
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -161,6 +161,7 @@ MADE: dict[type[Model], tuple[timedelta, Callable[[datetime], Model]]] = {
         lambda when: NotificationDelivery.objects.create(created_at=when, status="SENT"),
     ),
     ApiToken: (90 * DAY, lambda when: token(when)),
+    LoginAttempt: (30 * DAY, lambda when: LoginAttempt.objects.create(address="10.0.0.9", at=when)),
     Session: (0 * DAY, lambda when: Session.objects.create(session_key=f"{when:%s}", expire_date=when)),
     Poller: (DAY, lambda when: Poller.objects.create(poller_id=when.second, worker="w", heartbeat=when)),
 }

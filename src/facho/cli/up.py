@@ -105,7 +105,15 @@ def _serve(host: str, port: int, stopping: threading.Event) -> None:
     import uvicorn
 
     server = uvicorn.Server(
-        uvicorn.Config("facho.asgi:application", host=host, port=port, log_config=None, access_log=False)
+        uvicorn.Config(
+            "facho.asgi:application",
+            host=host,
+            port=port,
+            log_config=None,
+            access_log=False,
+            # It would believe whoever is on this machine; we believe FACHO_TRUSTED_PROXIES.
+            proxy_headers=False,
+        )
     )
 
     def stop() -> None:

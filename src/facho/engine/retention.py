@@ -18,7 +18,7 @@ from django.db import connection
 from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps import sql
-from facho.apps.access.models import ApiToken, AuditEntry
+from facho.apps.access.models import ApiToken, AuditEntry, LoginAttempt
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -97,6 +97,7 @@ RULES: Final = (
     Rule(MaintenanceWindow, "ends_at", lambda config: config.keep_quotas),
     # Each has an end, also those that were revoked before it.
     Rule(ApiToken, "expires_at", lambda config: config.keep_tokens),
+    Rule(LoginAttempt, "at", lambda config: config.keep_login_attempts),
     # A session says itself until when it is good.
     Rule(Session, "expire_date", lambda _: timedelta()),
     # The scheduler forgets workers with their pollers. A dying process may write one more row after that.

@@ -87,6 +87,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("Users"), "person", "auth", "user"),
                 _list(_("Tokens"), "key", "access", "apitoken"),
                 _list(_("audit log"), "policy", "access", "auditentry"),
+                _list(_("Failed log-ins"), "lock", "access", "loginattempt"),
             ],
         },
     ]

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from django_htmx.http import HttpResponseClientRefresh
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.apps.hosts.health import Health
 from facho.config import current
+from facho.core.roles import Role
 from facho.engine.clock import database_now
+from facho.web.access import attempts
+from facho.web.access.pages import for_role, part_for_role
 from facho.web.pages.frame import page_context
 from facho.web.selectors import live, overview
 from facho.web.timeline_rows import BACK, timeline, wanted_of
 
+# A clock that shows minutes shows those that are over.
+_A_MINUTE: Final = timedelta(minutes=1)
+
 
 @require_safe
 @never_cache
-@login_required
+@for_role(Role.VIEWER)
 def dashboard(request: HttpRequest) -> HttpResponse:
     wall = "wall" in request.GET
     context = {**page_context(request, _("Dashboard")), **_live(), **_overview(), "wall": wall}
@@ -36,18 +44,16 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @never_cache
+@part_for_role(Role.VIEWER)
 def live_part(request: HttpRequest) -> HttpResponse:
     """What changes by the second. Whoever is logged out meanwhile is sent to the login page."""
-    if not request.user.is_authenticated:
-        return HttpResponseClientRefresh()
     return render(request, "facho/live.html", _live())
 
 
 @require_safe
 @never_cache
+@part_for_role(Role.VIEWER)
 def overview_part(request: HttpRequest) -> HttpResponse:
-    if not request.user.is_authenticated:
-        return HttpResponseClientRefresh()
     return render(request, "facho/overview.html", _overview())
 
 
@@ -61,10 +67,9 @@ def _overview() -> dict[str, Any]:
 
 @require_safe
 @never_cache
+@part_for_role(Role.VIEWER)
 def timeline_part(request: HttpRequest) -> HttpResponse:
     """The page of OLTs that was asked for, and again by itself."""
-    if not request.user.is_authenticated:
-        return HttpResponseClientRefresh()
     wanted = wanted_of(request.GET)
     found = timeline(wanted, database_now(), current())
     context = {
@@ -83,24 +88,44 @@ def root(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 @never_cache
-@login_required
+@for_role(Role.VIEWER)
 def password_change(request: HttpRequest) -> HttpResponse:
     return admin.site.password_change(request, page_context(request, _("Password change")))
 
 
 @never_cache
-@login_required
+@for_role(Role.VIEWER)
 def password_change_done(request: HttpRequest) -> HttpResponse:
     return admin.site.password_change_done(request, page_context(request, _("Password change successful")))
 
 
 class LoginForm(AuthenticationForm):
-    """Everybody who has an account: the admin asks for more by itself."""
+    """Everybody who has an account: the pages ask for a role by themselves."""
+
+    too_many = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
+
+    def clean(self) -> dict[str, Any]:
+        name = self.cleaned_data.get("username")
+        if self.request is None or not name or not self.cleaned_data.get("password"):
+            return super().clean()
+        address = attempts.address_of(self.request, current())
+        try:
+            attempts.begin(name, address, database_now(), current())
+            found = super().clean()
+        except attempts.TooMany as refused:
+            self.too_many = True
+            said = {"time": f"{localtime(refused.until + _A_MINUTE):%H:%M}"}
+            raise ValidationError(_("Too many attempts failed. Try again at %(time)s.") % said) from None
+        except ValidationError:
+            attempts.failed(address)
+            raise
+        attempts.succeeded(name)
+        return found
 
 
 class Login(LoginView):
@@ -108,6 +133,12 @@ class Login(LoginView):
 
     template_name = "facho/login.html"
     authentication_form = LoginForm
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        if form.too_many:
+            response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         frame = admin.site.each_context(self.request)

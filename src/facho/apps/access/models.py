@@ -104,3 +104,29 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_action_display()}: {self.name}"
+
+
+class LoginAttempt(models.Model):
+    """A log-in that failed, or is being looked at. Those of an account go when it logs in."""
+
+    # Of the name that was typed, which may be a password at the wrong place.
+    account = models.CharField(max_length=64, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+", verbose_name=_("user")
+    )
+    address = models.CharField(_("address"), max_length=50)
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        db_table = "login_attempts"
+        ordering: ClassVar = ["-at"]
+        verbose_name = _("failed log-in")
+        verbose_name_plural = _("failed log-ins")
+        indexes: ClassVar = [
+            models.Index(fields=["account", "at"], name="login_attempts_account"),
+            models.Index(fields=["address", "at"], name="login_attempts_address"),
+            models.Index(fields=["at"], name="login_attempts_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.at:%Y-%m-%d %H:%M:%S}"

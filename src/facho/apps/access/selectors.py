@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
+from django.utils.crypto import salted_hmac
 
-from facho.apps.access.models import ApiToken, TokenState
+from facho.apps.access.models import ApiToken, LoginAttempt, TokenState
 from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
@@ -71,3 +72,14 @@ def role_of_token(token: ApiToken) -> Role | None:
     """Never above its owner's, which may have sunk since."""
     own, owners = role_named(token.role), role_of(token.owner)
     return None if own is None or owners is None else min(own, owners)
+
+
+def account_named(name: str) -> str:
+    """What attempts are counted by, also of names that nobody has."""
+    return salted_hmac("login_attempts", name.strip().lower(), algorithm="sha256").hexdigest()
+
+
+def attempts_within(now: datetime, window: timedelta, **of: str) -> list[datetime]:
+    """Those of an account or an address, oldest first."""
+    rows = LoginAttempt.objects.filter(at__gt=now - window, **of)
+    return list(rows.order_by("at").values_list("at", flat=True))

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from facho.apps.access.selectors import administrators, role_of, role_of_account
+from facho.apps.access.store import forget_attempts
 from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
@@ -53,6 +54,8 @@ def set_role(user: User, role: str) -> None:
 def set_password(user: User, password: str | None = None) -> str:
     password = _set_password(user, password)
     user.save(update_fields=["password"])
+    # Who guessed at the old one keeps nobody out any more.
+    forget_attempts(user.username)
     return password
 
 

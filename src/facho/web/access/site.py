@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from facho.apps.access.selectors import role_of
+from facho.core.roles import Role
+from facho.web.access.pages import refuse_below
 
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite as _Site
@@ -17,3 +20,16 @@ else:
 class FachoAdminSite(_Site):
     def has_permission(self, request: HttpRequest) -> bool:
         return role_of(request.user) is not None
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Who is logged in and has no role is told so, and not sent to log in again."""
+        inner = super().admin_view(view, cacheable)
+
+        @wraps(inner)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.user.is_authenticated:
+                refuse_below(Role.VIEWER, request)
+            answer: HttpResponse = inner(request, *args, **kwargs)
+            return answer
+
+        return guarded

@@ -14,14 +14,14 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.models import ApiToken, RoleName, TokenState
+from facho.apps.access.models import ApiToken, LoginAttempt, RoleName, TokenState
 from facho.apps.access.selectors import in_state, role_of, tokens_seen_by
 from facho.config import current
 from facho.core.roles import Role, role_named
 from facho.engine.clock import database_now
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.web.admin import acting
-from facho.web.admin.base import FachoModelAdmin, display, site
+from facho.web.admin.base import FachoModelAdmin, ReadOnlyAdmin, display, recent_filter, site
 
 if TYPE_CHECKING:
     _Form = ModelForm[ApiToken]
@@ -150,3 +150,12 @@ def _revoke(chosen: QuerySet[ApiToken]) -> str:
 def _roles_up_to(most: Role | None) -> list[tuple[str, Any]]:
     named = {slug: label for slug, label in RoleName.choices if (role_named(slug) or 0) <= (most or 0)}
     return list(named.items())
+
+
+@admin.register(LoginAttempt)
+class LoginAttemptAdmin(ReadOnlyAdmin[LoginAttempt]):
+    list_display = ("at", "user", "address")
+    list_select_related = ("user",)
+    list_filter = (recent_filter("at", _("at")),)
+    search_fields = ("user__username", "address")
+    fields = ("at", "user", "address")

@@ -1,10 +1,11 @@
 """Where each thing of the API is."""
 
-from django.contrib.auth.decorators import login_required
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.routers import SimpleRouter
 
+from facho.core.roles import Role
+from facho.web.access.pages import for_role
 from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.audit import Audit
 from facho.web.api.v1.brands import Brands, Models
@@ -62,7 +63,7 @@ _things: list[URLPattern | URLResolver] = [
     # Its script is a request of its own: the pages allow none that is written into them.
     path(
         "docs/",
-        login_required(SpectacularSwaggerSplitView.as_view(url_name="api:schema")),
+        for_role(Role.VIEWER)(SpectacularSwaggerSplitView.as_view(url_name="api:schema")),
         name="docs",
     ),
     path("coordinator/", Coordinator.as_view(), name="coordinator"),

@@ -1,0 +1,64 @@
+"""How often a log-in may fail, per account and per address, whichever process is asked.
+
+An attempt is written down before the password is looked at: of many at once, none slips through.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from django.http import HttpRequest
+
+from facho.apps.access.models import LoginAttempt
+from facho.apps.access.selectors import attempts_within
+from facho.apps.access.store import forget_attempts, note_attempt
+from facho.config import Config
+from facho.core.addresses import client_address, counted_as
+from facho.core.attempts import refused_until
+
+log = logging.getLogger(__name__)
+
+
+class TooMany(Exception):
+    def __init__(self, until: datetime) -> None:
+        super().__init__("too many attempts")
+        self.until = until
+
+
+def address_of(request: HttpRequest, config: Config) -> str:
+    peer, said = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
+    return counted_as(client_address(peer, said, config.trusted_proxies))
+
+
+def begin(name: str, address: str, now: datetime, config: Config) -> None:
+    """Raises TooMany. What is refused is not counted: nobody keeps others out for longer by trying on."""
+    attempt = note_attempt(name, address, now)
+    if until := _refused_until(attempt, now, config):
+        attempt.delete()
+        log.warning("too many log-ins", extra={"action": "login_refused", **_about(attempt)})
+        raise TooMany(until)
+
+
+def _refused_until(attempt: LoginAttempt, now: datetime, config: Config) -> datetime | None:
+    window = config.login_window
+    of_account = attempts_within(now, window, account=attempt.account)
+    of_address = attempts_within(now, window, address=attempt.address)
+    ends = (
+        refused_until(of_account, config.login_per_account, window),
+        refused_until(of_address, config.login_per_address, window),
+    )
+    return max((end for end in ends if end is not None), default=None)
+
+
+def _about(attempt: LoginAttempt) -> dict[str, object]:
+    """Not the name that was typed: it may be a password at the wrong place."""
+    return {"address": attempt.address, "user_id": attempt.user_id}
+
+
+def succeeded(name: str) -> None:
+    forget_attempts(name)
+
+
+def failed(address: str) -> None:
+    log.warning("a log-in failed", extra={"action": "login_failed", "address": address})
