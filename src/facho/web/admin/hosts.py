@@ -52,6 +52,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     list_select_related = ("brand", "model")
     list_filter = ("enabled", "reachable", ("brand", RelatedDropdownFilter), "site")
     search_fields = ("name", "address", "site")
+    ordering = ("name",)
     autocomplete_fields = ("brand", "model")
     actions = ("enable", "disable")
     readonly_fields = (

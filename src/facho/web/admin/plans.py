@@ -67,7 +67,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
         return super().get_queryset(request).defer("olt__credentials", "plan_data")
 
     def has_move_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("snmp_jobs.run_snmpjobhost")
+        return request.user.has_perm("snmp_jobs.change_snmpjobhost")
 
     @display(description=_("status"), ordering="status", label=PLAN_COLOURS)
     def status_badge(self, plan: ExecutionPlan) -> tuple[str, str]:

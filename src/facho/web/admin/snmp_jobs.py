@@ -63,6 +63,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     list_select_related = ("brand", "master")
     list_filter = ("enabled", "kind", ("brand", RelatedDropdownFilter))
     search_fields = ("name", "task_type")
+    ordering = ("name",)
     autocomplete_fields = ("brand", "master")
     actions = ("enable", "disable")
     inlines = (JobOidInline, NodeInline)

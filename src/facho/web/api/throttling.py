@@ -10,6 +10,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from facho.apps.access.models import ApiToken
 from facho.config import current
+from facho.web.access.attempts import address_of
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -37,7 +38,7 @@ class Strangers(SimpleRateThrottle):
         return f"{current().api_refusals_a_minute}/minute"
 
     def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ARG002
-        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+        return self.cache_format % {"scope": self.scope, "ident": address_of(request, current())}
 
 
 def refusal_counted(request: Request, view: Any) -> Throttled | None:
