@@ -46,6 +46,9 @@ def test_a_rule_is_made_changed_and_removed() -> None:
         "north", [channel], "22:00:00", 0,
     )  # fmt: skip
     path = f"{RULES}{rule['id']}/"
+    assert client.get(f"{RULES}?channel={channel}").json()["results"] == [rule]
+    # More than a database has room for.
+    assert refused_at(client.get(f"{RULES}?channel={2**64}")).keys() == {"channel"}
     changed = client.patch(path, {"silent_from": None, "silent_to": None, "olt": None}).json()
     assert (changed["silent_from"], changed["olt"], changed["notices"]) == (None, None, ["OLT_DOWN"])
     assert refused_at(client.patch(path, {"silent_from": "22:00"})).keys() == {"silent_to"}

@@ -25,6 +25,7 @@ from facho.engine.commands import notifications
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.commands.turns import command
 from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import Number
 from facho.web.api.given import Given, Named, given_to
 
 _NOTICES: Final = [each.value for each in FOR_RULES]
@@ -139,9 +140,11 @@ class RuleGiven(Given):
 
 
 class RuleFilter(filters.FilterSet):
+    channel = Number("channels", help_text="that tell this one")
+
     class Meta:
         model = NotificationRule
-        fields = ("name", "olt", "site", "enabled", "channels")
+        fields = ("name", "olt", "site", "enabled")
 
 
 class NotificationRules(ReadOnlyRows[NotificationRule]):
