@@ -28,7 +28,7 @@ from tests.database.filling import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
-EXAMPLES = 300 if os.environ.get("TESTS_LONG") else 8
+EXAMPLES = 300 if os.environ.get("TESTS_LONG") else 2
 CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,
