@@ -36,6 +36,8 @@ BROWSERS = ASKERS[:5]
 LOGGED_IN = (302, 403, 200, 200, 200, 302, 302, 302)
 # Who is logged out meanwhile is told to load the whole page again.
 PART = (200, 403, 200, 200, 200, 200, 200, 200)
+# Only ever posted to; the tests of the page say by whom.
+POSTED = (302, 403, 405, 405, 405, 302, 302, 302)
 PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
@@ -63,6 +65,8 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
         "/admin/auth/user/0/password/",
         (302, 403, 403, 403, 404, 302, 302, 302),
     ),
+    "admin/hosts/olt/test/": ("/admin/hosts/olt/test/", POSTED),
+    "admin/hosts/olt/<int:olt_id>/test/": ("/admin/hosts/olt/1/test/", POSTED),
     "admin/^(?P<app_label>...)/$": ("/admin/hosts/", LOGGED_IN),
     "admin/(?P<url>.*)$": ("/admin/nothing/", (302, 403, 404, 404, 404, 302, 302, 302)),
     "api/v1/": ("/api/v1/", (401, 403, 200, 200, 200, 403, 401, 401)),

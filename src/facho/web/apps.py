@@ -7,9 +7,11 @@ class WebConfig(AppConfig):
     default = True
 
     def ready(self) -> None:
-        from facho.web.access import recording
+        from facho.web.access import recording, sessions
 
         recording.connect()
+        # Not with its middleware, which is loaded by the first request: a log-in may come before that.
+        sessions.connect()
 
 
 class AdminConfig(SimpleAdminConfig):

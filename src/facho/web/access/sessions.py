@@ -32,4 +32,5 @@ def _named(user: Any) -> str:
     return "" if role is None else role.slug
 
 
-user_logged_in.connect(begin_with_role, dispatch_uid="begin_with_role")
+def connect() -> None:
+    user_logged_in.connect(begin_with_role, dispatch_uid="begin_with_role")

@@ -25,6 +25,14 @@ FIELDS: Final = (
     "context",
 )
 _NONE: Final = "none"
+_OF_USER: Final = {
+    "v3_user": "name",
+    "auth_protocol": "auth",
+    "auth_password": "auth_password",
+    "priv_protocol": "priv",
+    "priv_password": "priv_password",
+    "context": "context",
+}
 
 if TYPE_CHECKING:
     _Form = forms.ModelForm[Olt]
@@ -41,7 +49,6 @@ def _secret(label: Any) -> forms.CharField:
         required=False,
         strip=False,
         widget=widget,
-        help_text=_("Leave empty to keep it."),
     )
 
 
@@ -71,12 +78,18 @@ class OltForm(_Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.instance.pk:
+        if self.instance.pk:
+            self._say_what_is_set()
+        else:
             self._have_nothing_to_keep()
 
-    def _have_nothing_to_keep(self) -> None:
+    def _say_what_is_set(self) -> None:
+        stored = self.instance.credentials
         for name in FIELDS:
-            self.fields[name].help_text = ""
+            if name in self.fields:
+                self.fields[name].help_text = _help(stored, name)
+
+    def _have_nothing_to_keep(self) -> None:
         for name, protocols in (("auth_protocol", Auth), ("priv_protocol", Priv)):
             self.fields[name].choices = [("", _("none")), *_named(protocols)]  # type: ignore[attr-defined]
 
@@ -112,6 +125,27 @@ class OltForm(_Form):
         model, brand = given.get("model"), given.get("brand")
         if model is not None and brand is not None and model.brand_id != brand.pk:
             self.add_error("model", gettext("This model is of another brand."))
+
+
+def what_is_set(stored: Credentials) -> str:
+    """Never what it is."""
+    if isinstance(stored, Unreadable):
+        return gettext("those that are stored cannot be opened: enter them again")
+    return gettext("set") if stored.community or stored.user else gettext("not set")
+
+
+def _help(stored: Credentials, field: str) -> str:
+    if isinstance(stored, Unreadable):
+        return what_is_set(stored)
+    user = stored.user
+    held: dict[str, Any] = {"community": stored.community}
+    if user is not None:
+        held |= {name: getattr(user, attribute) for name, attribute in _OF_USER.items()}
+    return (
+        gettext("Set. Leave empty to keep it, or write to replace it.")
+        if held.get(field)
+        else gettext("Not set.")
+    )
 
 
 def _user(stored: User | None, given: dict[str, Any]) -> User:

@@ -4,19 +4,25 @@ from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.engine.clock import database_now
 from facho.engine.maintenance import olts_under_maintenance
-from facho.web.admin import acting
+from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
-from facho.web.admin.credentials import OltForm
+from facho.web.admin.credentials import OltForm, what_is_set
+
+_OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
 
 @admin.register(Brand)
@@ -55,6 +61,8 @@ class OltAdmin(FachoModelAdmin[Olt]):
     ordering = ("name",)
     autocomplete_fields = ("brand", "model")
     actions = ("enable", "disable")
+    change_form_after_template = "facho/olts/test.html"
+    conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_OF_V3})
     readonly_fields = (
         "reachable",
         "unreachable_since",
@@ -71,6 +79,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
         "sys_object_id",
         "learned",
         "created_at",
+        "credentials_set",
     )
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "model"), ("address", "port"), "site")}),
@@ -79,8 +88,11 @@ class OltAdmin(FachoModelAdmin[Olt]):
             _("Limits"),
             {"fields": ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")},
         ),
-        (_("What the engine found"), {"classes": ("tab",), "fields": readonly_fields}),
+        (_("What the engine found"), {"classes": ("tab",), "fields": readonly_fields[:-1]}),
     )
+
+    class Media:
+        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Olt]:
         # A list opens no secret.
@@ -89,6 +101,34 @@ class OltAdmin(FachoModelAdmin[Olt]):
         return olts.annotate(
             node_count_=Count("nodes", filter=Q(nodes__enabled=True)), left_alone_=Q(id__in=left_alone)
         )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Olt | None = None) -> Any:
+        """Who may not write the secrets is told whether there are any."""
+        fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return fieldsets
+        general, (title, _fields), *others = fieldsets
+        return (general, (title, {"fields": ("snmp_version", "credentials_set")}), *others)
+
+    def get_urls(self) -> list[URLPattern]:
+        test = self.admin_site.admin_view(require_POST(self.test))
+        return [
+            path("test/", test, name="hosts_olt_test_new"),
+            path("<int:olt_id>/test/", test, name="hosts_olt_test"),
+            *super().get_urls(),
+        ]
+
+    def test(self, request: HttpRequest, olt_id: int | None = None) -> HttpResponse:
+        """With what stands in the form, for who may save it; for others with what is stored."""
+        olt = get_object_or_404(Olt, pk=olt_id) if olt_id else None
+        may_write = self.has_change_permission(request) if olt else self.has_add_permission(request)
+        if not self.has_test_permission(request) or not (olt or may_write):
+            raise PermissionDenied
+        if olt is None or may_write:
+            tested = olt_test.written(request, self.get_form(request, olt, change=olt is not None), olt)
+        else:
+            tested = olt_test.asked(olt)
+        return render(request, "facho/olts/tested.html", {"tested": tested, "may_use": may_write})
 
     def save_model(self, request: HttpRequest, obj: Olt, form: ModelForm[Olt], change: bool) -> None:  # noqa: ARG002
         if change:
@@ -117,6 +157,10 @@ class OltAdmin(FachoModelAdmin[Olt]):
         if olt.reachable is None:
             return "new", _("not asked yet")
         return ("ok", _("reachable")) if olt.reachable else ("silent", _("unreachable"))
+
+    @display(description=_("credentials"))
+    def credentials_set(self, olt: Olt) -> Any:
+        return what_is_set(olt.credentials)
 
     @display(description=_("nodes"))
     def node_count(self, olt: Olt) -> int:
