@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from facho.cli.children import stop_on_signals
 from facho.cli.system import system
 from facho.cli.target import AsJson, refuse
 
@@ -37,6 +38,15 @@ _EXAMPLES_SHOW: Final = """
 `facho onu show 0/1/7:3 --olt olt-7`  by its interface
 
 `facho onu show HWTC1234ABCD --json`  for a script
+"""
+_EXAMPLES_READ: Final = """
+**Examples**
+
+`facho onu read HWTC1234ABCD`  its power, state and all else, as the OLT tells it now
+
+`facho onu read 0/1/7:3 --olt olt-7 --json`  for a script
+
+The engine that runs asks, under the OLT's lease; while the OLT is busy, it waits for its turn.
 """
 _EXAMPLES_HISTORY: Final = """
 **Examples**
@@ -99,6 +109,16 @@ def show(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
         from facho.cli.acting import onu_pages
 
         onu_pages.show(onu, olt, as_json=as_json)
+
+
+@app.command(epilog=_EXAMPLES_READ)
+def read(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
+    """Read one ONU now, before all else that waits, and store what the OLT says."""
+    stopping = stop_on_signals()
+    with system() as config:
+        from facho.cli.acting import onu_reading
+
+        onu_reading.read(onu, olt, config, stopping, as_json=as_json)
 
 
 @app.command(epilog=_EXAMPLES_HISTORY)

@@ -130,8 +130,12 @@ def _queue(run_now: bool, attempt: int) -> str:
     return queue.queue_of(run_now=bool(run_now), attempts=attempt)
 
 
-# What a person collects by hand has no node; it is claimed by that person's own process.
-_WAITS: Final = "e.state = 'WAITING' AND e.not_before <= %s AND e.node_id IS NOT NULL"
+# What a person collects by hand has no node and no ONU; it is claimed by that person's own process.
+_FOR_POLLERS: Final = "(e.node_id IS NOT NULL OR e.onu_id IS NOT NULL)"
+_WAITS: Final = f"e.state = 'WAITING' AND e.not_before <= %s AND {_FOR_POLLERS}"
+# One ONU that is read is no task, and goes first anyway: any number does.
+_INTERVAL_S: Final = 60
+_PRIORITY: Final = 100
 _ANY_WAITS: Final = f"SELECT 1 FROM snmp_executions e WHERE {_WAITS} LIMIT 1"  # noqa: S608
 # Two looks, each with an index of its own: SQLite knows its condition only in these words.
 _BUSY: Final = (
@@ -140,7 +144,8 @@ _BUSY: Final = (
 )
 # And those that a person waits for in front of the screen: who asks by hand goes before all that is planned.
 _TAKEN: Final = (
-    _BUSY + " UNION SELECT olt_id FROM snmp_executions WHERE state = 'WAITING' AND node_id IS NULL"  # noqa: S608
+    _BUSY + " UNION SELECT olt_id FROM snmp_executions"  # noqa: S608
+    " WHERE state = 'WAITING' AND node_id IS NULL AND onu_id IS NULL"
 )
 # Each part is one value, an array.
 _PARTS: Final = (
@@ -149,8 +154,9 @@ _PARTS: Final = (
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
     f" COALESCE((SELECT {{array}}(olt_id) FROM ({_TAKEN}) b), '[]'),"
     " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
-    " COALESCE(n.interval_s, j.interval_s), COALESCE(n.priority, j.priority)))"
-    " FROM snmp_executions e JOIN snmp_job_hosts n ON n.id = e.node_id JOIN snmp_jobs j ON j.id = n.job_id"
+    f" COALESCE(n.interval_s, j.interval_s, {_INTERVAL_S}), COALESCE(n.priority, j.priority, {_PRIORITY})))"
+    " FROM snmp_executions e"
+    " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
     f" WHERE {_WAITS}), '[]')"
 )
 _LOOK: Final = {

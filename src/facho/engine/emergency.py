@@ -38,16 +38,25 @@ class OltBefore:
 
 
 def note_end(
-    before: OltBefore, state: State, collection: Collection | None, now: datetime, config: Config
+    before: OltBefore,
+    state: State,
+    collection: Collection | None,
+    now: datetime,
+    config: Config,
+    *,
+    counts: bool = True,
 ) -> None:
-    """In the transaction that ends an attempt, after everything else. `collection` is what was answered."""
+    """In the transaction that ends an attempt, after everything else. `collection` is what was answered.
+
+    If it does not count, it is no collection of the OLT, and says only whether that answers.
+    """
     failures = before.failed_in_a_row
-    if state in (State.SUCCESS, State.FAILED):
+    if counts and state in (State.SUCCESS, State.FAILED):
         failures = failures + 1 if state is State.FAILED else 0
     if failures != before.failed_in_a_row:
         sql.update_one(Olt, before.olt_id, {"failed_in_a_row": failures})
     why = _why(before, collection)
-    if why is None and state is State.FAILED and failures == config.emergency_failures:
+    if why is None and state is State.FAILED and counts and failures == config.emergency_failures:
         why = FAILURES
     if why is not None:
         plan_anew(before.olt_id, why, now, failures=failures)

@@ -59,6 +59,11 @@ def may_queue(node_id: int | None) -> bool:
     return not Execution.objects.filter(node=node_id, state__in=QUEUED).exists()
 
 
+def may_read(onu_id: int) -> bool:
+    """Nobody asked for another reading of the ONU, which waits."""
+    return not Execution.objects.filter(onu=onu_id, state__in=QUEUED).exists()
+
+
 def count_failure(failed: FailedAttempt, state: State, now: datetime, config: Config) -> None:
     """`state` is that of the execution after the attempt: it may wait for the next one."""
     if failed.node_id is None:

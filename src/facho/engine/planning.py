@@ -23,6 +23,7 @@ from facho.apps.hosts.selectors import (
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.config import Config
 from facho.core.capability import Lacks, still_lacking
+from facho.engine.reading import Reading, facts_of_onu, plan_reading
 from facho.engine.scheduler import asking_of
 from facho.engine.targets import learned_of, target_of, varbinds_of
 from facho.engine.work import AskedColumn, Batching, KnownOnu, Part, PartOutcome, PartState, Work
@@ -49,6 +50,8 @@ class Planned:
     # Chained parts that this OLT has nothing for.
     left_out: tuple[PartOutcome, ...]
     before: Before
+    # When it is about one ONU.
+    reading: Reading | None = None
 
 
 def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
@@ -57,7 +60,9 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     olt = asked_about.olt
     profile = profile_of(olt)
     lacks = still_lacking(olt.lacks, now, again_after=config.missing_again_after)
-    every = [_part(job, olt) for job in asked_about.jobs] or list(parts_of_family(olt, profile))
+    reading = None if asked_about.onu_id is None else _reading(asked_about.onu_id, olt, profile)
+    every = [_part(job, olt) for job in asked_about.jobs]
+    every = every or list(reading.parts if reading else parts_of_family(olt, profile))
     parts = [without(part, lacks) for part in every]
     if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
@@ -72,7 +77,7 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
             target=target_of(olt, config),
             profile=profile,
             parts=asked,
-            known=tuple(_known(olt.id)) if _needs_known(asked) else (),
+            known=(reading.onu,) if reading else tuple(_known(olt.id)) if _needs_known(asked) else (),
             learned=learned_of(olt),
             asking=asking_of(olt.cpu_pct, olt.cpu_read_at, now, config),
             batching=Batching(config.batch, config.sub_batch, config.most_unanswered),
@@ -81,7 +86,21 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
         ),
         tuple(_left_out(part, profile) for part in every if not part.columns),
         Before(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
+        reading,
     )
+
+
+def _reading(onu_id: int, olt: Olt, profile: Profile) -> Reading:
+    onu = next(_known(olt.id, only=onu_id), None)
+    if onu is None:
+        raise NothingToAsk("the ONU is at no place any more")
+    asked = columns_now(olt, facts_of_onu(profile), JobKind.GET)
+    found = plan_reading(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
+    if not found.parts:
+        raise NothingToAsk(
+            f"OLTs of the family '{profile.name}' tell nothing of one ONU without being walked"
+        )
+    return found
 
 
 def without(part: Part, lacks: frozenset[str]) -> Part:
@@ -167,8 +186,8 @@ def _needs_known(parts: Iterable[Part]) -> bool:
     return any(part.kind == JobKind.GET for part in parts)
 
 
-def _known(olt_id: int) -> Iterator[KnownOnu]:
-    return (KnownOnu(*row) for row in known_onus(olt_id))
+def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
+    return (KnownOnu(*row) for row in known_onus(olt_id, only=only))
 
 
 def _left_out(part: Part, profile: Profile) -> PartOutcome:

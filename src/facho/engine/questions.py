@@ -129,6 +129,12 @@ def _is_to_be_walked(tables: Iterable[Table]) -> bool:
     )
 
 
+def can_be_placed(profile: Profile, column: AskedColumn) -> bool:
+    """Whether its row of an ONU can be asked for by the ONU's place, whichever of its tables that is in."""
+    of_onus = [each for each in tables_of(profile).get(column.read_as, ()) if each.entity is Entity.ONU]
+    return bool(of_onus) and all(_can_be_written(table.index) for table in of_onus)
+
+
 def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
     """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
     plan = Plan()

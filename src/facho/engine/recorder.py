@@ -29,7 +29,7 @@ from facho.engine.clock import database_now
 from facho.engine.collect import TOO_BUSY
 from facho.engine.emergency import OltBefore, note_end
 from facho.engine.execution_logs import note_ended
-from facho.engine.failures import FailedAttempt, count_failure, may_queue, next_attempt
+from facho.engine.failures import FailedAttempt, count_failure, may_queue, may_read, next_attempt
 from facho.engine.findings import findings_of
 from facho.engine.lasting import known_of, lasting
 from facho.engine.leases import LeaseLost, Started
@@ -39,6 +39,7 @@ from facho.engine.optics import limits_of, tell_optics
 from facho.engine.outages import note_turns
 from facho.engine.planning import Planned
 from facho.engine.quotas import Came, Slot, count_aborted, count_failed, count_parts, slot_of
+from facho.engine.reading import finding_of_one, of_another, result_of, told_of_one
 from facho.engine.recovery import close_attempt
 from facho.engine.suspension import come_back
 from facho.engine.targets import written
@@ -58,6 +59,8 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
     with sql.writing():
         ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
+        if planned.reading is not None and stored.other:
+            collection = of_another(collection)
         note_turns(started.olt_id, stored.turns, ours.unsure_since, now, config)
         tell_optics(started.olt_id, stored.optics, now)
         outcome = _outcome(started, collection, now)
@@ -67,7 +70,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
             parts=[_written(part) for part in (*collection.parts, *planned.left_out)],
             counts=_counts(collection.parts, stored),
             load=_load(part.load for part in collection.parts),
-            result={name: rows for part in collection.parts for name, rows in part.raw.items()},
+            result=_result(planned, collection, stored),
             error="" if collection.succeeded else collection.error,
             **outcome,
         )
@@ -75,7 +78,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
         state = State(outcome["state"])
         _after(started, state, collection, now, config)
         _count(ours, state, collection, planned, now, config)
-        note_end(ours.olt, state, collection, now, config)
+        note_end(ours.olt, state, collection, now, config, counts=not ours.of_one)
     log.info(
         "execution ended",
         extra={
@@ -101,7 +104,7 @@ def record_failure(started: Started, error: str, config: Config) -> State:
         count_failure(failed, state, now, config)
         if state is State.FAILED:
             count_failed(ours.slot, error, now, config)
-            note_end(ours.olt, state, None, now, config)
+            note_end(ours.olt, state, None, now, config, counts=not ours.of_one)
     return state
 
 
@@ -131,7 +134,7 @@ def hand_back(started: Started) -> None:
             return
         if started.node_id is not None:
             lock_node(started.node_id)
-        again = may_queue(started.node_id)
+        again = may_queue(started.node_id) if running.onu_id is None else may_read(running.onu_id)
         Execution.objects.filter(id=started.execution_id).update(
             state=State.WAITING if again else State.ABORTED,
             lease_token="",
@@ -161,6 +164,8 @@ class _Ours:
     olt: OltBefore
     # Since when what was told of its ONUs' states came from collections that broke off.
     unsure_since: datetime | None
+    # It is about one ONU, and no collection of the OLT.
+    of_one: bool
 
 
 def _check_lease(started: Started, now: datetime) -> _Ours:
@@ -172,11 +177,12 @@ def _check_lease(started: Started, now: datetime) -> _Ours:
     rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    slot, owes, away_since, failed_in_a_row, unsure_since = rows[0]
+    slot, owes, away_since, failed_in_a_row, unsure_since, onu_id = rows[0]
     return _Ours(
         slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
         OltBefore(started.olt_id, _moment(away_since), failed_in_a_row),
         _moment(unsure_since),
+        onu_id is not None,
     )
 
 
@@ -185,7 +191,7 @@ def _moment(found: Any) -> datetime | None:
 
 
 _OURS: Final = (
-    "SELECT e.slot, e.owes, o.unreachable_since, o.failed_in_a_row, o.states_unsure_since"
+    "SELECT e.slot, e.owes, o.unreachable_since, o.failed_in_a_row, o.states_unsure_since, e.onu_id"
     " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
     " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
 )
@@ -233,9 +239,15 @@ def _end(started: Started, now: datetime, *, state: State, error: str, **columns
 def _store(planned: Planned, collection: Collection, now: datetime, config: Config) -> Stored:
     work = planned.work
     findings = list(findings_of(collection.parts, work.profile))
+    if planned.reading is not None:
+        findings = [finding_of_one(each) for each in findings]
     stored = store_findings(
         work.olt_id, findings, now, absent_after=config.absent_after, limits=limits_of(config)
     )
+    if planned.reading is not None:
+        own = told_of_one(stored.told, planned.reading.onu_id)
+        append_frame(work.olt_id, now, Subject.ONU, own.ids, own.columns)
+        return stored
     ports = store_chassis(work.olt_id, work.profile, collection.parts, now)
     append_frame(work.olt_id, now, Subject.ONU, stored.told.ids, stored.told.columns)
     append_frame(work.olt_id, now, Subject.PORT, ports.ids, ports.columns)
@@ -248,6 +260,13 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
     }
     note_collected(work.olt_id, sorted(data), now)
     return stored
+
+
+def _result(planned: Planned, collection: Collection, stored: Stored) -> dict[str, Any]:
+    """What is no fact that has a place of its own; of one ONU, whatever came."""
+    if planned.reading is not None:
+        return result_of(planned.reading, collection, another=stored.other > 0)
+    return {name: rows for part in collection.parts for name, rows in part.raw.items()}
 
 
 def _outcome(started: Started, collection: Collection, now: datetime) -> dict[str, Any]:
@@ -307,7 +326,10 @@ def _note_olt(started: Started, planned: Planned, collection: Collection, now: d
         changes["learned"] = written(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
-    missing = lasting(collection, planned.work.profile, partial(known_of, started.olt_id))
+    missing = set[str]()
+    # That one ONU has no such row says nothing of the OLT.
+    if planned.reading is None:
+        missing = lasting(collection, planned.work.profile, partial(known_of, started.olt_id))
     changes |= told_of_olt(planned.before, collection, missing, now)
     sql.update_one(Olt, started.olt_id, changes)
 

@@ -94,7 +94,7 @@ def _shorten_far_leases(now: datetime, config: Config) -> None:
 def _end_unwanted(now: datetime, config: Config) -> None:
     """What a person wanted to run by hand, and is not waited for any more: nobody else would start it."""
     unwanted = Execution.objects.filter(
-        state=State.WAITING, node=None, not_before__lte=now - 2 * config.lease
+        state=State.WAITING, node=None, onu=None, not_before__lte=now - 2 * config.lease
     )
     if ids := list(unwanted.values_list("id", flat=True)):
         gone = "the process that asked for it disappeared"
@@ -147,7 +147,8 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         if state is State.FAILED:
             slot = slot_of(execution.olt_id, execution.slot, execution.owes)
             count_failed(slot, lost.error, now, config)
-            note_lost(execution.olt_id, now, config)
+            if execution.onu_id is None:
+                note_lost(execution.olt_id, now, config)
             note_ended([execution_id])
     return True
 

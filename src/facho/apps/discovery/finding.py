@@ -29,6 +29,8 @@ class Finding:
     unanswered: frozenset[str] = frozenset()
     # Facts that only ONUs that are online were asked for.
     of_online: frozenset[str] = frozenset()
+    # It asked about one ONU only.
+    of_one: bool = False
     # The task that it was part of.
     task: str = "table"
 

@@ -54,10 +54,11 @@ class OnuRow:
     last_seen: datetime
 
 
-def known_onus(olt_id: int) -> list[KnownRow]:
-    """Those that are present, at their places."""
+def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
+    """Those that are present, at their places; or one of them, if it is."""
+    chosen = _KNOWN.format("" if only is None else " AND id = %s")
     with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, [olt_id, Presence.PRESENT.value])
+        cursor.execute(chosen, [olt_id, Presence.PRESENT.value, *([] if only is None else [only])])
         found = cursor.fetchall()
     rows = [
         KnownRow(intern_key(Key(frame, slot, port, onu)), technology, state == "online")
@@ -75,7 +76,7 @@ def known_onus(olt_id: int) -> list[KnownRow]:
 _KNOWN: Final = (
     "SELECT frame, slot, port, onu_id, technology, state,"
     " CASE WHEN extra = '' AND told_parts = '' AND named_by = '' THEN NULL ELSE id END"
-    " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL ORDER BY onu_data.id"
+    " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL{} ORDER BY onu_data.id"
 )
 _SPECIAL: Final = ("named_by", "extra", "raw_index", "told_parts")
 

@@ -176,7 +176,9 @@ class _Storing:
         )
 
     def _tells_states(self) -> bool:
-        return any(rows.tells("state") and not rows.finding.broken for rows in self._all)
+        """Of everybody: from what broke off, and from one ONU, nothing is concluded about ports."""
+        parts = (rows.finding for rows in self._all if rows.tells("state"))
+        return any(not finding.broken and not finding.of_one for finding in parts)
 
 
 def _needed(collection: Sequence[Rows], *, discovering: bool) -> Iterator[str]:

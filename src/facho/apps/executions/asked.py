@@ -19,7 +19,7 @@ _OLT: Final = (
 )  # fmt: skip
 _COLUMNS: Final = ", ".join(f"o.{column}" for column in _OLT)
 _ABOUT: Final = (
-    "SELECT e.node_id, b.name, o.credentials, o.learned, o.lacks, o.cpu_read_at, o.uptime_read_at,"  # noqa: S608
+    "SELECT e.node_id, e.onu_id, b.name, o.credentials, o.learned, o.lacks, o.cpu_read_at, o.uptime_read_at,"  # noqa: S608
     f" {_COLUMNS} FROM snmp_executions e JOIN olts o ON o.id = e.olt_id JOIN brands b ON b.id = o.brand_id"
     " WHERE e.id = %s"
 )
@@ -52,13 +52,14 @@ class NodeJob:
 @dataclass(frozen=True, slots=True)
 class About:
     olt: Olt
-    # The master's first; none when a person asked by hand for all that there is.
+    # The master's first; none when a person asked by hand for all that there is, or about one ONU.
     jobs: list[NodeJob]
+    onu_id: int | None = None
 
 
 def about(execution_id: int) -> About:
     (row,) = sql.rows(_ABOUT, [execution_id])
-    node_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
+    node_id, onu_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
     values = dict(zip(_OLT, rest, strict=True))
     values["credentials"] = Olt._meta.get_field("credentials").from_db_value(credentials)
     values["learned"], values["lacks"] = json.loads(learned), json.loads(lacks)
@@ -66,7 +67,7 @@ def about(execution_id: int) -> About:
         values[name] = None if when is None else sql.read(when)
     olt = _olt(values)
     olt.brand = Brand(id=olt.brand_id, name=brand)
-    return About(olt, [] if node_id is None else composite(node_id, olt.id))
+    return About(olt, [] if node_id is None else composite(node_id, olt.id), onu_id)
 
 
 def _olt(values: dict[str, Any]) -> Olt:

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.delay import Why
@@ -34,11 +35,15 @@ class Trigger(models.TextChoices):
 class Execution(models.Model):
     """One run of a composite node on its OLT: for one slot, or because a person asked."""
 
-    # Empty when a person collected by hand all that the OLT's family offers.
+    # Empty when a person collected by hand all that the OLT's family offers, or had one ONU read.
     node = models.ForeignKey(
         SnmpJobHost, models.CASCADE, related_name="executions", null=True, verbose_name=_("node")
     )
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="executions", verbose_name=_("OLT"))
+    # The only one that is asked about. Hardly any execution has it: the index of those is their own.
+    onu = models.ForeignKey(
+        Onu, models.CASCADE, related_name="readings", null=True, db_index=False, verbose_name="ONU"
+    )
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
     trigger = models.CharField(_("trigger"), max_length=10, choices=Trigger.choices)
     # Somebody asked for it to go first, also when it waited for its slot anyway.
@@ -83,6 +88,9 @@ class Execution(models.Model):
                 fields=["node"], condition=Q(state__in=QUEUED), name="snmp_executions_one_queued_per_node"
             ),
             models.UniqueConstraint(
+                fields=["onu"], condition=Q(state__in=QUEUED), name="snmp_executions_one_queued_per_onu"
+            ),
+            models.UniqueConstraint(
                 fields=["node", "slot"],
                 condition=~Q(trigger=Trigger.RUN_NOW),
                 name="snmp_executions_slot_once",
@@ -100,6 +108,9 @@ class Execution(models.Model):
             models.Index(fields=["state", "-id"], name="snmp_executions_by_state"),
             models.Index(fields=["slot"], name="snmp_executions_slot"),
             models.Index(fields=["olt", "slot"], name="snmp_executions_olt_slot"),
+            models.Index(
+                fields=["onu", "-id"], name="snmp_executions_of_onu", condition=Q(onu__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:
@@ -169,7 +180,7 @@ class ExecutionTotals(models.Model):
     olt = models.ForeignKey(
         Olt, models.SET_NULL, related_name="execution_totals", null=True, verbose_name=_("OLT")
     )
-    # Empty for what a person collected by hand.
+    # Empty for what a person collected by hand; "onu" for ONUs that were read alone.
     kind = models.CharField(_("kind"), max_length=10, default="", blank=True)
     succeeded = models.PositiveBigIntegerField(_("succeeded"), default=0)
     failed = models.PositiveBigIntegerField(_("failed"), default=0)

@@ -140,15 +140,21 @@ def last_ended(limit: int) -> list[Ended]:
 
 
 def _waiting() -> Iterator[Waiting]:
-    """All that waits for a poller, also before its time. What has no node is started by who made it."""
-    rows = Execution.objects.filter(state=State.WAITING, node__isnull=False).values_list(
-        "id",
-        "olt_id",
-        "slot",
-        "not_before",
-        "run_now",
-        Coalesce("node__interval_s", "node__job__interval_s"),
-        Coalesce("node__priority", "node__job__priority"),
+    """All that waits for a poller, also before its time. What has neither node nor ONU is started by who
+    made it.
+    """
+    rows = (
+        Execution.objects.filter(state=State.WAITING)
+        .exclude(node=None, onu=None)
+        .values_list(
+            "id",
+            "olt_id",
+            "slot",
+            "not_before",
+            "run_now",
+            Coalesce("node__interval_s", "node__job__interval_s", 60),
+            Coalesce("node__priority", "node__job__priority", 100),
+        )
     )
     for execution, olt, slot, not_before, run_now, interval_s, priority in rows:
         since = max(slot, not_before)

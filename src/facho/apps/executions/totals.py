@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from facho.apps import sql
 from facho.apps.executions.models import ExecutionTotals, State
@@ -20,6 +20,8 @@ from facho.apps.executions.models import ExecutionTotals, State
 WITHIN: Final = (1, 3, 10, 30, 60, 120, 300, 600, 1800)
 _LOAD: Final = ("requests", "timeouts", "varbinds", "bytes_sent", "bytes_received")
 _ENDED: Final = (State.SUCCESS, State.FAILED)
+# The kind of readings of one ONU: what became of them says nothing about the OLT's collections.
+ONE_ONU: Final = "onu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,11 @@ _GIVEN: Final = (
     "retries", "retry_wait_seconds", *_LOAD, "snmp_seconds",
 )  # fmt: skip
 _COLUMNS: Final = (*_GIVEN, "delayed", "delay_seconds")
+_LOADS: Final = (*_LOAD, "snmp_seconds")
 _ADD: Final = (
     f"INSERT INTO execution_totals (olt_id, kind, {', '.join(_COLUMNS)})"  # noqa: S608
-    f" SELECT e.olt_id, COALESCE(j.kind, ''), {', '.join(['%s'] * len(_GIVEN))},"
+    f" SELECT e.olt_id, CASE WHEN e.onu_id IS NULL THEN COALESCE(j.kind, '') ELSE '{ONE_ONU}' END,"
+    f" {', '.join(['%s'] * len(_GIVEN))},"
     " CASE WHEN e.why_late <> '' THEN %s ELSE 0 END, COALESCE(e.delay_ms, 0) / 1000.0 * %s"
     " FROM snmp_executions e"
     " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
@@ -90,10 +94,19 @@ _ADD: Final = (
 
 
 def by_olt() -> list[dict[str, Any]]:
-    """Of each OLT that is still there: all of its kinds together, with its name as `olt__name`."""
-    columns = (name for name in _COLUMNS if not name.startswith("within_"))
+    """Of each OLT that is still there: all of its kinds together, with its name as `olt__name`.
+
+    That one ONU was read is no collection of its OLT, but a load.
+    """
+    columns = [name for name in _COLUMNS if not name.startswith("within_")]
+    collections = ~Q(kind=ONE_ONU)
     rows = ExecutionTotals.objects.filter(olt__isnull=False).order_by("olt__name")
-    sums = rows.values("olt__name").annotate(**{f"all_{name}": Sum(name) for name in columns})
+    sums = rows.values("olt__name").annotate(
+        **{
+            f"all_{name}": Sum(name, default=0, filter=None if name in _LOADS else collections)
+            for name in columns
+        }
+    )
     return [dict(row) for row in sums]
 
 

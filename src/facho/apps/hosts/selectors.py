@@ -22,7 +22,7 @@ TABLE: Final = "table"
 DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
 _USUALLY_TOLD: Final = ("state", "description", "name")
 # Where an ONU is, in the few families whose index does not say it.
-_PLACE_FACTS: Final = ("frame", "slot", "port", "onu_id")
+PLACE_FACTS: Final = ("frame", "slot", "port", "onu_id")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("description", "name"),
     "state": ("state", "down_cause", "distance_m"),
@@ -152,7 +152,7 @@ def _written(table: Table, fact: str) -> str:
 
 
 def _with_identity(facts: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys((*DISCOVERY_FACTS, *_PLACE_FACTS, *facts)))
+    return list(dict.fromkeys((*DISCOVERY_FACTS, *PLACE_FACTS, *facts)))
 
 
 def _telling(profile: Profile | None, kind: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Run a node now, and end an execution."""
+"""Run a node now, read an ONU now, and end an execution."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.discovery.models import Onu, Presence
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -37,11 +38,27 @@ def run_now(node_id: int, now: datetime) -> int:
     _refuse_left_alone(master.olt, "node", now)
     lock_node(master.id)
     for _try in range(_TRIES):
-        found = _raise_queued(master.id, now) or _queue(master, now)
+        found = _raise_queued(master.id, now) or _queue(master.olt, now, node=master)
         if found is not None:
             note(Action.RUN, SnmpJobHost, asked.id, str(asked), execution=found)
             return found
     raise CommandError("node", _("it starts right now: ask again"))
+
+
+@command
+def read_onu(onu_id: int, now: datetime) -> int:
+    """The id of the execution that asks all about one ONU: the one that waits already, else a new one."""
+    onu = Onu.objects.filter(id=onu_id).select_related("olt").defer("olt__credentials").first()
+    if onu is None:
+        raise CommandError("onu", _("there is no ONU %(id)d") % {"id": onu_id})
+    _refuse_unreadable(onu)
+    _refuse_left_alone(onu.olt, "onu", now)
+    for _try in range(_TRIES):
+        found = _waiting_reading(onu_id) or _queue(onu.olt, now, onu=onu)
+        if found is not None:
+            note(Action.RUN, Onu, onu_id, str(onu), execution=found)
+            return found
+    raise CommandError("onu", _("it starts right now: ask again"))
 
 
 @command
@@ -58,7 +75,7 @@ def abort(execution_id: int, now: datetime, why: str = "a person aborted it") ->
 
 
 def _called(execution: QuerySet[Execution]) -> str:
-    names = execution.values_list("node__job__name", "olt__name").get()
+    names = execution.values_list("node__job__name", "onu__serial", "olt__name").get()
     return " @ ".join(filter(None, names))
 
 
@@ -97,6 +114,22 @@ def _refuse_left_alone(olt: Olt, field: str, now: datetime) -> None:
         raise CommandError(field, _("the OLT %(olt)s is under maintenance until %(until)s") % said)
 
 
+def _refuse_unreadable(onu: Onu) -> None:
+    what = {"olt": onu.olt.name, "onu": str(onu)}
+    if not onu.olt.enabled:
+        raise CommandError("onu", _("the OLT %(olt)s is disabled") % what)
+    if onu.olt.is_suspended:
+        raise CommandError("onu", _("the OLT %(olt)s is suspended: it does not answer") % what)
+    if onu.presence == Presence.ABSENT:
+        raise CommandError("onu", _("the ONU %(onu)s is absent") % what)
+    if onu.address is None:
+        raise CommandError("onu", _("the ONU %(onu)s is at no place: another one is where it was") % what)
+
+
+def _waiting_reading(onu_id: int) -> int | None:
+    return Execution.objects.filter(onu=onu_id, state__in=QUEUED).values_list("id", flat=True).first()
+
+
 def _raise_queued(node_id: int, now: datetime) -> int | None:
     """The one that has not begun yet, if any. It stays its slot's run, and a retry waits no longer."""
     queued = Execution.objects.filter(node=node_id, state__in=QUEUED)
@@ -106,12 +139,12 @@ def _raise_queued(node_id: int, now: datetime) -> int | None:
     return queued.values_list("id", flat=True).first()
 
 
-def _queue(node: SnmpJobHost, now: datetime) -> int | None:
+def _queue(olt: Olt, now: datetime, **about: SnmpJobHost | Onu) -> int | None:
     try:
         with transaction.atomic():
             made = Execution.objects.create(
-                node=node,
-                olt=node.olt,
+                **about,
+                olt=olt,
                 trigger=Trigger.RUN_NOW,
                 run_now=True,
                 slot=now,
@@ -140,4 +173,4 @@ def collect_all(olt: str, now: datetime) -> int:
 
 def still_wanted(execution_id: int, now: datetime) -> None:
     """Said now and then by who waits to run it by hand: what nobody waits for any more is ended."""
-    Execution.objects.filter(id=execution_id, node=None, state=State.WAITING).update(not_before=now)
+    Execution.objects.filter(id=execution_id, node=None, onu=None, state=State.WAITING).update(not_before=now)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.core.exceptions import ValidationError
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django_filters import CharFilter
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,10 +21,12 @@ from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.engine.clock import database_now
+from facho.engine.commands import runs
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.api.v1.events import EventSerializer
+from facho.web.api.v1.nodes import StartedSerializer, accepted
 from facho.web.words import ONU_STATES
 
 # With less, most of them would be found.
@@ -87,9 +89,18 @@ class OnuFilter(OfOlt):
 
 class Onus(ReadOnlyRows[Onu]):
     about = "discovery.onu"
+    rights: ClassVar = {"read": "run"}
     queryset = Onu.objects.annotate(olt_name=F("olt__name"))
     serializer_class = OnuSerializer
     filterset_class = OnuFilter
+
+    @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
+    @action(methods=["post"], detail=True)
+    def read(self, request: Request, **_: Any) -> Response:
+        """Ask its OLT about it now, before all else that waits. What came is in the execution's `result`:
+        `facts`, and `unread` with why. Asked again before it began, it is the same execution.
+        """
+        return accepted(request, runs.read_onu(self.get_object().id, database_now()))
 
     @history.described(HISTORY_FACTS)
     @action(detail=True, pagination_class=None)
