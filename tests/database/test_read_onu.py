@@ -96,7 +96,7 @@ def an_onu(**columns: Any) -> Onu:
 
 
 def others(onu: Onu) -> list[dict[str, Any]]:
-    return list(Onu.objects.exclude(id=onu.id).order_by("id").values())
+    return [dict(row) for row in Onu.objects.exclude(id=onu.id).order_by("id").values()]
 
 
 def test_its_facts_are_told_and_stored_and_those_of_nobody_else(site: Site) -> None:
