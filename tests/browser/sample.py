@@ -16,21 +16,25 @@ from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned  # noqa: E402
-from facho.apps.discovery.models import Collected, Onu, OnuEvent  # noqa: E402
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage  # noqa: E402
 from facho.apps.execution_coordinator.models import (  # noqa: E402
     CoordinatorLog,
     CoordinatorState,
+    ExecutionPlan,
     OltConfiguration,
     QuotaTracker,
     QuotaViolation,
+    TaskForecast,
 )
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger  # noqa: E402
+from facho.apps.history.models import Subject  # noqa: E402
+from facho.apps.history.store import append_frame  # noqa: E402
 from facho.apps.hosts.credentials import Credentials  # noqa: E402
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel  # noqa: E402
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa: E402
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
 from facho.core.changes import Device, OltState, Task, canonical, fingerprint  # noqa: E402
-from facho.core.quota import hour_of  # noqa: E402
+from facho.core.quota import hour_of, running_hour  # noqa: E402
 from facho.engine.commands.users import add_user  # noqa: E402
 
 PASSWORD = "a-long-password-7"
@@ -188,6 +192,42 @@ def chassis(olts: list[Olt]) -> None:
         )  # fmt: skip
 
 
+def an_olt(olt: Olt, jobs: list[SnmpJob]) -> None:
+    """What the page of an OLT shows besides: a day of load, a plan, an outage, a day of optics."""
+    Olt.objects.filter(id=olt.id).update(
+        learned={"varbinds": 24, "in_flight": 4, "most_varbinds": 60}, uptime_s=9_000_000, cpu_pct=34.0,
+        version="MA5800V100R019C10", lacks={"1.3.6.1.4.1.2011.6.128.1.1.2.51.1.6": NOW.isoformat()},
+    )  # fmt: skip
+    for number in range(1, 24):
+        at, load = ago(3600 * number), {"requests": 900 + 37 * number, "seconds": 300 + 9.0 * number}
+        parts = [
+            {"node": 1, "job": jobs[0].name, "state": "success", "seconds": 8.4, "rows": 512},
+            {"node": 2, "job": jobs[1].name, "state": "failed", "seconds": 3.1, "error": "no answer"},
+        ]
+        load |= {"timeouts": 3 if number in (5, 6) else 0}
+        times = {"slot": at, "started_at": at, "ended_at": at + timedelta(seconds=12)}
+        execution(jobs[0], olt, State.SUCCESS, delay_ms=900, load=load, parts=parts, **times)
+    hour = running_hour(NOW, timezone.get_default_timezone())
+    ExecutionPlan.objects.create(
+        olt=olt, period_start=hour.start, period_end=hour.end, load_p50_min=38.5, load_p95_min=44.0,
+        total_tasks=18, lost_slots=1, created_at=NOW, updated_at=NOW, signature="s",
+    )  # fmt: skip
+    TaskForecast.objects.create(olt=olt, task_type="discovery", samples=312, error_pct=7.4, updated_at=NOW)
+    PortOutage.objects.create(
+        olt=olt, place="0/1/5", began_at=ago(1500), cause="fibre_cut", onus_affected=24, onus_known=31
+    )
+    port = PonPort.objects.get(olt=olt, place="0/1/3")
+    for number in range(56):
+        onu = Onu(olt=olt, address=f"0/1/3/{100 + number}", frame=0, slot=1, port=3, onu_id=100 + number)
+        onu.serial, onu.description = f"HWTC{0xA000 + number:08X}", f"Cliente {number}, Calle Prat 12{number}"
+        onu.state, onu.onu_rx_dbm = "online", -17.5 - number % 13 + number / 40
+        onu.first_seen, onu.last_seen, onu.distance_m = ago(9e6), ago(86400 * number), 300 + 41 * number
+        onu.save()
+    for step in range(48):
+        numbers = {"tx_dbm": [4.2 + step % 5 / 20], "temperature_c": [41.0 + step % 9], "onus_online": [50.0]}
+        append_frame(olt.id, ago(1800 * (48 - step)), Subject.PORT, [port.id], numbers)
+
+
 def engine(olts: list[Olt]) -> None:
     Worker.objects.create(
         name="host-a:4711", pollers=10, started_at=ago(9000), seen_at=NOW + timedelta(seconds=10)
@@ -295,10 +335,12 @@ def fill() -> None:
     call_command("migrate", verbosity=0)
     people()
     made = olts()
-    executions(made, jobs(made))
+    made_jobs = jobs(made)
+    executions(made, made_jobs)
     onus(made)
     events(made)
     chassis(made)
+    an_olt(made[0], made_jobs)
     engine(made)
     quotas(made)
     violations(made)

@@ -200,7 +200,7 @@ class Bar:
     left: float
     width: float
     height: float
-    count: int
+    count: float
     label: str
     weak: bool
     # What is written below its left edge, at most ten in all.

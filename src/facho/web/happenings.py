@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -24,14 +24,15 @@ class Happening:
     details: str
 
 
-def last_happenings(limit: int) -> list[Happening]:
+def last_happenings(limit: int, olt_id: int | None = None) -> list[Happening]:
     """Newest first. Both questions are answered from an index, without a look at older rows."""
-    found = [*_of_the_coordinator(limit), *_of_onus(limit)]
+    about = {} if olt_id is None else {"olt": olt_id}
+    found = [*_of_the_coordinator(limit, about), *_of_onus(limit, about)]
     return sorted(found, key=lambda each: each.at, reverse=True)[:limit]
 
 
-def _of_the_coordinator(limit: int) -> Sequence[Happening]:
-    rows = CoordinatorLog.objects.order_by("-timestamp", "-id")
+def _of_the_coordinator(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
+    rows = CoordinatorLog.objects.filter(**about).order_by("-timestamp", "-id")
     columns = ("timestamp", "level", "event_type", "olt__name", "message")
     return [
         Happening(at, level, event, olt or "", message)
@@ -39,8 +40,8 @@ def _of_the_coordinator(limit: int) -> Sequence[Happening]:
     ]
 
 
-def _of_onus(limit: int) -> Sequence[Happening]:
-    rows = OnuEvent.objects.order_by("-at", "-id")
+def _of_onus(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
+    rows = OnuEvent.objects.filter(**about).order_by("-at", "-id")
     columns = ("at", "kind", "olt__name", "serial", "place")
     return [
         Happening(

@@ -19,7 +19,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
         {
             "title": _("Network"),
             "items": [
-                _list("OLTs", "router", "hosts", "olt"),
+                {**_link("OLTs", "router", "olts"), "permission": _may_see("hosts", "olt")},
                 _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
                 _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
                 _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),

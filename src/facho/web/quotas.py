@@ -155,8 +155,16 @@ def _quota(tracker: QuotaTracker, olt: str, config: Config) -> Quota:
     )
 
 
-def last_violations(limit: int) -> Iterator[Violated]:
-    rows = QuotaViolation.objects.order_by("-created_at", "-id")
+def quotas_of_olt(olt_id: int, now: datetime, config: Config) -> list[Quota]:
+    """Of this hour."""
+    hour = hour_of(now, config.time_zone)
+    trackers = QuotaTracker.objects.filter(olt=olt_id, period_start=hour.start)
+    return [_quota(row, "", config) for row in trackers.order_by("task_type")]
+
+
+def last_violations(limit: int, olt_id: int | None = None) -> Iterator[Violated]:
+    about = {} if olt_id is None else {"olt": olt_id}
+    rows = QuotaViolation.objects.filter(**about).order_by("-created_at", "-id")
     columns = ("id", "olt__name", "period_start", "period_end", "severity", "report")
     for key, olt, start, end, severity, report in rows.values_list(*columns)[:limit]:
         main = next(iter(reasons_of(report)), None)

@@ -5,6 +5,7 @@ from django.urls import path
 
 from facho.web import views
 from facho.web.metrics.views import metrics
+from facho.web.pages import olt_acts, olts, ports
 
 urlpatterns = [
     path("", views.root, name="root"),
@@ -13,6 +14,20 @@ urlpatterns = [
     path("coordinator/dashboard/live/", views.live_part, name="dashboard-live"),
     path("coordinator/dashboard/overview/", views.overview_part, name="dashboard-overview"),
     path("coordinator/dashboard/timeline/", views.timeline_part, name="timeline"),
+    path("olts/", olts.olts, name="olts"),
+    path("olts/<int:olt_id>/", olts.olt, name="olt"),
+    path("olts/<int:olt_id>/live/", olts.olt_live, name="olt-live"),
+    path("olts/<int:olt_id>/facts/", olts.olt_rest, name="olt-facts"),
+    path("olts/<int:olt_id>/proposals/", olts.olt_proposals, name="olt-proposals"),
+    path("olts/<int:olt_id>/test/", olt_acts.test_olt, name="olt-test"),
+    path("olts/<int:olt_id>/enable/", olt_acts.enable_olt, name="olt-enable"),
+    path("olts/<int:olt_id>/disable/", olt_acts.disable_olt, name="olt-disable"),
+    path("olts/<int:olt_id>/shift/", olt_acts.shift_node, name="olt-shift"),
+    path("olts/<int:olt_id>/nodes/<int:node_id>/run/", olt_acts.run_node, name="node-run"),
+    path("olts/<int:olt_id>/nodes/<int:node_id>/enable/", olt_acts.enable_node, name="node-enable"),
+    path("olts/<int:olt_id>/nodes/<int:node_id>/disable/", olt_acts.disable_node, name="node-disable"),
+    path("olts/<int:olt_id>/ports/<int:port_id>/", ports.port, name="port"),
+    path("olts/<int:olt_id>/ports/at/<path:place>/", ports.port_at, name="port-at"),
     # In place of the admin's own, which are for staff only.
     path("admin/login/", views.Login.as_view(), name="login"),
     path("admin/logout/", LogoutView.as_view(), name="logout"),

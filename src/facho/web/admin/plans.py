@@ -16,14 +16,13 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.config import current
-from facho.core.feasibility import Shift
-from facho.core.interval import format_interval
 from facho.engine.clock import database_now
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.plan_reading import hours_of, lines_of, shift_for
 from facho.web.admin import acting
-from facho.web.admin.base import display, recent_filter, seconds_as_interval
+from facho.web.admin.base import display, recent_filter
 from facho.web.admin.quotas import _OfAnHour
+from facho.web.plan_words import shift_in_words, slower_in_words
 from facho.web.quotas import risk_mark
 from facho.web.words import WHY_LOST
 
@@ -104,10 +103,10 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
     @display(description=_("proposals"))
     def proposals(self, plan: ExecutionPlan) -> str:
-        said = [_slower(plan)]
+        said = [slower_in_words(plan.infeasible)]
         if plan.status == PlanStatus.ACTIVE:
             shift = shift_for(plan.olt_id, database_now(), current())
-            said.append(_moved(shift) if shift else "")
+            said.append(shift_in_words(shift) if shift else "")
         return " ".join(filter(None, said)) or "-"
 
     @display(description=_("runs"))
@@ -124,29 +123,10 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
             acting.told(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
 
 
-def _slower(plan: ExecutionPlan) -> str:
-    if not plan.infeasible:
-        return ""
-    change = plan.infeasible["change"]
-    if not change:
-        return gettext("More than one task has to run less often.")
-    return gettext("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
-        "job": change["job"],
-        "before": seconds_as_interval(change["before_s"]),
-        "after": seconds_as_interval(change["after_s"]),
-    }
-
-
-def _moved(shift: Shift) -> str:
-    minutes = round(shift.saves.total_seconds() / 60)
-    said = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
-    return gettext("Move %(job)s by %(by)s: %(minutes)d min less waiting a day.") % said
-
-
 def _move(plan: ExecutionPlan) -> str:
     now = database_now()
     shift = shift_for(plan.olt_id, now, current())
     if shift is None:
         return gettext("%(olt)s: no move would save waiting.") % {"olt": plan.olt.name}
     shift_grid(shift.node_id, shift.by, now)
-    return f"{plan.olt.name}: {_moved(shift)}"
+    return f"{plan.olt.name}: {shift_in_words(shift)}"

@@ -143,7 +143,7 @@ def health_name(health: str) -> str:
 
 @register.filter
 def olt_url(olt_id: int) -> str:
-    return reverse("admin:hosts_olt_change", args=[olt_id])
+    return reverse("olt", args=[olt_id])
 
 
 @register.filter

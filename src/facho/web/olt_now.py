@@ -1,0 +1,189 @@
+"""What changes by the second on the page of an OLT: its state, its nodes, its last executions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.health import with_health
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.engine.maintenance import maintained_until
+from facho.engine.work import PartState
+
+_EXECUTIONS_SHOWN: Final = 20
+_OF_PARTS: Final = {
+    PartState.SUCCESS: State.SUCCESS,
+    PartState.FAILED: State.FAILED,
+    PartState.SKIPPED: State.ABORTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Of a composite node: one job's share of an execution."""
+
+    node_id: int
+    job: str
+    state: str
+    length: timedelta
+    rows: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """An execution, whatever has become of it so far. `job` is empty for a collection by hand."""
+
+    execution_id: int
+    node_id: int | None
+    job: str
+    state: str
+    run_now: bool
+    slot: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    delay: timedelta | None
+    why_late: str
+    # The job that held the OLT meanwhile.
+    blocked_by: str
+    attempt: int
+    parts: Sequence[Part]
+    requests: int | None
+    error: str
+
+    @property
+    def duration(self) -> timedelta | None:
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+    def came_of(self, node_id: int) -> tuple[str, str]:
+        """The state of one part, and what went wrong with it."""
+        its = next((part for part in self.parts if part.node_id == node_id), None)
+        return (self.state, self.error) if its is None else (its.state, its.error or self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNow:
+    node_id: int
+    job_id: int
+    job: str
+    interval: timedelta
+    # Its own switch; it does not run either while its job or its OLT is off.
+    enabled: bool
+    job_enabled: bool
+    # The job that it runs after here; empty for a plain node.
+    after: str
+    next_run_at: datetime | None
+    suspended: str
+    next_probe_at: datetime | None
+    failures: int
+    last: Ran | None
+
+    @property
+    def last_state(self) -> str:
+        return "" if self.last is None else self.last.came_of(self.node_id)[0]
+
+    @property
+    def last_error(self) -> str:
+        return "" if self.last is None else self.last.came_of(self.node_id)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class OltNow:
+    now: datetime
+    # With its health as `condition`, its brand and its model, and without its credentials.
+    olt: Any
+    maintained_until: datetime | None
+    nodes: Sequence[NodeNow]
+    executions: Sequence[Ran]
+
+
+def olt_now(olt_id: int, now: datetime) -> OltNow | None:
+    until = maintained_until(olt_id, now)
+    rows = Olt.objects.filter(id=olt_id).select_related("brand", "model").defer("credentials")
+    olt = with_health([olt_id] if until else [], rows).first()
+    if olt is None:
+        return None
+    return OltNow(now, olt, until, _nodes(olt_id), last_executions(olt_id))
+
+
+def last_executions(olt_id: int) -> list[Ran]:
+    return _ran(Execution.objects.filter(olt=olt_id).order_by("-id")[:_EXECUTIONS_SHOWN])
+
+
+def _nodes(olt_id: int) -> list[NodeNow]:
+    """Masters with what is chained to them below, by name."""
+    ended = Execution.objects.filter(node=OuterRef("pk"), ended_at__isnull=False).order_by("-id")
+    nodes = (
+        SnmpJobHost.objects.filter(olt=olt_id)
+        .select_related("job", "job__master")
+        .annotate(last_execution=Subquery(ended.values("id")[:1]))
+    )
+    rows: list[Any] = list(nodes.order_by("job__name"))
+    last = {ran.execution_id: ran for ran in _ran(_executions([row.last_execution for row in rows]))}
+    here = {row.job_id: row for row in rows}
+    found = [_node(row, here, last) for row in rows]
+    return sorted(found, key=lambda each: (each.after or each.job, bool(each.after), each.job))
+
+
+def _executions(ids: Iterable[int | None]) -> QuerySet[Execution]:
+    return Execution.objects.filter(id__in=[each for each in ids if each is not None])
+
+
+def _node(row: Any, here: Mapping[int, Any], last: Mapping[int, Ran]) -> NodeNow:
+    """What is chained has its result among the parts of its master's execution."""
+    master = here.get(row.job.master_id) if row.next_run_at is None else None
+    runs = row if master is None else master
+    return NodeNow(
+        node_id=row.id,
+        job_id=row.job_id,
+        job=row.job.name,
+        interval=timedelta(seconds=runs.interval_s or runs.job.interval_s),
+        enabled=row.enabled,
+        job_enabled=row.job.enabled,
+        after="" if master is None else master.job.name,
+        next_run_at=row.next_run_at,
+        suspended=row.suspended_reason,
+        next_probe_at=row.next_probe_at,
+        failures=row.failures_in_a_row,
+        last=last.get(runs.last_execution),
+    )
+
+
+def _ran(rows: QuerySet[Execution]) -> list[Ran]:
+    columns = (
+        "id", "node_id", "node__job__name", "state", "run_now", "slot", "started_at", "ended_at", "delay_ms",
+        "why_late", "blocked_by__node__job__name", "attempt", "parts", "load", "error",
+    )  # fmt: skip
+    return [_run(dict(zip(columns, row, strict=True))) for row in rows.values_list(*columns)]
+
+
+def _run(row: Mapping[str, Any]) -> Ran:
+    same = ("node_id", "state", "run_now", "slot", "started_at", "ended_at", "why_late", "attempt", "error")
+    return Ran(
+        execution_id=row["id"],
+        job=row["node__job__name"] or "",
+        delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),
+        blocked_by=row["blocked_by__node__job__name"] or "",
+        parts=[_part(each) for each in row["parts"]],
+        requests=row["load"].get("requests"),
+        **{name: row[name] for name in same},
+    )
+
+
+def _part(written: Mapping[str, Any]) -> Part:
+    return Part(
+        node_id=written.get("node") or 0,
+        job=written.get("job", ""),
+        state=_OF_PARTS.get(written.get("state", ""), State.ABORTED),
+        length=timedelta(seconds=written.get("seconds", 0)),
+        rows=written.get("rows", 0),
+        error=written.get("error", ""),
+    )

@@ -1,0 +1,32 @@
+"""What would help an OLT that has too much to do, or whose tasks wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils.translation import gettext
+
+from facho.core.feasibility import Shift
+from facho.core.interval import format_interval
+
+
+def slower_in_words(infeasible: Mapping[str, Any] | None) -> str:
+    """As a plan keeps it. Nothing where everything fits."""
+    if not infeasible:
+        return ""
+    change = infeasible["change"]
+    if not change:
+        return gettext("More than one task has to run less often.")
+    return gettext("It would fit with %(job)s every %(after)s instead of every %(before)s.") % {
+        "job": change["job"],
+        "before": format_interval(timedelta(seconds=change["before_s"])),
+        "after": format_interval(timedelta(seconds=change["after_s"])),
+    }
+
+
+def shift_in_words(shift: Shift) -> str:
+    minutes = round(shift.saves.total_seconds() / 60)
+    said = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
+    return gettext("Move %(job)s by %(by)s: %(minutes)d min less waiting a day.") % said

@@ -1,0 +1,42 @@
+"""The pages of OLTs and ports as people see them, and what a button does while somebody looks."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PHONE, Visiting
+from tests.browser.test_pages import TWO, shot
+
+PAGES = {
+    "/olts/": "Cerro-con-un-nombre-bastante-largo-05",
+    "/olts/1/": "MA5800V100R019C10",
+    "/olts/4/": "10.0.0.4",
+    "/olts/1/ports/4/?sort=power": "HWTC0000A00C",
+}
+
+
+@pytest.mark.parametrize(("language", "viewport", "dark"), TWO)
+def test_they_read_well(visit: Visiting, language: str, viewport: dict[str, int], dark: bool) -> None:
+    for path, shown in PAGES.items():
+        # Each in its own window: to leave a page that is being brought up to date is to break that off.
+        visitor = visit("admin", language=language, viewport=viewport, dark=dark)
+        page = visitor.go(path)
+        expect(page.locator(".fd").get_by_text(shown).first).to_be_visible()
+        visitor.shoot(shot(path.partition("?")[0].strip("/"), language, viewport, dark))
+        assert not visitor.is_wider_than_the_window(), path
+        assert not visitor.complaints
+
+
+def test_a_button_says_what_came_of_it_and_the_page_goes_on_by_itself(visit: Visiting) -> None:
+    visitor = visit("admin", language="en", viewport=PHONE)
+    page = visitor.go("/olts/5/")
+    page.get_by_role("button", name="Disable Optics Huawei").click()
+    expect(page.get_by_text("Optics Huawei is disabled here.")).to_be_visible()
+    enable = page.get_by_role("button", name="Enable Optics Huawei")
+    enable.focus()
+    with page.expect_response("**/olts/5/live/"):
+        pass
+    # The part was replaced, and whoever uses the keyboard is where they were.
+    expect(page.get_by_role("button", name="Enable Optics Huawei")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Optics Huawei is enabled")).to_be_visible()
+    assert not visitor.complaints

@@ -1,0 +1,309 @@
+"""The list of OLTs and the page of one: what they tell, to whom, and what their buttons do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from facho.apps.access.models import AuditEntry
+from facho.apps.discovery.models import Onu, PortOutage
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.core.feasibility import Shift
+from facho.core.roles import Role
+from facho.engine import connection as asking
+from facho.engine.clock import database_now
+from facho.engine.identify import Identified
+from facho.snmp import SnmpError
+from facho.vendors import Detection
+from facho.web.olt_facts import olt_facts
+from facho.web.olt_list import olt_list
+from facho.web.olt_load import olt_load
+from facho.web.olt_now import OltNow, olt_now
+from facho.web.timeline_rows import Wanted
+from tests.database.asking_api import person
+from tests.database.filling import NOW, fill
+from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+
+pytestmark = pytest.mark.django_db
+
+NOON = NOW.replace(hour=12)
+
+
+def visiting(role: Role) -> Client:
+    client = Client()
+    client.force_login(person(role))
+    return client
+
+
+@pytest.fixture
+def olt() -> Olt:
+    know_brands()
+    (made,) = add_olts("centro")
+    add_job("discovery", "centro", kind="discovery", facts=(), now=database_now())
+    add_job("state", "centro", master="discovery", now=database_now())
+    return made
+
+
+def look(olt: Olt) -> OltNow:
+    found = olt_now(olt.id, database_now())
+    assert found is not None
+    return found
+
+
+def ended(job: str, **columns: object) -> Execution:
+    times = {"slot": NOON, "started_at": NOON, "ended_at": NOON + timedelta(seconds=9)}
+    return queue(job, "centro", **{"state": State.SUCCESS, **times, **columns})  # type: ignore[arg-type]
+
+
+def names(**wanted: str) -> list[str]:
+    return [row.name for row in olt_list(Wanted(**wanted), NOON).rows]  # type: ignore[arg-type]
+
+
+PAGES = {"olts/": 16, "olts/{}/": 31, "olts/{}/live/": 13, "olts/{}/facts/": 23, "olts/{}/proposals/": 16}
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(("path", "most"), PAGES.items())
+def test_it_takes_as_many_queries_for_much_as_for_little(path: str, most: int) -> None:
+    client = visiting(Role.ADMINISTRATOR)
+    fill(2)
+    url = "/" + path.format(Olt.objects.order_by("id").values_list("id", flat=True)[0])
+    with CaptureQueriesContext(connection) as few:
+        assert client.get(url).status_code == 200
+    fill(30, beginning_at=2)
+    first = Olt.objects.order_by("id")[0]
+    for model in (Onu, Execution, SnmpJobHost, PortOutage):
+        model.objects.exclude(olt=first).filter(**_free(model)).update(olt=first)
+    with CaptureQueriesContext(connection) as many:
+        assert client.get(url).status_code == 200
+    assert len(many) == len(few) <= most
+
+
+def _free(model: type) -> dict[str, object]:
+    """Those that may all belong to one OLT."""
+    return {"state": State.FAILED} if model is Execution else {}
+
+
+@pytest.mark.parametrize("path", ["olts/", "olts/1/", "olts/1/ports/1/"])
+def test_whoever_is_not_logged_in_is_asked_to(client: Client, path: str) -> None:
+    assert client.get(f"/{path}").headers["Location"] == f"/admin/login/?next=/{path}"
+
+
+def test_a_part_of_the_page_sends_whoever_was_logged_out_to_the_login_page(client: Client) -> None:
+    for part in ("live", "facts", "proposals"):
+        assert client.get(f"/olts/1/{part}/").headers["HX-Refresh"] == "true"
+
+
+def test_an_olt_that_is_not_there_is_not_found() -> None:
+    viewer = visiting(Role.VIEWER)
+    for path in ("", "live/", "facts/", "proposals/"):
+        assert viewer.get(f"/olts/77/{path}").status_code == 404
+
+
+def test_the_list_has_those_first_that_need_somebody() -> None:
+    know_brands()
+    add_olts("a-fine", "b-off", "c-silent", "d-new")
+    Olt.objects.filter(name="a-fine").update(reachable=True)
+    Olt.objects.filter(name="b-off").update(enabled=False)
+    Olt.objects.filter(name="c-silent").update(reachable=False)
+    assert names() == ["c-silent", "a-fine", "d-new", "b-off"]
+    assert names(health="trouble") == ["c-silent"]
+    assert names(health="disabled") == ["b-off"]
+
+
+def test_the_list_is_searched_by_name_address_and_site() -> None:
+    know_brands()
+    add_olts("centro", "norte")
+    Olt.objects.filter(name="norte").update(site="Calama", address="10.9.9.9")
+    for text in ("NOR", "10.9", "cala"):
+        assert names(text=text) == ["norte"]
+    assert names(site="Calama") == ["norte"]
+    assert names(text="sur") == []
+
+
+def test_the_list_counts_onus_and_ports_that_are_out(olt: Olt) -> None:
+    for number, state in enumerate(("online", "online", "los")):
+        Onu.objects.create(olt=olt, address=f"{number}", state=state, first_seen=NOON, last_seen=NOON)
+    PortOutage.objects.create(
+        olt=olt, place="0/1/1", began_at=NOON, cause="fibre_cut", onus_affected=8, onus_known=9
+    )
+    (row,) = olt_list(Wanted(), NOON).rows
+    assert (row.onus_online, row.onus, row.outages) == (2, 3, 1)
+
+
+def test_an_empty_list_says_what_to_do_next() -> None:
+    assert "/admin/hosts/olt/add/" in visiting(Role.ADMINISTRATOR).get("/olts/").content.decode()
+    assert "/admin/hosts/olt/add/" not in visiting(Role.OPERATOR).get("/olts/").content.decode()
+
+
+def test_a_chained_node_has_its_own_result_of_its_masters_run(olt: Olt) -> None:
+    node = node_of("state", "centro")
+    parts = [
+        {"node": node_of("discovery", "centro").id, "job": "discovery", "state": "success", "seconds": 4},
+        {"node": node.id, "job": "state", "state": "failed", "seconds": 5, "error": "no answer"},
+    ]
+    ended("discovery", parts=parts)
+    master, chained = look(olt).nodes
+    assert (master.job, master.last_state, master.last_error) == ("discovery", State.SUCCESS, "")
+    assert (chained.job, chained.after) == ("state", "discovery")
+    assert (chained.last_state, chained.last_error) == (State.FAILED, "no answer")
+
+
+def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
+    at = database_now() + timedelta(hours=2, minutes=30, seconds=30)
+    SnmpJobHost.objects.filter(job__name="discovery").update(next_run_at=at)
+    page = visiting(Role.VIEWER).get(f"/olts/{olt.id}/live/").content.decode()
+    assert ">2 h 30 min</b>" in page
+
+
+def test_the_load_is_told_by_the_hour_in_which_runs_ended(olt: Olt) -> None:
+    for minutes, requests in ((1, 10), (2, 20), (70, 5), (60 * 25, 1000)):
+        at = NOON - timedelta(minutes=minutes)
+        ended("discovery", slot=at, ended_at=at, load={"requests": requests, "seconds": 1.5, "timeouts": 1})
+    load = olt_load(olt.id, NOON + timedelta(minutes=5))
+    assert [hour.requests for hour in load.hours][-3:] == [5, 30, 0]
+    assert (load.requests, load.timeouts) == (35, 3)
+    assert [bar.weak for bar in load.request_bars][-3:] == [True, True, False]
+
+
+def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:
+    for number, power in enumerate((-20.0, -28.0, -29.5, None)):
+        place = {"frame": 0, "slot": 1, "port": 3, "onu_id": number, "address": f"0/1/3/{number}"}
+        Onu.objects.create(olt=olt, onu_rx_dbm=power, first_seen=NOON, last_seen=NOON, **place)
+    (port,) = olt_facts(olt, NOON, Config()).ports
+    assert (port.row.port, port.measured, port.weak, port.port_id) == ("0/1/3", 3, 2, None)
+
+
+def test_columns_that_it_lacks_are_told_by_their_names(olt: Olt) -> None:
+    known = olt.brand.oids.first()
+    assert known is not None
+    olt.lacks = dict.fromkeys([known.oid, "1.3.6.1.4.1.9.9"], NOON.isoformat())
+    assert olt_facts(olt, NOON, Config()).lacks == sorted([known.name, "1.3.6.1.4.1.9.9"])
+
+
+def test_a_hostile_name_is_shown_and_does_nothing(olt: Olt) -> None:
+    Olt.objects.filter(id=olt.id).update(site="<script>alert(1)</script>", version="<img src=x>")
+    page = visiting(Role.VIEWER).get(f"/olts/{olt.id}/").content.decode()
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script>alert(1)" not in page
+    assert "<img src=x>" not in page
+
+
+def acts(olt: Olt) -> dict[str, Role]:
+    node = node_of("discovery", "centro").id
+    base = f"/olts/{olt.id}"
+    return {
+        f"{base}/nodes/{node}/run/": Role.OPERATOR,
+        f"{base}/nodes/{node}/disable/": Role.OPERATOR,
+        f"{base}/nodes/{node}/enable/": Role.OPERATOR,
+        f"{base}/disable/": Role.OPERATOR,
+        f"{base}/enable/": Role.OPERATOR,
+        f"{base}/test/": Role.OPERATOR,
+        f"{base}/shift/": Role.ADMINISTRATOR,
+    }
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.ADMINISTRATOR])
+def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
+    olt: Olt, role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "ask", lambda _: asking.Silence("no answer", SnmpError("no answer")))
+    monkeypatch.setattr("facho.web.pages.olts.shift_for", lambda *_: _shift())
+    client = visiting(role)
+    shown = client.get(f"/olts/{olt.id}/").content.decode()
+    shown += client.get(f"/olts/{olt.id}/proposals/").content.decode()
+    for path, lowest in acts(olt).items():
+        assert client.post(path).status_code == (302 if role >= lowest else 403), path
+        if not path.endswith("/enable/"):
+            assert (f'action="{path}"' in shown) == (role >= lowest), path
+    assert ("/admin/hosts/olt/" in shown) == (role == Role.ADMINISTRATOR)
+
+
+def test_a_button_is_no_link(olt: Olt) -> None:
+    client = visiting(Role.ADMINISTRATOR)
+    assert {client.get(path).status_code for path in acts(olt)} == {405}
+
+
+def said(client: Client, path: str, **given: str) -> str:
+    """What the page says after it."""
+    answer = client.post(path, given, follow=True)
+    return " ".join(str(message) for message in answer.context["messages"])
+
+
+def test_run_now_queues_an_execution_and_names_it(olt: Olt) -> None:
+    client, node = visiting(Role.OPERATOR), node_of("discovery", "centro")
+    told = said(client, f"/olts/{olt.id}/nodes/{node.id}/run/")
+    execution = Execution.objects.get(run_now=True)
+    assert str(execution.id) in told
+    assert execution.node_id == node.id
+    assert AuditEntry.objects.filter(action="run", how="pages").exists()
+
+
+def test_what_cannot_be_done_is_explained(olt: Olt) -> None:
+    client, node = visiting(Role.OPERATOR), node_of("discovery", "centro")
+    said(client, f"/olts/{olt.id}/nodes/{node.id}/disable/")
+    assert not node_of("discovery", "centro").enabled
+    assert "centro" in said(client, f"/olts/{olt.id}/nodes/{node.id}/run/")
+    assert not Execution.objects.exists()
+    said(client, f"/olts/{olt.id}/nodes/{node.id}/enable/")
+    assert node_of("discovery", "centro").enabled
+
+
+def test_a_node_of_another_olt_is_not_touched(olt: Olt) -> None:
+    (other,) = add_olts("norte")
+    node = node_of("discovery", "centro")
+    for act in ("run", "disable"):
+        path = f"/olts/{other.id}/nodes/{node.id}/{act}/"
+        assert visiting(Role.OPERATOR).post(path).status_code == 404
+    assert node_of("discovery", "centro").enabled
+    assert not Execution.objects.exists()
+
+
+def test_an_olt_is_switched_off_and_on(olt: Olt) -> None:
+    client = visiting(Role.OPERATOR)
+    said(client, f"/olts/{olt.id}/disable/")
+    assert look(olt).olt.condition == "disabled"
+    said(client, f"/olts/{olt.id}/enable/")
+    assert look(olt).olt.condition == "never_asked"
+
+
+def _shift() -> Shift:
+    return Shift(node_of("discovery", "centro").id, "discovery", timedelta(minutes=2), timedelta(minutes=38))
+
+
+def test_a_proposed_move_is_made_once_and_only_as_it_was_shown(
+    olt: Olt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shift = _shift()
+    monkeypatch.setattr("facho.web.pages.olt_acts.shift_for", lambda *_: shift)
+    client, path = visiting(Role.ADMINISTRATOR), f"/olts/{olt.id}/shift/"
+    before = node_of("discovery", "centro").next_run_at
+    assert before is not None
+    said(client, path, node=str(shift.node_id), by="3m")
+    assert node_of("discovery", "centro").next_run_at == before
+    said(client, path, node=str(shift.node_id), by="2m")
+    assert node_of("discovery", "centro").next_run_at == before + timedelta(minutes=2)
+
+
+def test_the_answer_to_a_test_of_the_connection_comes_into_the_page(
+    olt: Olt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detection = Detection("huawei", "MA5800-X7", "its sysObjectID")
+    heard = Identified("Huawei <b>Integrated</b>", "1.3.6.1.4.1.2011.2.248", 90000.0, detection)
+    monkeypatch.setattr(asking, "ask", lambda _: heard)
+    client, path = visiting(Role.OPERATOR), f"/olts/{olt.id}/test/"
+    page = client.post(path, headers={"HX-Request": "true"}).content.decode()
+    assert "Huawei &lt;b&gt;Integrated" in page
+    assert "1 d 01 h" in page
+    assert "<html" not in page
+    assert "Huawei" in said(client, path)
+    silence = asking.Silence("nothing listens on UDP port 161", SnmpError("x"))
+    monkeypatch.setattr(asking, "ask", lambda _: silence)
+    assert "nothing listens" in client.post(path, headers={"HX-Request": "true"}).content.decode()

@@ -1,0 +1,133 @@
+"""The page of a PON port."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.hosts.models import Olt
+from facho.config import Config
+from facho.core.roles import Role
+from facho.web.port_rows import Asked, PortPage, asked_of, port_page
+from tests.database.asking_api import person
+from tests.database.filling import NOW
+from tests.database.setting_up import add_olts, know_brands
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def olt() -> Olt:
+    know_brands()
+    return add_olts("centro")[0]
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(person(Role.VIEWER))
+    return client
+
+
+@pytest.fixture
+def port(olt: Olt) -> PonPort:
+    place = {"place": "0/1/3", "frame": 0, "slot": 1, "port": 3}
+    return PonPort.objects.create(olt=olt, state="up", tx_dbm=4.2, updated_at=NOW, **place)
+
+
+def onu(olt: Olt, number: int, *, port: int = 3, **columns: object) -> Onu:
+    place = {"frame": 0, "slot": 1, "port": port, "onu_id": number, "address": f"0/1/{port}/{number}"}
+    times = {"first_seen": NOW, "last_seen": NOW}
+    return Onu.objects.create(olt=olt, serial=f"S{port}-{number}", **{**place, **times, **columns})
+
+
+def look(port: PonPort, asked: Asked = Asked()) -> PortPage:  # noqa: B008  # it is frozen
+    return port_page(port, asked, NOW, Config())
+
+
+def serials(port: PonPort, sort: str) -> list[str]:
+    return [each.serial for each in look(port, Asked(sort)).onus]
+
+
+@pytest.mark.both_databases
+def test_its_onus_are_sorted_and_those_without_a_value_come_last(olt: Olt, port: PonPort) -> None:
+    onu(olt, 0, onu_rx_dbm=-20.0, state="online", last_seen=NOW - timedelta(days=1))
+    onu(olt, 1, state="los")
+    onu(olt, 2, olt_rx_dbm=-28.5, state="online", last_seen=NOW - timedelta(days=2))
+    onu(olt, 9, port=4)
+    assert serials(port, "") == ["S3-0", "S3-1", "S3-2"]
+    assert serials(port, "power") == ["S3-2", "S3-0", "S3-1"]
+    assert serials(port, "-power") == ["S3-0", "S3-2", "S3-1"]
+    assert serials(port, "state") == ["S3-1", "S3-0", "S3-2"]
+    assert serials(port, "seen") == ["S3-2", "S3-0", "S3-1"]
+
+
+def test_the_cut_lies_among_the_bars(olt: Olt, port: PonPort) -> None:
+    for number, power in enumerate((-29.5, -28.0, -26.2, -25.5, None)):
+        onu(olt, number, onu_rx_dbm=power, state="online" if number else "los")
+    found = look(port)
+    assert (found.known, found.online, found.light.measured, found.light.weak) == (5, 4, 4, 2)
+    assert [bar.weak for bar in found.light.bars] == [True, True, True, False, False]
+    assert found.light.cut == pytest.approx(60)
+
+
+def test_no_cut_is_drawn_beside_the_bars(olt: Olt, port: PonPort) -> None:
+    onu(olt, 0, onu_rx_dbm=-18.0)
+    assert look(port).light.cut is None
+
+
+@pytest.mark.both_databases
+def test_only_what_happened_at_this_port_is_told(olt: Olt, port: PonPort) -> None:
+    for place in ("0/1/3:7", "0/1/30:7", "0/1/3"):
+        OnuEvent.objects.create(olt=olt, kind="offline", at=NOW, place=place, serial=place)
+    OnuEvent.objects.create(olt=olt, kind="online", at=NOW - timedelta(days=8), place="0/1/3:7")
+    for place in ("0/1/3", "0/1/30"):
+        PortOutage.objects.create(
+            olt=olt, place=place, began_at=NOW, cause="power_cut", onus_affected=8, onus_known=9
+        )
+    found = look(port)
+    assert {event.place for event in found.events} == {"0/1/3:7", "0/1/3"}
+    assert len(found.events) == 2
+    assert [outage.place for outage in found.outages] == ["0/1/3"]
+
+
+def test_a_question_that_makes_no_sense_is_left_out() -> None:
+    assert asked_of({"sort": "; drop", "page": "x", "days": "9000"}) == Asked()
+    assert asked_of({"sort": "-power", "page": "2", "days": "7"}) == Asked("-power", 2, 7)
+
+
+def test_a_port_that_only_its_onus_name_has_a_page_by_its_place(viewer: Client, olt: Olt) -> None:
+    onu(olt, 5, port=6)
+    page = viewer.get(f"/olts/{olt.id}/ports/at/0/1/6/").content.decode()
+    assert "S6-5" in page
+    assert viewer.get(f"/olts/{olt.id}/ports/at/0/9/9/").status_code == 404
+
+
+def test_the_place_of_a_port_that_is_known_leads_to_its_page(viewer: Client, olt: Olt, port: PonPort) -> None:
+    url = f"/olts/{olt.id}/ports/{port.id}/"
+    assert viewer.get(f"/olts/{olt.id}/ports/at/0/1/3/").headers["Location"] == url
+    assert viewer.get(url).status_code == 200
+
+
+def test_a_port_is_found_at_its_own_olt_alone(viewer: Client, port: PonPort) -> None:
+    (other,) = add_olts("norte")
+    assert viewer.get(f"/olts/{other.id}/ports/{port.id}/").status_code == 404
+
+
+def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, olt: Olt, port: PonPort) -> None:
+    url = f"/olts/{olt.id}/ports/{port.id}/"
+    onu(olt, 200)
+    with CaptureQueriesContext(connection) as few:
+        viewer.get(url)
+    for number in range(100):
+        who = onu(olt, number, onu_rx_dbm=-20.0 - number / 10)
+        OnuEvent.objects.create(olt=olt, onu=who, kind="offline", at=NOW, place=f"0/1/3:{number}")
+    with CaptureQueriesContext(connection) as many:
+        page = viewer.get(url).content.decode()
+    assert len(many) == len(few) <= 14
+    assert "page=2" in page
