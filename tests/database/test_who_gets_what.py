@@ -38,12 +38,39 @@ LOGGED_IN = (302, 403, 200, 200, 200, 302, 302, 302)
 PART = (200, 403, 200, 200, 200, 200, 200, 200)
 # Only ever posted to; the tests of the page say by whom.
 POSTED = (302, 403, 405, 405, 405, 302, 302, 302)
+# Of a number that nothing has: who may is told so, and who may not does not learn it.
+NONE = "999999999/"
+NOT_THERE = (302, 403, 404, 404, 404, 302, 302, 302)
+PART_NOT_THERE = (200, 403, 404, 404, 404, 200, 200, 200)
+# To be pressed, not to be opened: tests/database/test_olt_pages.py presses them.
+BUTTON = (405,) * 8
 PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "": ("/", (302,) * 8),
     "coordinator/dashboard/": ("/coordinator/dashboard/", LOGGED_IN),
     "coordinator/dashboard/live/": ("/coordinator/dashboard/live/", PART),
     "coordinator/dashboard/overview/": ("/coordinator/dashboard/overview/", PART),
     "coordinator/dashboard/timeline/": ("/coordinator/dashboard/timeline/", PART),
+    **{
+        f"olts/{path}": (f"/olts/{asked}", statuses)
+        for path, asked, statuses in (
+            ("", "", LOGGED_IN),
+            ("<int:olt_id>/", NONE, NOT_THERE),
+            ("<int:olt_id>/ports/<int:port_id>/", f"{NONE}ports/{NONE}", NOT_THERE),
+            ("<int:olt_id>/ports/at/<path:place>/", f"{NONE}ports/at/0/1/1/", NOT_THERE),
+            *(
+                (f"<int:olt_id>/{part}/", f"{NONE}{part}/", PART_NOT_THERE)
+                for part in ("live", "facts", "proposals")
+            ),
+            *(
+                (f"<int:olt_id>/{act}/", f"{NONE}{act}/", BUTTON)
+                for act in ("test", "enable", "disable", "shift")
+            ),
+            *(
+                (f"<int:olt_id>/nodes/<int:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
+                for act in ("run", "enable", "disable")
+            ),
+        )
+    },
     "metrics": ("/metrics", (401, 401, 401, 401, 401, 200, 401, 401)),
     "admin/login/": ("/admin/login/", (200,) * 8),
     "admin/logout/": ("/admin/logout/", (405,) * 8),

@@ -116,6 +116,10 @@ def pages(rows: Rows) -> tuple[Page, ...]:
     return (
         Page("dashboard", "/coordinator/dashboard/"),
         Page("dashboard, its poll", "/coordinator/dashboard/live/", 50, 30_000),
+        Page("page of OLTs", "/olts/"),
+        Page("page of an OLT", f"/olts/{olt}/"),
+        Page("page of an OLT, its poll", f"/olts/{olt}/live/"),
+        Page("page of a port", f"/olts/{olt}/ports/at/0/1/1/"),
         Page("OLTs", "/api/v1/olts/"),
         Page("ONUs", "/api/v1/onus/"),
         Page("ONUs, far inside", f"/api/v1/onus/?cursor={_cursor('id', onu)}"),

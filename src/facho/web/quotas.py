@@ -163,7 +163,8 @@ def quotas_of_olt(olt_id: int, now: datetime, config: Config) -> list[Quota]:
 
 
 def last_violations(limit: int, olt_id: int | None = None) -> Iterator[Violated]:
-    about = {} if olt_id is None else {"olt": olt_id}
+    """Of an OLT, those that nobody has acknowledged."""
+    about = {} if olt_id is None else {"olt": olt_id, "acknowledged_at": None}
     rows = QuotaViolation.objects.filter(**about).order_by("-created_at", "-id")
     columns = ("id", "olt__name", "period_start", "period_end", "severity", "report")
     for key, olt, start, end, severity, report in rows.values_list(*columns)[:limit]:

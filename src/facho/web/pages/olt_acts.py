@@ -29,7 +29,7 @@ from facho.engine.targets import target_of
 from facho.web.pages.guarding import act_for
 
 
-@act_for("snmp_jobs.run_snmpjobhost")
+@act_for("run", "snmp_jobs.snmpjobhost")
 def run_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
     node = _node(olt_id, node_id)
 
@@ -40,7 +40,7 @@ def run_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
     return _told(request, olt_id, act)
 
 
-@act_for("snmp_jobs.enable_snmpjobhost")
+@act_for("enable", "snmp_jobs.snmpjobhost")
 def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
     node = _node(olt_id, node_id)
 
@@ -53,7 +53,7 @@ def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse
     return _told(request, olt_id, act)
 
 
-@act_for("snmp_jobs.enable_snmpjobhost")
+@act_for("enable", "snmp_jobs.snmpjobhost")
 def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
     node = _node(olt_id, node_id)
 
@@ -64,7 +64,7 @@ def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpRespons
     return _told(request, olt_id, act)
 
 
-@act_for("hosts.enable_olt")
+@act_for("enable", "hosts.olt")
 def enable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     name = _olt(olt_id).name
 
@@ -75,7 +75,7 @@ def enable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     return _told(request, olt_id, act)
 
 
-@act_for("hosts.enable_olt")
+@act_for("enable", "hosts.olt")
 def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     name = _olt(olt_id).name
 
@@ -86,7 +86,7 @@ def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     return _told(request, olt_id, act)
 
 
-@act_for("snmp_jobs.change_snmpjobhost")
+@act_for("change", "snmp_jobs.snmpjobhost")
 def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
     """The move that was shown, if it is still the one to propose: a second click must not move it twice."""
     _olt(olt_id)
@@ -103,7 +103,7 @@ def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
     return _told(request, olt_id, act)
 
 
-@act_for("hosts.test_olt")
+@act_for("test", "hosts.olt")
 def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     """The answer goes into the page; without scripts it is told on the page that comes next."""
     olt = _olt(olt_id)

@@ -20,10 +20,10 @@ from facho.web.pages.frame import show
 from facho.web.pages.guarding import page_for, part_for
 from facho.web.timeline_rows import wanted_of
 
-VIEW = "hosts.view_olt"
+VIEW = ("view", "hosts.olt")
 
 
-@page_for(VIEW)
+@page_for(*VIEW)
 def olts(request: HttpRequest) -> HttpResponse:
     wanted, now = wanted_of(request.GET), database_now()
     found = olt_list(wanted, now)
@@ -33,7 +33,7 @@ def olts(request: HttpRequest) -> HttpResponse:
     return show(request, "facho/olt/list.html", "OLTs", **context)
 
 
-@page_for(VIEW)
+@page_for(*VIEW)
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = _now(request, olt_id)
     device = context["board"].olt
@@ -41,20 +41,20 @@ def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     return show(request, "facho/olt/page.html", device.name, **context, facts=facts)
 
 
-@part_for(VIEW)
+@part_for(*VIEW)
 def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
     """What changes by the second."""
     return render(request, "facho/olt/live.html", {**_now(request, olt_id), "again": True})
 
 
-@part_for(VIEW)
+@part_for(*VIEW)
 def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
     rows = Olt.objects.select_related("brand", "model").defer("credentials")
     device = get_object_or_404(rows, id=olt_id)
     return render(request, "facho/olt/facts.html", {"facts": olt_facts(device, database_now(), current())})
 
 
-@part_for(VIEW)
+@part_for(*VIEW)
 def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
     """Looked for by itself: it takes longer than all the rest."""
     get_object_or_404(Olt.objects.only("id"), id=olt_id)

@@ -15,16 +15,16 @@ from facho.web.pages.frame import show
 from facho.web.pages.guarding import page_for
 from facho.web.port_rows import DAYS, asked_of, port_page
 
-VIEW = "chassis.view_ponport"
+VIEW = ("view", "chassis.ponport")
 
 
-@page_for(VIEW)
+@page_for(*VIEW)
 def port(request: HttpRequest, olt_id: int, port_id: int) -> HttpResponse:
     rows = PonPort.objects.select_related("olt").defer("olt__credentials")
     return _page(request, get_object_or_404(rows, id=port_id, olt=olt_id))
 
 
-@page_for(VIEW)
+@page_for(*VIEW)
 def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
     """By its place: of OLTs that do not tell of their ports, ONUs do."""
     olt = get_object_or_404(Olt.objects.defer("credentials"), id=olt_id)
