@@ -177,6 +177,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"/{STATIC_URL}facho/icon.svg"}],
     "SHOW_LANGUAGES": True,
     "STYLES": [f"/{STATIC_URL}facho/admin.css"],
+    "SCRIPTS": [f"/{STATIC_URL}facho/search.js"],
     "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
 }
 

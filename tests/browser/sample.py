@@ -151,12 +151,15 @@ def onus(olts: list[Olt]) -> None:
             description=f"cliente {number}",
             state="online" if number % 7 else "los",
             down_cause="" if number % 7 else "los",
-            onu_rx_dbm=-19.5 - number / 10,
+            onu_rx_dbm=-19.5 - number / 5,
+            olt_rx_dbm=-21.0 - number / 5,
+            optical_state="weak" if number > 37 else "",
             distance_m=1000 + number,
             first_seen=ago(86400),
             last_seen=ago(86400),
         )
-    Collected.objects.create(olt=olts[0], datum="onu_rx_dbm", collected_at=ago(120))
+    for datum in ("onu_rx_dbm", "state", "distance_m", "description"):
+        Collected.objects.create(olt=olts[0], datum=datum, collected_at=ago(120))
 
 
 def events(olts: list[Olt]) -> None:
@@ -170,12 +173,29 @@ def events(olts: list[Olt]) -> None:
         ("absent", {}),
     ):
         OnuEvent.objects.create(kind=kind, at=ago(900), **told, **more)
+    for hours in range(2, 20, 3):
+        OnuEvent.objects.create(kind="offline", at=ago(3600 * hours), cause="los", **told)
+        OnuEvent.objects.create(kind="online", at=ago(3600 * hours - 2400), **told)
+    OnuEvent.objects.create(kind="falling", at=ago(9000), **told)
+    powers(onu)
     waiting = "HWTC0000BEEF"
     OnuEvent.objects.create(kind="unprovisioned", olt=olts[1], at=ago(60), serial=waiting, place="0/1/4")
     Unprovisioned.objects.create(
         olt=olts[1], identity=waiting, serial=waiting, place="0/1/4", frame=0, slot=1, port=4,
         model="EG8145V5", first_seen=ago(60), last_seen=ago(60),
     )  # fmt: skip
+
+
+def powers(onu: Onu) -> None:
+    """A day, every ten minutes; it falls by 4 dB two hours and a half before now."""
+    for number in range(144, 0, -1):
+        fall = 4.0 if number < 15 else 0.0
+        said = {
+            "onu_rx_dbm": [-20.2 - fall - number % 5 / 10],
+            "olt_rx_dbm": [-22.8 - fall - number % 7 / 10],
+            "temperature_c": [44.0 + number % 9],
+        }
+        append_frame(onu.olt_id, ago(600 * number), "onu", [onu.pk], said)
 
 
 def chassis(olts: list[Olt]) -> None:

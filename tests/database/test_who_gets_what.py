@@ -71,6 +71,10 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
             ),
         )
     },
+    "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
+    "onus/worst/": ("/onus/worst/", LOGGED_IN),
+    "onus/unprovisioned/": ("/onus/unprovisioned/", LOGGED_IN),
+    "search/": ("/search/?q=olt-0", LOGGED_IN),
     "metrics": ("/metrics", (401, 401, 401, 401, 401, 200, 401, 401)),
     "admin/login/": ("/admin/login/", (200,) * 8),
     "admin/logout/": ("/admin/logout/", (405,) * 8),

@@ -26,7 +26,13 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list("ONUs", "lan", "discovery", "onu"),
                 _list(_("ONU events"), "history", "discovery", "onuevent"),
                 _list(_("port outages"), "power_off", "discovery", "portoutage"),
-                _list(_("Unprovisioned ONUs"), "person_search", "chassis", "unprovisioned"),
+                _page(_("Worst ONUs"), "trending_down", "worst-onus", _may_see("discovery", "onu")),
+                _page(
+                    _("Unprovisioned ONUs"),
+                    "person_search",
+                    "unprovisioned-onus",
+                    _may_see("chassis", "unprovisioned"),
+                ),
                 _list(_("Last collected"), "event_available", "discovery", "collected"),
             ],
         },
@@ -95,6 +101,10 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
 
 def _link(title: Any, icon: str, url: str) -> Item:
     return {"title": capfirst(title), "icon": icon, "link": reverse_lazy(url)}
+
+
+def _page(title: Any, icon: str, url: str, may: Callable[[HttpRequest], bool]) -> Item:
+    return {**_link(title, icon, url), "permission": may}
 
 
 def _list(title: Any, icon: str, app: str, model: str) -> Item:

@@ -5,7 +5,7 @@ from django.urls import path
 
 from facho.web import views
 from facho.web.metrics.views import metrics
-from facho.web.pages import olt_acts, olts, ports
+from facho.web.pages import olt_acts, olts, onus, ports, search, worst
 
 urlpatterns = [
     path("", views.root, name="root"),
@@ -28,6 +28,10 @@ urlpatterns = [
     path("olts/<int:olt_id>/nodes/<int:node_id>/disable/", olt_acts.disable_node, name="node-disable"),
     path("olts/<int:olt_id>/ports/<int:port_id>/", ports.port, name="port"),
     path("olts/<int:olt_id>/ports/at/<path:place>/", ports.port_at, name="port-at"),
+    path("onus/<int:onu_id>/", onus.onu, name="onu"),
+    path("onus/worst/", worst.worst, name="worst-onus"),
+    path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
+    path("search/", search.search, name="search"),
     # In place of the admin's own, which are for staff only.
     path("admin/login/", views.Login.as_view(), name="login"),
     path("admin/logout/", LogoutView.as_view(), name="logout"),

@@ -9,6 +9,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_noop, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.discovery.models import EventKind, OnuEvent, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.words import WHY_LOST as WHY_LOST
 from facho.apps.execution_coordinator.words import hour_in_words as hour_in_words
@@ -22,6 +23,7 @@ from facho.apps.executions.words import WHY as WHY
 from facho.core.delay import Why
 from facho.core.durations import duration
 from facho.core.journal import Event, Level
+from facho.web.bands import Stretch
 from facho.web.timeline import Row, Run
 
 if TYPE_CHECKING:
@@ -103,6 +105,22 @@ ONU_STATES: Final[Mapping[str, Text]] = {
     "disabled": pgettext_lazy("ONU", "disabled"),
     "offline": pgettext_lazy("ONU", "offline"),
     "unknown": pgettext_lazy("ONU", "unknown"),
+}
+# Those that are not named are bad.
+_NOT_BAD: Final = {"online": "success", "starting": "info", "disabled": "default", "unknown": "default"}
+ONU_COLOURS: Final = {state: _NOT_BAD.get(state, "danger") for state in ONU_STATES}
+ONU_EVENT_COLOURS: Final[Mapping[str, str]] = {
+    EventKind.NEW: "info",
+    EventKind.MOVED: "warning",
+    EventKind.ONLINE: "success",
+    EventKind.OFFLINE: "danger",
+    EventKind.ABSENT: "danger",
+    EventKind.RETURNED: "success",
+    EventKind.DUPLICATE: "warning",
+    EventKind.UNPROVISIONED: "info",
+    EventKind.WEAK: "warning",
+    EventKind.FALLING: "warning",
+    EventKind.RECOVERED: "success",
 }
 DOWN_CAUSES: Final[Mapping[str, Text]] = {
     **ONU_STATES,
@@ -205,3 +223,22 @@ def lane_in_words(row: Row) -> str:
         "late": row.late,
         "planned": row.count("PLANNED"),
     }
+
+
+def event_in_words(event: OnuEvent) -> str:
+    """`optical power fell, -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7`, `offline: without power`."""
+    kind = str(EventKind(event.kind).label)
+    if event.kind == EventKind.MOVED and event.before:
+        said = {"before": event.before, "place": event.place}
+        return gettext("moved from %(before)s to %(place)s") % said
+    if not event.cause:
+        return kind
+    return f"{kind}: {DOWN_CAUSES.get(event.cause, event.cause)}"
+
+
+def stretch_name(stretch: Stretch) -> str:
+    """`offline: without power`."""
+    if stretch.state == Presence.ABSENT:
+        return str(Presence.ABSENT.label)
+    name = str(ONU_STATES[stretch.state])
+    return f"{name}: {DOWN_CAUSES.get(stretch.cause, stretch.cause)}" if stretch.cause else name

@@ -1,12 +1,9 @@
-"""ONUs by how their serial, their MAC or their description begins: by indexes alone, for there are a million.
-
-What is in the middle of them would need an index of another kind; its place is here.
-"""
+"""ONUs by how their serial, MAC or description begins: by indexes alone, for there are a million."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db import connection
 from django.db.models import Func, Q, TextField, Value
@@ -19,6 +16,8 @@ DESCRIPTION_INDEXED: Final = 40
 _LAST: Final = "\U0010ffff"
 _SEPARATORS: Final = re.compile(r"[-:.\s]")
 _HEX: Final = re.compile(r"[0-9a-f]{1,12}")
+# A maker's four letters as hexadecimal digits, and what follows.
+_MAKER_IN_HEX: Final = re.compile(r"((?:[3-7][0-9A-F]){4})([0-9A-F]{0,8})")
 
 
 class Beginning(Func):
@@ -33,24 +32,47 @@ class Beginning(Func):
         return self.as_sql(compiler, connection, template=self.template.removesuffix(' COLLATE "C"'), **rest)
 
 
-def beginning_with(text: str) -> Q:
+class Ask(NamedTuple):
+    """A question to one index, and the order in which no more are read than are wanted."""
+
+    found: Q
+    order: Any
+
+
+def beginnings(text: str) -> list[Ask]:
     """In capitals or not, a serial and a MAC with whatever between their letters."""
+    asks = [_column("serial", serial) for serial in serials_of(text)]
+    if mac := mac_of(text):
+        asks.append(_column("mac", mac))
+    return [*asks, _description(text[:DESCRIPTION_INDEXED])]
+
+
+def serials_of(text: str) -> list[str]:
+    """A serial, or how one begins, in the ways that it may be stored: as it is, in capitals, and with its
+    maker in letters where it is in hexadecimal digits here.
+    """
     letters = _SEPARATORS.sub("", text)
-    found = _description(text[:DESCRIPTION_INDEXED])
-    for serial in dict.fromkeys((letters, letters.upper())):
-        found |= _column("serial", serial)
-    if _HEX.fullmatch(letters.lower()):
-        found |= _column("mac", ":".join(re.findall("..?", letters.lower())))
-    return found
+    ways = [letters.upper(), letters]
+    if in_hex := _MAKER_IN_HEX.fullmatch(letters.upper()):
+        ways.append(bytes.fromhex(in_hex[1]).decode("ascii") + in_hex[2])
+    return list(dict.fromkeys(ways))
 
 
-def _description(text: str) -> Q:
+def mac_of(text: str) -> str:
+    """A MAC, or a part of one that begins with an octet; empty if it is none."""
+    letters = _SEPARATORS.sub("", text).lower()
+    return ":".join(re.findall("..?", letters)) if _HEX.fullmatch(letters) else ""
+
+
+def _description(text: str) -> Ask:
     first, last = Lower(Value(text)), Lower(Value(text + _LAST))
-    return Q(GreaterThanOrEqual(Beginning("description"), first), LessThan(Beginning("description"), last))
+    found = Q(GreaterThanOrEqual(Beginning("description"), first), LessThan(Beginning("description"), last))
+    return Ask(found, Beginning("description").asc())
 
 
-def _column(name: str, text: str) -> Q:
+def _column(name: str, text: str) -> Ask:
     if connection.vendor == "sqlite":
-        # Its LIKE would look at every row.
-        return Q(**{f"{name}__gte": text, f"{name}__lt": text + _LAST})
-    return Q(**{f"{name}__startswith": text})
+        # Its LIKE would look at every row, and it would sort all that it finds by anything but the index.
+        return Ask(Q(**{f"{name}__gte": text, f"{name}__lt": text + _LAST}), name)
+    # It knows how many begin so, and goes by the ids where these are many.
+    return Ask(Q(**{f"{name}__startswith": text}), "id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
@@ -28,6 +28,12 @@ def onus_called(name: str, olt: Olt | None = None) -> list[Onu]:
     if not found and olt is not None:
         found = [onu for onu in onus.filter(_places(name)) if _is_at(onu, name)]
     return [onu for onu in found if onu.presence == Presence.PRESENT] or found
+
+
+def onus_at(interface: str, olt_ids: Collection[int]) -> list[Onu]:
+    """Those that are there now, at most one for each of these OLTs."""
+    onus = onus_like().filter(_places(interface), olt__in=olt_ids, address__isnull=False)
+    return [onu for onu in onus.select_related("olt").defer("olt__credentials") if _is_at(onu, interface)]
 
 
 def onus_nearly_called(name: str, olt: Olt | None, most: int) -> list[Onu]:

@@ -13,6 +13,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from facho.apps.discovery import statements
 from facho.apps.discovery.columns import interface
 from facho.apps.discovery.models import Onu, OnuEvent, Presence
+from facho.apps.discovery.searching import called
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
 from facho.vendors.index import intern_key
@@ -134,9 +135,7 @@ def onus_like(
     if duplicates:
         onus = with_duplicate_serial(onus)
     for word in search.split():
-        onus = onus.filter(
-            Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
-        )
+        onus = onus.filter(called(word))
     # Databases do not agree on where what has no number belongs.
     numbers = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port", "onu_id"))
     return onus.order_by("olt__name", *numbers, "extra", "id")

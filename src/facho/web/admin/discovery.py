@@ -9,30 +9,12 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, PortOutage
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.core.durations import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.words import DOWN_CAUSES, ONU_STATES
-
-_COLOURS = {"online": "success", "starting": "info", "disabled": "default", "unknown": "default"}
-_LABELS = {state: _COLOURS.get(state, "danger") for state in ONU_STATES}
-
-
-_KIND_COLOURS = {
-    EventKind.NEW: "info",
-    EventKind.MOVED: "warning",
-    EventKind.ONLINE: "success",
-    EventKind.OFFLINE: "danger",
-    EventKind.ABSENT: "danger",
-    EventKind.RETURNED: "success",
-    EventKind.DUPLICATE: "warning",
-    EventKind.UNPROVISIONED: "info",
-    EventKind.WEAK: "warning",
-    EventKind.FALLING: "warning",
-    EventKind.RECOVERED: "success",
-}
+from facho.web.words import DOWN_CAUSES, ONU_COLOURS, ONU_EVENT_COLOURS, ONU_STATES
 
 
 class DuplicateFilter(admin.SimpleListFilter):
@@ -96,7 +78,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     def place(self, onu: Onu) -> str:
         return interface_of(onu)
 
-    @display(description=_("state"), ordering="state", label=_LABELS)
+    @display(description=_("state"), ordering="state", label=ONU_COLOURS)
     def state_badge(self, onu: Onu) -> tuple[str, str] | None:
         return (onu.state, str(ONU_STATES.get(onu.state, onu.state))) if onu.state else None
 
@@ -124,7 +106,7 @@ class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:
         return super().get_queryset(request).select_related("olt", "onu").defer("olt__credentials")
 
-    @display(description=_("event"), ordering="kind", label=_KIND_COLOURS)
+    @display(description=_("event"), ordering="kind", label=ONU_EVENT_COLOURS)
     def kind_badge(self, event: OnuEvent) -> tuple[str, str]:
         return event.kind, event.get_kind_display()
 

@@ -13,7 +13,9 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import pgettext
 
-from facho.apps.discovery.models import EventKind
+from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.models import EventKind, Onu
+from facho.apps.discovery.selectors import interface_of
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
@@ -23,6 +25,8 @@ from facho.core.quota import Hour
 from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport
 from facho.web import quotas, words
+from facho.web.bands import Stretch
+from facho.web.finding import MOST
 from facho.web.timeline import Row, Run
 from facho.web.timeline_rows import Wanted
 
@@ -144,6 +148,55 @@ def health_name(health: str) -> str:
 @register.filter
 def olt_url(olt_id: int) -> str:
     return reverse("olt", args=[olt_id])
+
+
+@register.filter
+def port_url(port: PonPort) -> str:
+    return reverse("port", args=[port.olt_id, port.pk])
+
+
+@register.filter
+def onu_state(state: str) -> str:
+    return str(words.ONU_STATES.get(state, state))
+
+
+@register.filter
+def onu_colour(state: str) -> str:
+    return words.ONU_COLOURS.get(state, "default")
+
+
+@register.filter
+def down_cause(cause: str) -> str:
+    return str(words.DOWN_CAUSES.get(cause, cause))
+
+
+@register.filter
+def event_colour(kind: str) -> str:
+    return words.ONU_EVENT_COLOURS[kind]
+
+
+@register.filter
+def link_state(state: str) -> str:
+    return str(words.LINK_STATES.get(state, state))
+
+
+@register.filter
+def interface(onu: Onu) -> str:
+    """Its place on its OLT, as people name it."""
+    return interface_of(onu)
+
+
+@register.filter
+def stretch_in_words(stretch: Stretch, now: datetime) -> str:
+    """What a pointer on a part of the band is told."""
+    length = durations.duration(stretch.until - stretch.since)
+    return f"{words.stretch_name(stretch)}, {moment(stretch.since, now)}, {length}"
+
+
+@register.filter
+def first_of(rows: Sequence[object]) -> str:
+    """How many were found; a plus where no more were looked for."""
+    return f"{len(rows)}+" if len(rows) >= MOST else f"{len(rows)}"
 
 
 @register.filter

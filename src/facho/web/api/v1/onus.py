@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import F
@@ -15,8 +15,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from facho.apps.discovery.beginnings import beginning_with
 from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.searching import MOST, SHORTEST, onus_found
 from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
@@ -28,9 +28,6 @@ from facho.web.api.v1 import history
 from facho.web.api.v1.events import EventSerializer
 from facho.web.api.v1.nodes import StartedSerializer, accepted
 from facho.web.words import ONU_STATES
-
-# With less, most of them would be found.
-_SHORTEST: Final = 3
 
 
 class OnuSerializer(serializers.ModelSerializer[Onu]):
@@ -51,8 +48,8 @@ class OnuSerializer(serializers.ModelSerializer[Onu]):
 
 
 def _long_enough(text: str) -> None:
-    if len(text) < _SHORTEST:
-        raise ValidationError(_("give at least %d characters") % _SHORTEST)
+    if len(text) < SHORTEST:
+        raise ValidationError(_("give at least %d characters") % SHORTEST)
 
 
 class OnuFilter(OfOlt):
@@ -64,10 +61,11 @@ class OnuFilter(OfOlt):
     state = OneOf(ONU_STATES)
     presence = OneOf(Presence.values)
     weak = TrueOrFalse(method="is_weak", help_text="its optical power is weak, or has fallen")
+    # The last one: it looks among those that the others leave.
     q = CharFilter(
-        method="begins",
+        method="search",
         validators=[_long_enough],
-        help_text="how its serial, its MAC or its description begins",
+        help_text=f"how its serial, its MAC or its description begins, or a part of them: the first {MOST:,}",
     )
 
     class Meta:
@@ -83,8 +81,8 @@ class OnuFilter(OfOlt):
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:
         return rows.exclude(optical_state="") if wanted else rows.filter(optical_state="")
 
-    def begins(self, rows: Any, _name: str, text: str) -> Any:
-        return rows.filter(beginning_with(text))
+    def search(self, rows: Any, _name: str, text: str) -> Any:
+        return rows.filter(id__in=onus_found(text, rows=rows))
 
 
 class Onus(ReadOnlyRows[Onu]):

@@ -1,0 +1,104 @@
+"""What the search page finds: OLTs, ports, ONUs and those that nobody has provisioned, the first of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q, QuerySet
+
+from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.discovery.beginnings import mac_of, serials_of
+from facho.apps.discovery.looking_up import is_interface, onus_at, onus_called
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.searching import SHORTEST, has_trigrams, onus_found
+from facho.apps.hosts.models import Olt
+
+MOST: Final = 20
+LONGEST: Final = 100
+_PLACE: Final = re.compile(r"\d{1,9}(/\d{1,9}){1,2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    text: str
+    olts: Sequence[Olt] = ()
+    ports: Sequence[PonPort] = ()
+    onus: Sequence[Onu] = ()
+    unprovisioned: Sequence[Unprovisioned] = ()
+    # The one ONU that is called exactly so, and nothing else is.
+    exact: Onu | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.olts or self.ports or self.onus or self.unprovisioned)
+
+    @property
+    def too_short(self) -> bool:
+        return len(self.text) < SHORTEST
+
+    @property
+    def middle(self) -> bool:
+        """Whether also the middle of descriptions is looked at."""
+        return has_trigrams()
+
+
+def find(text: str) -> Found:
+    text = " ".join(text.split())[:LONGEST]
+    if not text:
+        return Found("")
+    exact = onus_called(text)
+    olts = _olts(text)
+    if len(exact) == 1 and not olts:
+        return Found(text, onus=exact, exact=exact[0])
+    return Found(text, olts, _ports(text), _onus(text, exact), _waiting(text))
+
+
+def _olts(text: str) -> list[Olt]:
+    called = Q(name__icontains=text) | Q(site__icontains=text) | Q(address__istartswith=text)
+    olts = Olt.objects.filter(called).defer("credentials").select_related("brand", "model")
+    return list(olts.order_by("name")[:MOST])
+
+
+def _ports(text: str) -> list[PonPort]:
+    """`OLT 0/1/3`, `0/1/3`, or what the OLT calls it."""
+    name, _, place = text.rpartition(" ")
+    if not _PLACE.fullmatch(place):
+        return _some_ports(PonPort.objects.filter(name__iexact=text))
+    ports = PonPort.objects.filter(Q(place=place) | Q(place__endswith=f"/{place}"))
+    return _some_ports(ports.filter(olt__name__icontains=name) if name else ports)
+
+
+def _some_ports(ports: QuerySet[PonPort]) -> list[PonPort]:
+    with_olt = ports.select_related("olt").defer("olt__credentials")
+    return list(with_olt.order_by("olt__name", "frame", "slot", "port", "id")[:MOST])
+
+
+def _onus(text: str, exact: Sequence[Onu]) -> list[Onu]:
+    """Those that are called so, those at that place of an OLT, and those of whose names it is a part."""
+    known = {onu.id: onu for onu in (*exact, *_at_place(text))}
+    ids = onus_found(text, MOST)
+    others = Onu.objects.select_related("olt").defer("olt__credentials").in_bulk(ids)
+    known.update((each, others[each]) for each in ids if each in others)
+    return list(known.values())[:MOST]
+
+
+def _at_place(text: str) -> list[Onu]:
+    """`OLT 0/1/3:5`."""
+    name, _, place = text.rpartition(" ")
+    if not name or not is_interface(place):
+        return []
+    olts = Olt.objects.filter(name__icontains=name).order_by("name")[:MOST]
+    return onus_at(place, list(olts.values_list("id", flat=True)))
+
+
+def _waiting(text: str) -> list[Unprovisioned]:
+    called = Q(identity__icontains=text)
+    for serial in serials_of(text):
+        called |= Q(serial__icontains=serial)
+    if mac := mac_of(text):
+        called |= Q(mac__icontains=mac)
+    rows = Unprovisioned.objects.filter(called).select_related("olt").defer("olt__credentials")
+    return list(rows.order_by("-first_seen", "id")[:MOST])

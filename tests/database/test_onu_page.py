@@ -1,0 +1,155 @@
+"""The page of an ONU, the worst ONUs, and those that nobody has provisioned."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from facho.apps.chassis.models import Unprovisioned
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent
+from facho.apps.discovery.store import note_collected
+from facho.apps.discovery.worst import Where, flapping, weakest
+from facho.apps.hosts.models import Olt
+from facho.config import Config
+from facho.core.roles import Role
+from facho.engine.clock import database_now
+from facho.web.onu_now import onu_page
+from tests.database.asking_api import person
+from tests.database.filling import fill
+from tests.database.found import an_olt
+from tests.database.making import at
+from tests.database.numbers import says
+
+pytestmark = pytest.mark.django_db
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(person(Role.VIEWER))
+    return client
+
+
+def make(olt: Olt, number: int = 1, port: int = 3, **columns: Any) -> Onu:
+    columns = {"state": "online", "first_seen": at("08:00"), "last_seen": at("08:00"), **columns}
+    return Onu.objects.create(
+        olt=olt, address=f"0/1/{port}/{number}", frame=0, slot=1, port=port, onu_id=number, **columns
+    )
+
+
+def happened(onu: Onu, kind: EventKind, when: Any, **more: Any) -> None:
+    OnuEvent.objects.create(olt=onu.olt, onu=onu, kind=kind, at=when, place="0/1/3:1", **more)
+
+
+def test_an_onu_shows_what_is_known_and_how_old_it_is(viewer: Client) -> None:
+    onu = make(an_olt("norte"), serial="HWTC1234ABCD", onu_rx_dbm=-21.5, distance_m=1200)
+    note_collected(onu.olt_id, ["onu_rx_dbm"], database_now() - timedelta(minutes=2))
+    page = viewer.get(f"/onus/{onu.id}/", headers={"Accept-Language": "en"}).content.decode()
+    for shown in ("HWTC1234ABCD", "norte", "0/1/3:1", "-21.5", "collected 2 min", "not collected yet"):
+        assert shown in page, shown
+
+
+def test_its_states_and_its_power_are_drawn() -> None:
+    onu = make(an_olt(), state="online")
+    happened(onu, EventKind.OFFLINE, at("10:00"), cause="power_off")
+    happened(onu, EventKind.ONLINE, at("11:00"))
+    happened(onu, EventKind.FALLING, at("11:30"))
+    says(onu.olt, "11:30", {onu.id: -24.5})
+    page = onu_page(onu, 1, at("12:00"), Config())
+    assert [(each.state, each.cause) for each in page.band.stretches] == [
+        ("online", ""), ("offline", "power_off"), ("online", "")
+    ]  # fmt: skip
+    assert page.band.online_percent == pytest.approx(75.0)
+    assert not page.power.is_empty
+    assert [limit.label for limit in page.power.limits] == ["-27 dBm"]
+    assert len(page.power.marks) == 1
+
+
+def test_its_neighbours_are_the_others_of_its_port() -> None:
+    olt = an_olt()
+    onu = make(olt, 1, onu_rx_dbm=-29.0)
+    for number, power in ((2, -20.0), (3, -22.0), (4, -21.0)):
+        make(olt, number, onu_rx_dbm=power)
+    make(olt, 5, onu_rx_dbm=-5.0, state="los")
+    make(olt, 6, port=4, onu_rx_dbm=-5.0)
+    neighbours = onu_page(onu, 1, at("12:00"), Config()).neighbours
+    assert (neighbours.onus, neighbours.median_dbm) == (3, -21.0)
+
+
+def test_hostile_names_are_texts(viewer: Client) -> None:
+    onu = make(
+        an_olt(), serial=HOSTILE, description=HOSTILE, model=HOSTILE, optical_state="weak", onu_rx_dbm=-30
+    )
+    happened(onu, EventKind.OFFLINE, database_now(), cause=HOSTILE[:20])
+    for path in (f"/onus/{onu.id}/", "/onus/worst/", "/search/?q=%3Cimg"):
+        assert "<img src=x" not in viewer.get(path, follow=True).content.decode(), path
+
+
+def test_pages_that_are_not_there_and_people_who_may_not(client: Client, viewer: Client) -> None:
+    assert viewer.get("/onus/999999/").status_code == 404
+    assert viewer.post("/onus/worst/").status_code == 405
+    assert viewer.get("/onus/worst/?olt=x&days=9&by=?&port=0").status_code == 200
+    stranger = Client()
+    for path in ("/onus/1/", "/onus/worst/", "/onus/unprovisioned/", "/search/"):
+        assert stranger.get(path).headers["Location"].startswith("/admin/login/"), path
+
+
+def test_the_worst_by_power_are_the_weak_ones_or_all_of_an_olt() -> None:
+    olt, other = an_olt("a"), an_olt("b")
+    Olt.objects.filter(id=other.id).update(site="south")
+    well = make(olt, 1, onu_rx_dbm=-20.0)
+    weak = make(olt, 2, onu_rx_dbm=-28.0, optical_state="weak")
+    elsewhere = make(other, 3, port=4, olt_rx_dbm=-30.0, optical_state="weak")
+    make(olt, 4, onu_rx_dbm=-40.0, optical_state="weak", presence="absent")
+    assert weakest(Where()) == [elsewhere, weak]
+    assert weakest(Where(site="south")) == [elsewhere]
+    assert weakest(Where(olt_id=olt.id)) == [weak, well]
+    assert weakest(Where(olt_id=other.id, port="0/1/4")) == [elsewhere]
+    assert weakest(Where(olt_id=other.id, port="0/1/3")) == []
+
+
+def test_the_worst_by_flapping_went_offline_most_often() -> None:
+    olt = an_olt()
+    often, twice, once = (make(olt, number) for number in (1, 2, 3))
+    for onu, times in ((often, 3), (twice, 2), (once, 1)):
+        for minute in range(times):
+            happened(onu, EventKind.OFFLINE, at(f"10:0{minute}"))
+    happened(twice, EventKind.OFFLINE, at("08:00"))
+    found = flapping(Where(), at("09:00"))
+    assert [(each.onu, each.times) for each in found] == [(often, 3), (twice, 2)]
+    assert flapping(Where(olt_id=olt.id, port="0/1/4"), at("09:00")) == []
+    assert flapping(Where(site="nowhere"), at("09:00")) == []
+
+
+def test_who_waits_to_be_provisioned_is_listed_the_latest_first(viewer: Client) -> None:
+    assert "HWTC" not in viewer.get("/onus/unprovisioned/").content.decode()
+    olt = an_olt()
+    for serial, hour in (("HWTC00000001", "08:00"), ("HWTC00000002", "09:00")):
+        Unprovisioned.objects.create(
+            olt=olt, identity=serial, serial=serial, place="0/1/4", first_seen=at(hour), last_seen=at(hour)
+        )
+    page = viewer.get("/onus/unprovisioned/").content.decode()
+    assert 0 < page.index("HWTC00000002") < page.index("HWTC00000001")
+
+
+COSTS = {"/onus/{onu}/": 14, "/onus/worst/": 8, "/onus/worst/?by=flaps": 8, "/onus/unprovisioned/": 7}
+
+
+@pytest.mark.parametrize("path", COSTS)
+def test_pages_cost_the_same_for_much_as_for_little(viewer: Client, path: str) -> None:
+    counts = []
+    for beginning_at, more in ((0, 2), (2, 6)):
+        fill(more, beginning_at=beginning_at)
+        onu = Onu.objects.earliest("id")
+        for _ in range(more):
+            happened(onu, EventKind.OFFLINE, database_now())
+        Onu.objects.update(optical_state="weak", onu_rx_dbm=-30.0)
+        with CaptureQueriesContext(connection) as queries:
+            assert viewer.get(path.format(onu=onu.id)).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= COSTS[path]

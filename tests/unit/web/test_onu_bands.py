@@ -1,0 +1,41 @@
+"""The states of an ONU as a band."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from facho.web.bands import Change, band, share
+from facho.web.charts import Period
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+DAY = Period(NOON - timedelta(hours=10), NOON, UTC)
+
+
+def ago(hours: float) -> datetime:
+    return NOON - timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    ("changes", "now_is", "seen", "expected"),
+    [
+        ([], "online", 100, [("online", 0, 100)]),
+        ([], "offline", 4, [("offline", 60, 40)]),
+        ([("offline", 5)], "offline", 100, [("online", 0, 50), ("offline", 50, 50)]),
+        ([("offline", 20)], "offline", 100, [("offline", 0, 100)]),
+        ([("new", 4), ("offline", 2)], "offline", 4, [("online", 60, 20), ("offline", 80, 20)]),
+        ([("new", 4)], "online", 4, [("online", 60, 40)]),
+        ([("absent", 8), ("returned", 6)], "online", 100,
+         [("unknown", 0, 20), ("absent", 20, 20), ("online", 40, 60)]),
+    ],
+)  # fmt: skip
+def test_events_say_what_was_before_and_after_them(
+    changes: list[tuple[str, float]], now_is: str, seen: float, expected: list[tuple[str, float, float]]
+) -> None:
+    found = band([Change(ago(hours), kind) for kind, hours in changes], now_is, ago(seen), DAY)
+    assert [(each.state, round(each.left), round(each.width)) for each in found] == expected
+
+
+def test_what_is_not_known_is_no_time_offline() -> None:
+    found = band([Change(ago(8), "absent"), Change(ago(6), "returned")], "online", ago(100), DAY)
+    assert share(found, "online") == pytest.approx(75)
+    assert share([], "online") is None
