@@ -91,6 +91,7 @@ def test_a_poller_takes_it_before_what_is_due_and_one_at_a_time_per_olt() -> Non
     second = read_onu(make_onu(onu.olt, address="0/1/7/4").id, NOW)
     found = queue(NOW, [], 5, 5, limit=10)
     assert [each.execution_id for each in found.first] == [asked, second, due.id]
+    assert [each.job for each in found.first[:2]] == ["ONU HWTC1234ABCD"] * 2
     assert claim(NOW, CONFIG) == [asked]
     assert claim(NOW, CONFIG) == []
 
@@ -121,6 +122,8 @@ def test_the_api_has_it_read_for_operators_and_writes_down_who_asked() -> None:
     assert asking(Role.VIEWER).post(path).status_code == 403
     answer = asking(Role.OPERATOR).post(path)
     execution = Execution.objects.get(onu=onu)
+    listed = asking(Role.VIEWER).get("/api/v1/executions/", {"onu": onu.id}).json()["results"]
+    assert [row["id"] for row in listed] == [execution.id]
     assert (answer.status_code, answer.json()["execution"]) == (202, execution.id)
     assert answer["Location"].endswith(f"/api/v1/executions/{execution.id}/")
     (entry,) = AuditEntry.objects.filter(model="discovery.onu")

@@ -105,10 +105,13 @@ def _seconds(began: Any, ended: Any) -> float | None:
 
 
 _ENDED: Final = (
-    "SELECT e.id, e.state, o.name, COALESCE(j.name, ''), COALESCE(j.kind, ''), e.ended_at,"
+    "SELECT e.id, e.state, o.name, "
+    " COALESCE(j.name, 'ONU ' || COALESCE(NULLIF(u.serial, ''), NULLIF(u.mac, ''), u.address), ''),"
+    " COALESCE(j.kind, CASE WHEN e.onu_id IS NULL THEN '' ELSE 'onu' END), e.ended_at,"
     " a.started_at, a.ended_at, e.delay_ms, e.why_late, COALESCE(other_job.name, ''), e.error"
     " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
     " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
+    " LEFT JOIN onu_data u ON u.id = e.onu_id"
     " LEFT JOIN execution_attempts a ON a.execution_id = e.id AND a.number = e.attempt"
     " LEFT JOIN snmp_executions other ON other.id = e.blocked_by_id"
     " LEFT JOIN snmp_job_hosts other_node ON other_node.id = other.node_id"

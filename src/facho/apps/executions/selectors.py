@@ -6,13 +6,25 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce, Concat, NullIf
 
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.core.order import Waiting, choose
+
+# The job of an execution, or the ONU that is read alone; nothing for a collection by hand.
+WHAT: Final = Case(
+    When(
+        onu__isnull=False,
+        then=Concat(
+            Value("ONU "),
+            Coalesce(NullIf("onu__serial", Value("")), NullIf("onu__mac", Value("")), "onu__address"),
+        ),
+    ),
+    default=F("node__job__name"),
+)
 
 
 class Reason(enum.Enum):
@@ -46,7 +58,8 @@ class Queued:
     """A waiting execution, in its place. `because_of` is the job that it waits for on its OLT."""
 
     execution_id: int
-    node_id: int
+    # None for an ONU that is read alone.
+    node_id: int | None
     olt_id: int
     olt: str
     job: str
@@ -95,8 +108,8 @@ class Ended:
 
 def held(now: datetime) -> list[Held]:
     """What runs, and who was aborted but may not know it yet: the OLT is not given to another before."""
-    columns = ("id", "olt_id", "olt__name", "node__job__name", "state", "started_at", "worker")
-    rows = Execution.objects.order_by().values_list(*columns, "lease_expires_at")
+    columns = ("id", "olt_id", "olt__name", WHAT, "state", "started_at", "worker", "lease_expires_at")
+    rows = Execution.objects.order_by().values_list(*columns)
     # Each half has an index of its own; for both at once SQLite would look through the whole table.
     active = rows.filter(state__in=ACTIVE)
     leased = rows.filter(~Q(lease_token=""), lease_expires_at__gt=now)
@@ -162,7 +175,7 @@ def _waiting() -> Iterator[Waiting]:
 
 
 class _Named(NamedTuple):
-    node_id: int
+    node_id: int | None
     olt: str
     job: str
     slot: datetime
@@ -170,8 +183,8 @@ class _Named(NamedTuple):
 
 def _names(ids: list[int]) -> dict[int, _Named]:
     rows = Execution.objects.filter(id__in=ids)
-    named = rows.values_list("id", "node_id", "olt__name", "node__job__name", "slot")
-    return {execution: _Named(node or 0, olt, job or "", slot) for execution, node, olt, job, slot in named}
+    named = rows.values_list("id", "node_id", "olt__name", WHAT, "slot")
+    return {execution: _Named(node, olt, job or "", slot) for execution, node, olt, job, slot in named}
 
 
 def _with_reasons(
@@ -232,7 +245,6 @@ def _ended_rows(rows: QuerySet[Execution]) -> Iterable[Any]:
         "id",
         "olt_id",
         "olt__name",
-        "node__job__name",
         "state",
         "slot",
         "delay_ms",
@@ -242,6 +254,7 @@ def _ended_rows(rows: QuerySet[Execution]) -> Iterable[Any]:
         "ended_at",
         "counts",
         "error",
+        what=WHAT,
     )
 
 
@@ -250,7 +263,7 @@ def _ended(row: Mapping[str, Any]) -> Ended:
         execution_id=row["id"],
         olt_id=row["olt_id"],
         olt=row["olt__name"],
-        job=row["node__job__name"] or "",
+        job=row["what"] or "",
         state=row["state"],
         slot=row["slot"],
         delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),

@@ -33,8 +33,8 @@ class ExecutionSerializer(serializers.ModelSerializer[Execution]):
     class Meta:
         model = Execution
         fields: tuple[str, ...] = (
-            "id", "node", "job", "job_name", "task_type", "olt", "olt_name", "state", "trigger", "run_now",
-            "slot", "not_before", "queued_at", "started_at", "ended_at", "duration_ms", "delay_ms",
+            "id", "node", "job", "job_name", "task_type", "olt", "olt_name", "onu", "state", "trigger",
+            "run_now", "slot", "not_before", "queued_at", "started_at", "ended_at", "duration_ms", "delay_ms",
             "why_late", "blocked_by", "attempt", "counts", "load", "error", "worker",
         )  # fmt: skip
 
@@ -58,6 +58,7 @@ class WholeExecutionSerializer(ExecutionSerializer):
 class ExecutionFilter(OfOlt):
     by_time = "slot"
     job = Number(field_name="node__job")
+    onu = Number(help_text="those that read this ONU alone")
     task_type = CharFilter(field_name="node__job__task_type")
     state = OneOf(State.values)
     trigger = OneOf(Trigger.values)

@@ -43,7 +43,7 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
     """`reason` is for programs, `waits_for` says it to people."""
 
     execution = serializers.IntegerField(source="execution_id")
-    node = serializers.IntegerField(source="node_id")
+    node = serializers.IntegerField(source="node_id", allow_null=True)
     job_name = serializers.CharField(source="job")
     olt = serializers.IntegerField(source="olt_id")
     olt_name = serializers.CharField(source="olt")
