@@ -130,12 +130,27 @@ def ended(job: SnmpJob, olt: Olt, number: int, blocker: Execution) -> None:
         blocked_by=blocker if late else None,
         counts={} if failed else {"rows": 4096 * number, "onus": 512 * number},
         error="time-out: no answer to 3 requests after 1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3" if failed else "",
+        load={} if failed else {"requests": 90 * number, "timeouts": 0},
+        parts=[part(job, number, failed=failed)],
         attempt=1,
         worker="host-a:4711",
     )
     Attempt.objects.create(
         execution=done, number=1, started_at=started, ended_at=done.ended_at, error=done.error
     )
+
+
+def part(job: SnmpJob, number: int, *, failed: bool) -> dict[str, Any]:
+    found = {"job": job.name, "kind": job.kind, "task_type": job.task_type, "seconds": 7.5 * number}
+    if failed:
+        return {**found, "state": "failed", "rows": 0, "error": "time-out: no answer to 3 requests"}
+    return {
+        **found,
+        "state": "success",
+        "rows": 4096 * number,
+        "onus_asked": 512 * number,
+        "onus_unanswered": 3,
+    }
 
 
 def onus(olts: list[Olt]) -> None:

@@ -18,7 +18,7 @@ def test_an_olt_is_tested_with_what_was_typed(visit: Visiting) -> None:
         page.fill("#id_port", "9")
         page.fill("#id_community", "public")
         page.get_by_role("button", name=button).click()
-        expect(page.locator("#olt-tested .fd-red")).to_be_visible(timeout=20_000)
+        expect(page.locator("#olt-tested .fd-danger")).to_be_visible(timeout=20_000)
         visitor.shoot(f"olt-tested-{language}")
         assert not visitor.is_wider_than_the_window()
         assert not visitor.complaints
@@ -42,3 +42,32 @@ def test_what_an_olt_said_it_is_goes_into_its_form(visit: Visiting) -> None:
     expect(page.locator("#id_community")).to_be_hidden()
     visitor.shoot("olt-used")
     assert not visitor.complaints
+
+
+def test_a_job_is_previewed_beside_its_form(visit: Visiting) -> None:
+    for language, viewport, button in (("es", PHONE, "Vista previa"), ("en", DESKTOP, "Preview")):
+        visitor = visit("admin", language=language, viewport=viewport, dark=language == "es")
+        page = visitor.go("/admin/snmp_jobs/snmpjob/1/change/")
+        page.fill("#id_interval", "20m")
+        page.get_by_role("button", name=button).click()
+        expect(page.locator("#what-if .fd-name").first).to_be_visible(timeout=20_000)
+        visitor.shoot(f"job-previewed-{language}")
+        assert not visitor.is_wider_than_the_window()
+        assert not visitor.complaints
+
+
+READINGS = (
+    "executions/execution/7/change",
+    "snmp_jobs/snmpjob",
+    "execution_coordinator/quotaviolation",
+)
+
+
+def test_what_ended_and_what_was_owed_reads_well(visit: Visiting) -> None:
+    for language, viewport in (("es", PHONE), ("en", DESKTOP)):
+        visitor = visit("admin", language=language, viewport=viewport, dark=language == "es")
+        for path in READINGS:
+            visitor.go(f"/admin/{path}/")
+            visitor.shoot(f"{path.replace('/', '-')}-{language}")
+            assert not visitor.is_wider_than_the_window(), path
+        assert not visitor.complaints

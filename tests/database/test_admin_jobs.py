@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.timezone import localtime
 
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Brand, Oid
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+from tests.database.test_what_if import takes
 
 pytestmark = pytest.mark.django_db
 
@@ -243,7 +245,45 @@ def test_what_a_job_would_do_is_shown_before_it_is_saved(admin_client: Client) -
     (north,) = add_olts("north")
     form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]), _what_if="1")
     answer = admin_client.post(ADD, form)
-    assert "__all__" in errors_of(answer)
-    assert [each["olt"] for each in answer.wsgi_request.what_if] == ["north"]  # type: ignore[attr-defined]
+    assert [each["olt"] for each in answer.context["what_if"]["olts"]] == ["north"]
     assert 'class="fd-name">north<' in answer.content.decode()
+    assert "<form" not in answer.content.decode()
     assert not SnmpJob.objects.exists()
+
+
+def test_a_preview_says_what_is_wrong(admin_client: Client) -> None:
+    answer = admin_client.post(ADD, form_of(interval="often", _what_if="1"))
+    (mistake,) = answer.context["mistakes"]
+    assert mistake.startswith("Intervalo: ")
+
+
+def test_what_would_not_fit_is_saved_by_who_is_sure(admin_client: Client) -> None:
+    add_olts("north")
+    job = add_job("state", "north")
+    takes("north", "get_state", 50.0)
+    row = node_row(node_of("state", "north"))
+    given = form_of(interval="30s", facts="state", nodes=([row], []))
+    assert "__all__" in errors_of(answer := admin_client.post(change(job), given))
+    assert 'name="_sure"' in answer.content.decode()
+    assert SnmpJob.objects.get(pk=job.pk).interval_s == job.interval_s
+    assert admin_client.post(change(job), {**given, "_sure": "1"}).status_code == 302
+    assert SnmpJob.objects.get(pk=job.pk).interval_s == 30
+
+
+def test_a_copy_has_a_name_of_its_own(admin_client: Client) -> None:
+    job = add_job("state")
+    chosen = {"action": "duplicate", "_selected_action": [job.pk]}
+    for _time in range(2):
+        admin_client.post("/admin/snmp_jobs/snmpjob/", chosen)
+    assert set(SnmpJob.objects.values_list("name", flat=True)) == {
+        "state",
+        "state (copia)",
+        "state (copia 2)",
+    }
+
+
+def test_the_list_says_how_often_and_when_next(admin_client: Client) -> None:
+    add_olts("Centro")
+    add_job("state", "Centro")
+    SnmpJobHost.objects.update(next_run_at=localtime().replace(hour=10, minute=41, second=0))
+    assert ", próxima 10:41:00" in admin_client.get("/admin/snmp_jobs/snmpjob/").content.decode()

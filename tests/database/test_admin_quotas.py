@@ -236,6 +236,18 @@ def test_a_violation_shows_each_task_and_the_whole_report(admin_client: Client) 
     assert "&quot;lost_s&quot;: 2400" in told
 
 
+def test_a_violation_is_acknowledged_and_says_by_whom(admin_client: Client) -> None:
+    row = violation(an_olt())
+    assert shown(admin_client, "quotaviolation/?acknowledged=no") == {row.pk}
+    for _time in range(2):
+        chosen = {"action": "acknowledge", "_selected_action": [row.pk]}
+        assert admin_client.post("/admin/execution_coordinator/quotaviolation/", chosen).status_code == 302
+    row.refresh_from_db()
+    assert (row.acknowledged_by, row.acknowledged_at is None) == ("admin", False)
+    assert "admin, " in page(admin_client, "quotaviolation/?acknowledged=yes")
+    assert not shown(admin_client, "quotaviolation/?acknowledged=no")
+
+
 def test_a_violation_without_a_report_is_shown_too(admin_client: Client) -> None:
     row = violation(an_olt(), report={})
     assert "high" in page(admin_client, "quotaviolation/")

@@ -161,12 +161,12 @@ ACTIONS: dict[str, dict[str, Role]] = {
     "discovery.onuevent": {"export_csv": V},
     "execution_coordinator.executionplan": {"move_grid": A},
     "execution_coordinator.quotatracker": {"export_csv": V},
-    "execution_coordinator.quotaviolation": {"export_csv": V},
-    "executions.execution": {"export_csv": V},
+    "execution_coordinator.quotaviolation": {"acknowledge": O, "export_csv": V},
+    "executions.execution": {"abort": O, "export_csv": V},
     "hosts.olt": {"enable": O, "disable": O},
     "maintenance.maintenancewindow": {"end": O, "enable": O, "disable": O, "remove": O},
     "notifications.notificationchannel": {"send_test_to_each": O},
-    "snmp_jobs.snmpjob": {"enable": O, "disable": O},
+    "snmp_jobs.snmpjob": {"enable": O, "disable": O, "duplicate": A},
     "snmp_jobs.snmpjobhost": {"run_now": O, "enable": O, "disable": O, "detach": A},
 }
 

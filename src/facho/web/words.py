@@ -96,6 +96,23 @@ STATE_COLOURS: Final[Mapping[str, str]] = {
     State.ABORTED: "warning",
 }
 
+OUTCOMES: Final[Mapping[str, Text]] = {
+    "success": State.SUCCESS.label,
+    "failed": State.FAILED.label,
+    "skipped": _("skipped"),
+}
+FIGURES: Final[Mapping[str, Text | str]] = {
+    "rows": _("rows read"),
+    "unanswered": _("ONUs without an answer"),
+    "onus": "ONUs",
+    "requests": _("requests"),
+    "timeouts": _("requests without an answer"),
+    "varbinds": _("values asked for"),
+    "bytes_sent": _("bytes sent"),
+    "bytes_received": _("bytes received"),
+    "seconds": _("seconds of the OLT"),
+}
+
 ONU_STATES: Final[Mapping[str, Text]] = {
     "online": pgettext_lazy("ONU", "online"),
     "starting": pgettext_lazy("ONU", "starting"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 from django.contrib import messages
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
@@ -105,6 +106,15 @@ def update_job(name: str, given: Given, changed: Collection[str], oids: Iterable
         jobs.change_master(job, given["master"].name if given["master"] else None, now)
     if "enabled" in changed:
         set_jobs_enabled([job], now, enabled=given["enabled"])
+
+
+def duplicate_job(name: str) -> str:
+    """Under a name that no job has yet."""
+    copy = gettext("%(name)s (copy)") % {"name": name}
+    taken = set(SnmpJob.objects.filter(name__startswith=copy[:-1]).values_list("name", flat=True))
+    tried = itertools.chain([copy], (f"{copy[:-1]} {number})" for number in itertools.count(2)))
+    made = jobs.duplicate_job(name, next(each for each in tried if each not in taken))
+    return gettext("%(name)s was made. It is attached to no OLT yet.") % {"name": made.name}
 
 
 def set_olts_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:

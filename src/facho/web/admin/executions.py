@@ -5,19 +5,33 @@ from datetime import datetime, timedelta
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.core.durations import duration
-from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, word_filter
+from facho.engine.clock import database_now
+from facho.engine.commands import runs
+from facho.web.admin import acting
+from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, readable_json, word_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.words import STATE_COLOURS, WHY
+from facho.web.words import STATE_COLOURS, WHY, translated
 
 
 class AttemptInline(ReadOnlyInline[Attempt, Execution]):
     model = Attempt
-    fields = ("number", "started_at", "ended_at", "error", "worker")
+    fields = ("number", "started_at", "took", "failure", "worker")
+    readonly_fields = ("took", "failure")
+
+    @display(description=_("duration"))
+    def took(self, attempt: Attempt) -> str:
+        return "" if attempt.ended_at is None else duration(attempt.ended_at - attempt.started_at)
+
+    @display(description=_("error"))
+    def failure(self, attempt: Attempt) -> str:
+        return translated(attempt.error)
 
 
 @admin.register(Execution)
@@ -39,9 +53,28 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("=id", "olt__name", "node__job__name", "error")
-    exclude = ("lease_token", "lease_expires_at")
     inlines = (AttemptInline,)
-    actions = (export_csv,)
+    actions = ("abort", export_csv)
+    readonly_fields = ("job", "due", "delay", "duration", "failure", "figures", "each_part", "raw")
+    fieldsets = (
+        (None, {"fields": (("olt", "job"), ("state", "trigger"), "failure")}),
+        (
+            _("Times"),
+            {
+                "fields": (
+                    ("due", "queued_at"),
+                    ("started_at", "ended_at"),
+                    ("delay", "duration"),
+                    ("blocked_by", "worker"),
+                )
+            },
+        ),
+        (_("What it brought"), {"fields": ("each_part", "figures", "raw")}),
+    )
+
+    class Media:
+        css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
+
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
@@ -75,7 +108,35 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
 
     @display(description=_("error"))
     def short_error(self, execution: Execution) -> str:
-        return execution.error if len(execution.error) <= 80 else f"{execution.error[:80]}…"
+        error = translated(execution.error)
+        return error if len(error) <= 80 else f"{error[:80]}…"
+
+    @display(description=_("error"))
+    def failure(self, execution: Execution) -> str:
+        return translated(execution.error)
+
+    @display(description=_("parts"))
+    def each_part(self, execution: Execution) -> str:
+        return render_to_string("facho/executions/parts.html", {"parts": execution.parts})
+
+    @display(description=_("figures"))
+    def figures(self, execution: Execution) -> str:
+        figures = {**execution.counts, **execution.load}
+        return render_to_string("facho/executions/figures.html", {"figures": figures})
+
+    @display(description=_("result"))
+    def raw(self, execution: Execution) -> str:
+        return readable_json(execution.result) if execution.result else ""
+
+    @admin.action(description=_("Abort"), permissions=["run"])
+    def abort(self, request: HttpRequest, chosen: QuerySet[Execution]) -> None:
+        for key in chosen.values_list("id", flat=True):
+            acting.told(request, lambda key=key: _abort(key))  # type: ignore[misc]  # bound at once
+
+
+def _abort(execution_id: int) -> str:
+    runs.abort(execution_id, database_now())
+    return gettext("Execution %(id)d was aborted.") % {"id": execution_id}
 
 
 @admin.register(Attempt)

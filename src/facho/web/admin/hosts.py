@@ -103,9 +103,11 @@ class OltAdmin(FachoModelAdmin[Olt]):
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Olt | None = None) -> Any:
-        """Who may not write the secrets is told whether there are any."""
+        """Who may not write the secrets is told whether there are any. Of a new one nothing was found yet."""
         fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
+        if obj is None:
+            return fieldsets[:-1]
+        if self.has_change_permission(request, obj):
             return fieldsets
         general, (title, _fields), *others = fieldsets
         return (general, (title, {"fields": ("snmp_version", "credentials_set")}), *others)

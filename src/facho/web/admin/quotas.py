@@ -9,8 +9,9 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
@@ -21,9 +22,11 @@ from facho.core.durations import duration
 from facho.core.report import reasons_of, tasks_of
 from facho.engine.clock import database_now
 from facho.engine.commands.violations import acknowledge
+from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
+from facho.web.templatetags.facho import moment
 from facho.web.words import (
     QUOTA_COLOURS,
     SEVERITY_COLOURS,
@@ -56,6 +59,22 @@ class TaskTypeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[QuotaTracker]) -> QuerySet[QuotaTracker]:  # noqa: ARG002
         return queryset.filter(task_type=self.value()) if self.value() else queryset
+
+
+class AcknowledgedFilter(admin.SimpleListFilter):
+    title = _("acknowledged")
+    parameter_name = "acknowledged"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("no", gettext("not yet")), ("yes", gettext("by somebody"))]
+
+    def queryset(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[QuotaViolation],
+    ) -> QuerySet[QuotaViolation]:
+        wanted = {"no": True, "yes": False}.get(self.value() or "")
+        return queryset if wanted is None else queryset.filter(acknowledged_at__isnull=wanted)
 
 
 class _OfAnHour(ReadOnlyAdmin[M]):
@@ -128,15 +147,16 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
 
 @admin.register(QuotaViolation)
 class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
-    list_display = ("hour", "severity_badge", "olt", "missed", "top_reason", "notified", "created_at")
+    list_display = ("hour", "severity_badge", "olt", "missed", "top_reason", "notified", "seen_by")
     list_filter = (
         "severity",
         recent_filter("created_at", _("created at"), by_the_clock=True),
         "notified",
+        AcknowledgedFilter,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name",)
-    actions = (export_csv,)
+    actions = ("acknowledge", export_csv)
     readonly_fields = ("hour", "tasks", "as_json")
     fieldsets = (
         (
@@ -156,8 +176,13 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
-        for key in chosen.filter(acknowledged_at=None).values_list("id", flat=True):
-            acknowledge(key, request.user.get_username(), database_now())
+        acting.told(request, lambda: _acknowledge(chosen, request.user.get_username()))
+
+    @display(description=_("acknowledged"), ordering="acknowledged_at")
+    def seen_by(self, violation: QuotaViolation) -> str:
+        if violation.acknowledged_at is None:
+            return ""
+        return f"{violation.acknowledged_by}, {moment(violation.acknowledged_at, timezone.now())}"
 
     @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
     def severity_badge(self, violation: QuotaViolation) -> tuple[str, str]:
@@ -185,3 +210,11 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
     @display(description=_("report"))
     def as_json(self, violation: QuotaViolation) -> str:
         return readable_json(violation.report)
+
+
+def _acknowledge(chosen: QuerySet[QuotaViolation], by: str) -> str:
+    keys = list(chosen.filter(acknowledged_at=None).values_list("id", flat=True))
+    for key in keys:
+        acknowledge(key, by, database_now())
+    said = ngettext("%(count)d was acknowledged.", "%(count)d were acknowledged.", len(keys))
+    return said % {"count": len(keys)}

@@ -1,25 +1,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
-from facho.config import current
+from facho.core.durations import about
 from facho.engine.clock import database_now
 from facho.engine.commands import jobs, runs
-from facho.engine.commands.errors import CommandError
-from facho.engine.what_if import tried
-from facho.web.admin import acting
+from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
+from facho.web.templatetags.facho import moment
 
 _ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
 
@@ -53,7 +55,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         "name",
         "brand",
         "kind",
-        "every",
+        "schedule",
         "priority",
         "task_type",
         "master",
@@ -65,7 +67,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     search_fields = ("name", "task_type")
     ordering = ("name",)
     autocomplete_fields = ("brand", "master")
-    actions = ("enable", "disable")
+    actions = ("enable", "disable", "duplicate")
     inlines = (JobOidInline, NodeInline)
     change_form_after_template = "facho/jobs/what_if.html"
     fieldsets = (
@@ -80,8 +82,30 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJob]:
-        active = Count("nodes", filter=Q(nodes__enabled=True))
-        return super().get_queryset(request).annotate(node_count_=active)
+        active = Q(nodes__enabled=True)
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                node_count_=Count("nodes", filter=active), next_=Min("nodes__next_run_at", filter=active)
+            )
+        )
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """A preview is checked as what is saved is, and ends where that would be saved."""
+        try:
+            answer = super().changeform_view(request, object_id, form_url, extra_context)
+        except job_preview.Previewed as previewed:
+            return job_preview.panel(request, previewed.found)
+        if job_preview.ASKED in request.POST and isinstance(answer, TemplateResponse):
+            return job_preview.refused(request, answer.context_data)
+        return answer
 
     def get_readonly_fields(self, request: HttpRequest, obj: SnmpJob | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """What it asks, and of whom, makes it the job that it is."""
@@ -95,13 +119,20 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         for formset in (oids, nodes):
             # Sorts the rows into new, changed and deleted, and writes none.
             formset.save(commit=False)
-        if "_what_if" in request.POST:
-            _show_what_if(request, form, oids, nodes, change=change)
-        _save(form, oids, nodes, change=change)
 
-    @display(description=_("interval"), ordering="interval_s")
-    def every(self, job: SnmpJob) -> str:
-        return seconds_as_interval(job.interval_s)
+        def save() -> None:
+            _save(form, oids, nodes, change=change)
+
+        job_preview.look(request, save, form, (oids, nodes))
+        save()
+
+    @display(description=_("schedule"), ordering="interval_s")
+    def schedule(self, job: SnmpJob) -> str:
+        every = {"every": about(job.interval)}
+        due: datetime | None = job.next_  # type: ignore[attr-defined]  # annotated above
+        if due is None:
+            return gettext("every %(every)s") % every
+        return gettext("every %(every)s, next %(next)s") % {**every, "next": moment(due, timezone.now())}
 
     @display(description="OLTs")
     def node_count(self, job: SnmpJob) -> int:
@@ -116,6 +147,11 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         acting.told(request, lambda: _set_jobs(chosen, enabled=False))
 
+    @admin.action(description=_("Duplicate"), permissions=["add"])
+    def duplicate(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
+        for name in chosen.values_list("name", flat=True):
+            acting.told(request, lambda name=name: acting.duplicate_job(name))  # type: ignore[misc]  # bound at once
+
 
 def _save(form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
     job: SnmpJob = form.instance
@@ -127,17 +163,6 @@ def _save(form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
     else:
         wanted = acting.wanted_oids(job, oids) or ()
         job.pk = acting.create_job(form.cleaned_data, wanted, nodes.new_objects).pk
-
-
-def _show_what_if(request: HttpRequest, form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
-    """The form comes back as it was, with what it would do below."""
-    before = form.instance.pk
-    olts = {node.olt_id: node.olt.name for node in nodes.new_objects}
-    olts |= dict(SnmpJobHost.objects.filter(job=before).values_list("olt_id", "olt__name")) if before else {}
-    found = tried(lambda: _save(form, oids, nodes, change=change), olts, database_now(), current())
-    form.instance.pk = before
-    request.what_if = [each.as_json() for each in found]  # type: ignore[attr-defined]  # read by the template
-    raise CommandError("", gettext("Nothing was saved yet: below is what it would do to each OLT."))
 
 
 def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:

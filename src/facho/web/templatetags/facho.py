@@ -75,6 +75,26 @@ def state_colour(state: str) -> str:
 
 
 @register.filter
+def part_state(state: str) -> str:
+    return str(words.OUTCOMES.get(state, state))
+
+
+@register.filter
+def part_colour(state: str) -> str:
+    return {"success": "success", "failed": "danger"}.get(state, "default")
+
+
+@register.filter
+def figure(name: str) -> str:
+    return str(words.FIGURES.get(name, name))
+
+
+@register.filter
+def seconds(length: float | None) -> str:
+    return "" if length is None else durations.duration(timedelta(seconds=length))
+
+
+@register.filter
 def by_hand(job: str) -> str:
     """The job's name; what a person collects by hand has none."""
     return job or pgettext("execution", "by hand")
