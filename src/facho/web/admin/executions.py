@@ -55,14 +55,14 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     search_fields = ("=id", "olt__name", "node__job__name", "error")
     inlines = (AttemptInline,)
     actions = ("abort", export_csv)
-    readonly_fields = ("job", "due", "delay", "duration", "failure", "figures", "each_part", "raw")
+    readonly_fields = ("job", "delay", "duration", "failure", "figures", "each_part", "raw")
     fieldsets = (
         (None, {"fields": (("olt", "job"), ("state", "trigger"), "failure")}),
         (
             _("Times"),
             {
                 "fields": (
-                    ("due", "queued_at"),
+                    ("slot", "queued_at"),
                     ("started_at", "ended_at"),
                     ("delay", "duration"),
                     ("blocked_by", "worker"),
