@@ -20,7 +20,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from facho.bench.many_rows import Rows, make
+from facho.bench.many_rows import PER_PORT, Rows, make
 from facho.bench.own_system import CannotMeasure, own_system
 from facho.bench.scheduler import Spread
 
@@ -113,13 +113,14 @@ def pages(rows: Rows) -> tuple[Page, ...]:
     """Of numbers in the middle of what there is."""
     onu, olt = rows.onus // 2, rows.olts // 2
     serial = f"HWTC{10000000 + onu}"
+    port = (olt - 1) * -(-(rows.onus // rows.olts) // PER_PORT) + 1
     return (
         Page("dashboard", "/coordinator/dashboard/"),
         Page("dashboard, its poll", "/coordinator/dashboard/live/", 50, 30_000),
         Page("page of OLTs", "/olts/"),
         Page("page of an OLT", f"/olts/{olt}/"),
         Page("page of an OLT, its poll", f"/olts/{olt}/live/"),
-        Page("page of a port", f"/olts/{olt}/ports/at/0/1/1/"),
+        Page("page of a port", f"/olts/{olt}/ports/{port}/"),
         Page("OLTs", "/api/v1/olts/"),
         Page("ONUs", "/api/v1/onus/"),
         Page("ONUs, far inside", f"/api/v1/onus/?cursor={_cursor('id', onu)}"),
