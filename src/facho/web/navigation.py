@@ -20,12 +20,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             "title": _("Network"),
             "items": [
                 {**_link("OLTs", "router", "olts"), "permission": _may_see("hosts", "olt")},
-                _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
-                _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
-                _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),
                 _list("ONUs", "lan", "discovery", "onu"),
-                _list(_("ONU events"), "history", "discovery", "onuevent"),
-                _list(_("port outages"), "power_off", "discovery", "portoutage"),
                 _page(_("Worst ONUs"), "trending_down", "worst-onus", _may_see("discovery", "onu")),
                 _page(
                     _("Unprovisioned ONUs"),
@@ -33,7 +28,10 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                     "unprovisioned-onus",
                     _may_see("chassis", "unprovisioned"),
                 ),
-                _list(_("Last collected"), "event_available", "discovery", "collected"),
+                _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
+                _list(_("ONU events"), "history", "discovery", "onuevent"),
+                _list(_("port outages"), "power_off", "discovery", "portoutage"),
+                _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),
             ],
         },
         {
@@ -42,22 +40,16 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("SNMP jobs"), "assignment", "snmp_jobs", "snmpjob"),
                 _list(_("Nodes"), "hub", "snmp_jobs", "snmpjobhost"),
                 _list(_("Executions"), "play_circle", "executions", "execution"),
-                _list(_("Attempts"), "replay", "executions", "attempt"),
-                _list(_("Skipped slots"), "event_busy", "executions", "skippedslots"),
-                _list(_("totals of executions"), "functions", "executions", "executiontotals"),
             ],
         },
         {
             "title": _("Coordinator"),
             "items": [
-                _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
                 _list(_("quota violations"), "report", "execution_coordinator", "quotaviolation"),
-                _list(_("forecasts"), "timer", "execution_coordinator", "taskforecast"),
+                _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
                 _list(_("execution plans"), "event_note", "execution_coordinator", "executionplan"),
+                _list(_("forecasts"), "timer", "execution_coordinator", "taskforecast"),
                 _list(_("coordinator logs"), "article", "execution_coordinator", "coordinatorlog"),
-                _list(
-                    _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"
-                ),
             ],
         },
         {
@@ -66,17 +58,6 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("notification rules"), "notifications", "notifications", "notificationrule"),
                 _list(_("notification channels"), "send", "notifications", "notificationchannel"),
                 _list(_("notification deliveries"), "outbox", "notifications", "notificationdelivery"),
-                _list(_("notices"), "campaign", "notifications", "notificationnotice"),
-            ],
-        },
-        {
-            "title": _("Engine"),
-            "items": [
-                _list(_("Workers"), "dns", "zabbix_pollers", "worker"),
-                _list(_("Pollers"), "memory", "zabbix_pollers", "poller"),
-                _list(_("Poller statistics"), "bar_chart", "zabbix_pollers", "pollerstats"),
-                _list(_("States of loops"), "sync", "execution_coordinator", "coordinatorstate"),
-                _list(_("Sizes of the database"), "hard_drive", "execution_coordinator", "storagesample"),
             ],
         },
         {
@@ -94,6 +75,26 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
                 _list(_("Tokens"), "key", "access", "apitoken"),
                 _list(_("audit log"), "policy", "access", "auditentry"),
                 _list(_("Failed log-ins"), "lock", "access", "loginattempt"),
+            ],
+        },
+        # What the system keeps for itself, and who looks after it wants to see now and then.
+        {
+            "title": _("System"),
+            "items": [
+                _list(_("Workers"), "dns", "zabbix_pollers", "worker"),
+                _list(_("Pollers"), "memory", "zabbix_pollers", "poller"),
+                _list(_("Poller statistics"), "bar_chart", "zabbix_pollers", "pollerstats"),
+                _list(_("States of loops"), "sync", "execution_coordinator", "coordinatorstate"),
+                _list(_("Sizes of the database"), "hard_drive", "execution_coordinator", "storagesample"),
+                _list(_("Attempts"), "replay", "executions", "attempt"),
+                _list(_("Skipped slots"), "event_busy", "executions", "skippedslots"),
+                _list(_("totals of executions"), "functions", "executions", "executiontotals"),
+                _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
+                _list(_("Last collected"), "event_available", "discovery", "collected"),
+                _list(
+                    _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"
+                ),
+                _list(_("notices"), "campaign", "notifications", "notificationnotice"),
             ],
         },
     ]
