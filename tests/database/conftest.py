@@ -1,11 +1,16 @@
+import logging
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import translation
 
-from facho import masking
+from facho import logs, masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.config import Config
 from facho.engine import journal_writing
 from facho.engine.journal import journal
 from tests.database.setting_up import know_brands
@@ -44,3 +49,22 @@ def logged(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Coord
         return list(CoordinatorLog.objects.order_by("id"))
 
     return rows
+
+
+@pytest.fixture
+def config_with_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
+    """The logs of an engine, in a folder of the test."""
+    config = replace(Config(), home=tmp_path, request_timeout=timedelta(seconds=0.05), request_retries=0)
+    for name in ("files", "rows"):
+        journal.__dict__.pop(name, None)
+    monkeypatch.setattr(journal, "config", config)
+    root = logging.getLogger()
+    before, level, raises = list(root.handlers), root.level, logging.raiseExceptions
+    logs.set_up("engine", config, level=logging.DEBUG)
+    yield config
+    for handler in root.handlers:
+        handler.close()
+    root.handlers, logging.raiseExceptions = before, raises
+    root.setLevel(level)
+    for name in ("files", "rows"):
+        journal.__dict__.pop(name, None)

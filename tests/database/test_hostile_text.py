@@ -12,9 +12,6 @@ from urllib.parse import quote
 import pytest
 from django.db import models
 from django.test import Client
-from django.urls import reverse
-from drf_spectacular.generators import SchemaGenerator
-from rest_framework.test import APIClient
 
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, QuotaViolation
@@ -25,7 +22,8 @@ from facho.vendors import octets
 from facho.vendors.errors import BadValue
 from tests.database.asking_api import asking, person
 from tests.database.filling import fill
-from tests.database.test_admin_lists import INLINE, OURS
+from tests.database.test_admin_lists import OURS
+from tests.database.walking import answers, pages
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -64,27 +62,6 @@ def _hostile_fields(row: models.Model) -> Iterator[tuple[models.Field[Any, Any],
             room = field.max_length
             # Begun with its number, for some must be different ones.
             yield field, LONG if room is None else f"{row.pk}{HOSTILE}"[:room]
-
-
-def pages() -> Iterator[str]:
-    yield from ("/coordinator/dashboard/", "/coordinator/dashboard/live/")
-    for model in OURS:
-        if model not in INLINE:
-            name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
-            yield reverse(f"{name}_changelist")
-            yield reverse(f"{name}_change", args=[model._default_manager.values_list("pk", flat=True)[0]])
-
-
-def answers(client: APIClient) -> Iterator[tuple[str, Any]]:
-    """Of everything that can be read: lists, and the first one of each."""
-    generator: Any = SchemaGenerator
-    described = generator(api_version="1").get_schema(request=None, public=True)["paths"]
-    for path in [path for path, operations in described.items() if "get" in operations]:
-        rows = client.get(path.split("{")[0])
-        # The identity of a row, however the path calls it.
-        first = rows.json()["results"][0]["id"] if "{" in path and "results" in rows.json() else ""
-        asked = re.sub(r"\{\w+\}", str(first), path)
-        yield asked, client.get(asked)
 
 
 def test_no_page_runs_what_somebody_wrote(client: Client) -> None:

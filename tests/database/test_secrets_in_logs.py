@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,12 +10,13 @@ import pytest
 from django.core import serializers
 from django.db import OperationalError
 
-from facho import logs, masking
+from facho.apps.access.models import AuditEntry
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
+from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine import runner
@@ -41,35 +38,25 @@ from facho.sim.process import FleetProcess
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
 from tests.database.making import make_job, make_node, make_olt
+from tests.database.planting import (
+    AUTH,
+    COMMUNITY,
+    DATABASE,
+    PLANTED,
+    PRIV,
+    WRONG_COMMUNITY,
+    know_addresses,
+    leaks,
+    own_secrets,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COMMUNITY = "comm-7Kq2-north"
-WRONG_COMMUNITY = "comm-wrong-9Xv"
-AUTH, PRIV = "auth-Zt81-pass", "priv-Mw42-pass"
-DATABASE = "db-p@ss/63Hy"
-SECRETS = (COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, DATABASE, quote(DATABASE, safe=""))
 # What is read out of the database in every form that a page, an answer or an export could show.
-TABLES = (CoordinatorLog, Execution, Attempt, SkippedSlots, SnmpJobHost, QuotaTracker, QuotaViolation)
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
-    """The logs of an engine, in a folder of the test."""
-    config = replace(Config(), home=tmp_path, request_timeout=timedelta(seconds=0.05), request_retries=0)
-    for name in ("files", "rows"):
-        journal.__dict__.pop(name, None)
-    monkeypatch.setattr(journal, "config", config)
-    root = logging.getLogger()
-    before, level, raises = list(root.handlers), root.level, logging.raiseExceptions
-    logs.set_up("engine", config, level=logging.DEBUG)
-    yield config
-    for handler in root.handlers:
-        handler.close()
-    root.handlers, logging.raiseExceptions = before, raises
-    root.setLevel(level)
-    for name in ("files", "rows"):
-        journal.__dict__.pop(name, None)
+TABLES: tuple[Any, ...] = (
+    CoordinatorLog, Execution, Attempt, SkippedSlots, SnmpJobHost, QuotaTracker, QuotaViolation, AuditEntry,
+    NotificationNotice, NotificationDelivery,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -127,13 +114,15 @@ def run_all(config: Config) -> None:
 def everything(config: Config) -> dict[str, str]:
     """All that was left, by where it is: every file of the logs, and every row that tells of the run."""
     files = {path.name: path.read_text("utf-8") for path in config.logs.rglob("*") if path.is_file()}
-    return files | {table.__name__: serializers.serialize("json", table.objects.all()) for table in TABLES}
+    rows = {table.__name__: serializers.serialize("json", table.objects.all()) for table in TABLES}
+    return files | rows
 
 
 def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
-    config: Config, port: int, monkeypatch: pytest.MonkeyPatch
+    config_with_logs: Config, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    masking.know_urls(f"postgresql://facho:{quote(DATABASE, safe='')}@db/facho")
+    config = config_with_logs
+    know_addresses()
     sync_profiles(builtin())
     olts, due = make_site(port), database_now()
     job = make_job("everything", "discovery", max_attempts=1, facts=["serial"])
@@ -155,5 +144,4 @@ def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
     for trace in ("KeyError: '*** *** ***'", "postgresql://facho:***@db: refused '***'"):
         assert trace in left["engine.log"]
     assert "beside ***" in left["main.log"]
-    found = {(name, secret) for name, text in left.items() for secret in SECRETS if secret in text}
-    assert found == set()
+    assert leaks(left, {*PLANTED, *own_secrets()}) == set()

@@ -18,6 +18,7 @@ from facho.core.roles import Role, role_named
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.turns import command
+from facho.masking import know
 
 _PREFIX: Final = "fd_"
 _BYTES: Final = 32
@@ -44,6 +45,7 @@ def create_token(
 ) -> NewToken:
     """`asked_by` is the role of who asks, which may be below the owner's: nobody gives what they lack."""
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
+    know(secret)
     token = ApiToken.objects.create(
         owner=owner,
         name=_free_name(owner, name),

@@ -17,6 +17,7 @@ from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.turns import command
+from facho.masking import know
 
 _BYTES_OF_A_PASSWORD: Final = 12
 
@@ -108,6 +109,7 @@ def _role(slug: str) -> Role:
 def _set_password(user: User, password: str | None) -> str:
     if password is None:
         password = secrets.token_urlsafe(_BYTES_OF_A_PASSWORD)
+        know(password)
     try:
         validate_password(password, user)
     except ValidationError as error:

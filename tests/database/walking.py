@@ -1,0 +1,45 @@
+"""Every page and every answer that can be read, for tests that look at all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.urls import reverse
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.test import APIClient
+
+from tests.database.test_admin_lists import INLINE, OURS
+
+
+def pages() -> Iterator[str]:
+    yield from ("/coordinator/dashboard/", "/coordinator/dashboard/live/")
+    for model in OURS:
+        if model not in INLINE:
+            name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+            yield reverse(f"{name}_changelist")
+            yield reverse(f"{name}_change", args=[model._default_manager.values_list("pk", flat=True)[0]])
+
+
+def pages_of_rows(*models: type[Model]) -> Iterator[str]:
+    """All that the admin has of every row, or of those of some models; some pages nobody may see."""
+    for model in models or admin.site._registry:
+        base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        yield from (base, f"{base}add/")
+        for row in model._default_manager.values_list("pk", flat=True):
+            yield from (f"{base}{row}/{part}/" for part in ("change", "history", "delete"))
+
+
+def answers(client: APIClient) -> Iterator[tuple[str, Any]]:
+    """Of everything that can be read: lists, and the first one of each."""
+    generator: Any = SchemaGenerator
+    described = generator(api_version="1").get_schema(request=None, public=True)["paths"]
+    for path in [path for path, operations in described.items() if "get" in operations]:
+        rows = client.get(path.split("{")[0])
+        # The identity of a row, however the path calls it.
+        first = rows.json()["results"][0]["id"] if "{" in path and "results" in rows.json() else ""
+        asked = re.sub(r"\{\w+\}", str(first), path)
+        yield asked, client.get(asked)
