@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 from typing import Any
@@ -25,7 +26,9 @@ from facho.apps.notifications.models import NotificationChannel, NotificationRul
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.cli import system
 from facho.cli.acting import audit as on_the_command_line
+from facho.config import current
 from facho.core.roles import Role
+from facho.web.access import recording
 from tests.database.asking_api import asking, person, showing, token_of
 from tests.database.filling import fill
 from tests.database.making import make_node, make_olt
@@ -48,6 +51,17 @@ def test_whoever_uses_a_token_is_recorded_as_its_owner_with_its_name() -> None:
     assert entry.changes == {"execution": {"new": answer.json()["execution"]}}
     # Of the token itself nothing is known but its name.
     assert secret not in str(list(AuditEntry.objects.values()))
+
+
+def test_behind_a_proxy_that_is_trusted_the_address_is_the_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = make_node(make_olt("olt-1"), enabled=True)
+    client, path = asking(Role.OPERATOR), f"/api/v1/nodes/{node.id}/disable/"
+    by_proxy = {"REMOTE_ADDR": "10.0.0.9", "HTTP_X_FORWARDED_FOR": "6.6.6.6, 192.0.2.7"}
+    client.post(path, **by_proxy)
+    behind = replace(current(), trusted_proxies=("10.0.0.0/8",))
+    monkeypatch.setattr(recording, "current", lambda: behind)
+    client.post(path.replace("disable", "enable"), **by_proxy)
+    assert [entry.address for entry in AuditEntry.objects.order_by("id")] == ["10.0.0.9", "192.0.2.7"]
 
 
 def test_what_is_only_looked_at_is_not_recorded(admin_client: Client) -> None:

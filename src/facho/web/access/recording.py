@@ -13,6 +13,8 @@ from facho.apps.access.acting import Actor, acting
 from facho.apps.access.audited import note
 from facho.apps.access.models import ApiToken
 from facho.apps.access.words import Action, How
+from facho.config import current
+from facho.web.access.attempts import address_of
 
 _WAYS: Final = {"/admin/": How.ADMIN, "/api/": How.API}
 
@@ -32,7 +34,7 @@ def actor_of(request: HttpRequest) -> Actor:
     shown = getattr(request, "auth", None)
     token = shown.name if isinstance(shown, ApiToken) else ""
     ways = (how for path, how in _WAYS.items() if request.path_info.startswith(path))
-    address = request.META.get("REMOTE_ADDR", "")
+    address = address_of(request, current())
     how = next(ways, How.PAGES)
     # An anonymous one has neither a name nor an id.
     return Actor(request.user.get_username(), how, request.user.pk, address, token)
