@@ -140,11 +140,12 @@ def test_the_state_takes_as_many_queries_for_much_as_for_little() -> None:
     def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
             assert client.get("/api/v1/coordinator/").status_code == 200
-        return len(captured)
+        # PostgreSQL is asked what time it is, once for the token and once for the state; SQLite has no clock.
+        return len([query for query in captured if "clock_timestamp" not in query["sql"]])
 
     # The third waits in the queue.
     fill(3)
     client.get("/api/v1/coordinator/")
     few = queries()
     fill(7, beginning_at=3)
-    assert queries() == few <= 18
+    assert queries() == few <= 17

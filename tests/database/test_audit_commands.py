@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
+from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts import credentials
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
@@ -35,9 +36,11 @@ from facho.engine.commands import (
     nodes,
     notifications,
     olts,
+    removal,
     runs,
     tokens,
     users,
+    violations,
 )
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import JobChanges, NewJob
@@ -80,10 +83,16 @@ def _things(brands: None) -> None:
     lasting = Window("window", olt="olt-2", starts_at=at("10:00"), ends_at=at("12:00"))
     maintenance.add_window(lasting, NOW)
     tokens.create_token(person(Role.VIEWER, "jose"), "token", "viewer", NOW)
+    hour = {"period_start": at("09:00"), "period_end": at("10:00"), "created_at": NOW}
+    QuotaViolation.objects.create(olt=Olt.objects.get(name="olt-2"), severity="HIGH", report={}, **hour)
 
 
 def node() -> int:
     return node_of("state", "olt-1").id
+
+
+def violation() -> int:
+    return QuotaViolation.objects.get().id
 
 
 def jose() -> User:
@@ -109,6 +118,10 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),
     olts.disable_olts: Case(lambda: olts.disable_olts(["olt-1"], NOW), "change", "hosts.olt", "olt-1", OFF),
+    removal.remove_olt: Case(
+        lambda: removal.remove_olt("olt-1", NOW, current(), between=lambda: None),
+        "delete", "hosts.olt", "olt-1", {"address": changed("10.0.0.1", None)},
+    ),
     jobs.create_job: Case(
         lambda: jobs.create_job(NewJob("new", "huawei", "get", "5m", ["state"]), NOW),
         "add", "snmp_jobs.snmpjob", "new",
@@ -189,6 +202,11 @@ CASES: dict[Callable[..., Any], Case] = {
         "abort", "executions.execution", "state @ olt-1", {},
     ),
     runs.collect_all: Case(lambda: runs.collect_all("olt-1", NOW), "run", "hosts.olt", "olt-1", {}),
+    violations.acknowledge: Case(
+        lambda: violations.acknowledge(violation(), "maria", NOW),
+        "change", "execution_coordinator.quotaviolation", "HIGH 2025-06-10 09:00",
+        {"acknowledged_by": {"new": "maria"}},
+    ),
     maintenance.add_window: Case(
         lambda: maintenance.add_window(
             Window("new", site="north", starts_at=at("13:00"), duration=timedelta(hours=1)), NOW

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -40,11 +40,11 @@ _MISSED: Final[tuple[type[Model], ...]] = (
 
 def goes_with(name: str) -> Mapping[str, int]:
     """How many rows of each table would be lost with the OLT."""
-    olt = olt_named(name)
-    return {
-        model._meta.db_table: model._default_manager.filter(olt=olt.pk).order_by().count()
-        for model in _MISSED
-    }
+    return {model._meta.db_table: count for model, count in lost_with([olt_named(name).id]).items()}
+
+
+def lost_with(olt_ids: Collection[int]) -> Mapping[type[Model], int]:
+    return {model: model._default_manager.filter(olt__in=olt_ids).order_by().count() for model in _MISSED}
 
 
 def remove_olt(name: str, now: datetime, config: Config, *, between: Callable[[], None] = give_way) -> None:
@@ -56,7 +56,7 @@ def remove_olt(name: str, now: datetime, config: Config, *, between: Callable[[]
     for model in _LONG:
         while _remove_chunk(model, olt, config.retention_chunk):
             between()
-    _remove_rest(olt.id)
+    _remove_olt(olt.id)
 
 
 def _remove_chunk(model: type[Model], olt: Olt, most: int) -> int:
@@ -69,5 +69,5 @@ def _remove_chunk(model: type[Model], olt: Olt, most: int) -> int:
 
 
 @command
-def _remove_rest(olt_id: int) -> None:
+def _remove_olt(olt_id: int) -> None:
     Olt.objects.filter(id=olt_id).delete()
