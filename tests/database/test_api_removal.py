@@ -6,6 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from facho.apps.discovery.models import Onu
@@ -18,6 +22,7 @@ from facho.core.roles import Role
 from facho.engine.commands.removal import remove_olt
 from tests.database.asking_api import asking, refused_at
 from tests.database.filling import NOW, fill
+from tests.database.making import make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
@@ -35,6 +40,36 @@ def test_an_olt_goes_with_its_history_and_leaves_that_of_others() -> None:
         assert model._default_manager.count() == 2, model
     # A job is a template, and stays.
     assert SnmpJob.objects.count() == 3
+
+
+def test_the_admin_removes_olts_as_the_api_does(admin_client: Client) -> None:
+    fill(4)
+    first, *others = Olt.objects.order_by("name")
+    page = reverse("admin:hosts_olt_delete", args=[first.pk])
+    asked = admin_client.get(page)
+    # All is counted, and nothing of it is read to be listed.
+    assert asked.context["deleted_objects"] == [first.name]
+    assert dict(asked.context["model_count"])[str(Onu._meta.verbose_name_plural)] == 1
+    assert admin_client.post(page, {"post": "yes"}).status_code == 302
+    chosen = {"action": "delete_selected", ACTION_CHECKBOX_NAME: [olt.pk for olt in others[:2]]}
+    answer = admin_client.post(reverse("admin:hosts_olt_changelist"), {**chosen, "post": "yes"})
+    assert answer.status_code == 302
+    assert list(Olt.objects.all()) == others[2:]
+    for model in (Onu, Execution, Attempt, QuotaViolation):
+        assert model._default_manager.count() == 1, model
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_admin_holds_no_transaction_while_histories_go(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olt, held = make_olt(), []
+    removed = "facho.web.admin.hosts.remove_olt"
+    monkeypatch.setattr(removed, lambda *_: held.append(connection.in_atomic_block))
+    admin_client.post(reverse("admin:hosts_olt_delete", args=[olt.pk]), {"post": "yes"})
+    chosen = {"action": "delete_selected", ACTION_CHECKBOX_NAME: [olt.pk], "post": "yes"}
+    admin_client.post(reverse("admin:hosts_olt_changelist"), chosen)
+    assert held == [False, False]
 
 
 def test_long_histories_go_in_chunks() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +16,9 @@ from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.config import current
 from facho.engine.clock import database_now
+from facho.engine.commands.removal import lost_with, remove_olt
 from facho.engine.maintenance import olts_under_maintenance
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display
@@ -137,6 +140,30 @@ class OltAdmin(FachoModelAdmin[Olt]):
             acting.save_olt(form.initial["name"], obj, self.changed_columns(form))
         else:
             acting.save_new_olt(obj)
+
+    def get_deleted_objects(
+        self,
+        objs: Iterable[Olt],
+        request: HttpRequest,  # noqa: ARG002
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Counted and not read: there may be millions. Who may remove an OLT may remove all of it."""
+        olts = list(objs)
+        lost = {self.model: len(olts), **lost_with([olt.id for olt in olts])}
+        counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
+        return [olt.name for olt in olts], counts, set(), []
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Not in one transaction, as Django would: long histories go chunk by chunk."""
+        return self._delete_view(request, object_id, extra_context)
+
+    def delete_model(self, request: HttpRequest, obj: Olt) -> None:  # noqa: ARG002
+        remove_olt(obj.name, database_now(), current())
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Olt]) -> None:
+        for olt in queryset:
+            self.delete_model(request, olt)
 
     @display(
         description=_("health"),
