@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 LISTS = (
     "brands", "jobs", "maintenance-windows", "models", "nodes", "notification-channels",
-    "notification-rules", "olts",
+    "notification-rules", "oids", "olts",
 )  # fmt: skip
 
 

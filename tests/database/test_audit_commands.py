@@ -23,7 +23,7 @@ from facho.apps.access.models import AuditEntry
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts import credentials
 from facho.apps.hosts.credentials import Credentials
-from facho.apps.hosts.models import Olt
+from facho.apps.hosts.models import Oid, Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.roles import Role
@@ -35,6 +35,7 @@ from facho.engine.commands import (
     maintenance,
     nodes,
     notifications,
+    oids,
     olts,
     removal,
     runs,
@@ -46,6 +47,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.maintenance import Window
 from facho.engine.commands.notifications import NewRule, RuleChanges
+from facho.engine.commands.oids import NewOid, OidChanges
 from facho.engine.commands.olts import NewOlt, OltChanges
 from facho.engine.commands.turns import command
 from facho.keys import Vault
@@ -83,12 +85,17 @@ def _things(brands: None) -> None:
     lasting = Window("window", olt="olt-2", starts_at=at("10:00"), ends_at=at("12:00"))
     maintenance.add_window(lasting, NOW)
     tokens.create_token(person(Role.VIEWER, "jose"), "token", "viewer", NOW)
+    oids.add_oid(NewOid("own", "1.3.6.1.7", "huawei"))
     hour = {"period_start": at("09:00"), "period_end": at("10:00"), "created_at": NOW}
     QuotaViolation.objects.create(olt=Olt.objects.get(name="olt-2"), severity="HIGH", report={}, **hour)
 
 
 def node() -> int:
     return node_of("state", "olt-1").id
+
+
+def own_oid() -> int:
+    return Oid.objects.get(name="own").id
 
 
 def violation() -> int:
@@ -121,6 +128,18 @@ CASES: dict[Callable[..., Any], Case] = {
     removal.remove_olt: Case(
         lambda: removal.remove_olt("olt-1", NOW, current(), between=lambda: None),
         "delete", "hosts.olt", "olt-1", {"address": changed("10.0.0.1", None)},
+    ),
+    oids.add_oid: Case(
+        lambda: oids.add_oid(NewOid("uptime", "1.3.6.1.8", "huawei")),
+        "add", "hosts.oid", "uptime", {"oid": changed(None, "1.3.6.1.8")},
+    ),
+    oids.change_oid: Case(
+        lambda: oids.change_oid(own_oid(), OidChanges(provides="serial")),
+        "change", "hosts.oid", "own", {"provides": changed("", "serial")},
+    ),
+    oids.remove_oid: Case(
+        lambda: oids.remove_oid(own_oid()),
+        "delete", "hosts.oid", "own", {"oid": changed("1.3.6.1.7", None)},
     ),
     jobs.create_job: Case(
         lambda: jobs.create_job(NewJob("new", "huawei", "get", "5m", ["state"]), NOW),

@@ -57,15 +57,15 @@ def check_enough(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:
 
 def find_oids(texts: Sequence[str], brand: Brand) -> list[Oid]:
     """Rows of the OID table. A number that it lacks becomes the operator's own row of this brand."""
-    numbers = dict.fromkeys(map(_number, texts))
+    numbers = dict.fromkeys(map(number_of, texts))
     return [_find_or_make(number, brand) for number in numbers]
 
 
-def _number(text: str) -> str:
+def number_of(text: str, field: str = "oids") -> str:
     try:
         return str(Number.parse(text.strip()))
     except BadOid:
-        raise CommandError("oids", _("%(text)s: an OID is numbers with dots") % {"text": text}) from None
+        raise CommandError(field, _("%(text)s: an OID is numbers with dots") % {"text": text}) from None
 
 
 def _find_or_make(number: str, brand: Brand) -> Oid:

@@ -85,7 +85,7 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
     olt = Olt(
         name=name,
         brand=brand,
-        model=_model_of(brand, detected) if new.model is None else _model_named(brand, new.model),
+        model=_model_of(brand, detected) if new.model is None else model_named(brand, new.model),
         address=address_of(new.address),
         port=port_of(current().snmp_port if new.port is None else new.port),
         snmp_version=_version_of(new.version),
@@ -145,7 +145,7 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
     if changes.brand is not None:
         found |= _changed_brand(olt, brand_for(changes.brand, detected), detected)
     if changes.model is not None:
-        found["model"] = _model_named(found.get("brand", olt.brand), changes.model)
+        found["model"] = model_named(found.get("brand", olt.brand), changes.model)
     if any(getattr(olt, column) != found[column] for column in _ANOTHER_DEVICE if column in found):
         found |= {column: getattr(Olt(), column) for column in _OF_THE_DEVICE}
     return found
@@ -225,7 +225,7 @@ def _model_of(brand: Brand, detected: Identified | None) -> OltModel | None:
     return OltModel.objects.get_or_create(brand=brand, name=detected.detection.model[:60])[0]
 
 
-def _model_named(brand: Brand, name: str) -> OltModel | None:
+def model_named(brand: Brand, name: str) -> OltModel | None:
     if not name:
         return None
     found = brand.models.filter(name=name).first()

@@ -104,7 +104,7 @@ def new_olt(given: Mapping[str, Any]) -> NewOlt:
         new,
         limits=limits,
         version=given.get("snmp_version", new.version),
-        model=_model_name(given, given.get("brand")),
+        model=model_name(given, given.get("brand")),
     )
 
 
@@ -119,11 +119,11 @@ def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
         version=given.get("snmp_version"),
         brand=given["brand"].name if "brand" in given else None,
         limits=limits,
-        model=_model_name(given, given.get("brand", olt.brand)),
+        model=model_name(given, given.get("brand", olt.brand)),
     )
 
 
-def _model_name(given: Mapping[str, Any], brand: Brand | None) -> str | None:
+def model_name(given: Mapping[str, Any], brand: Brand | None) -> str | None:
     """None when none was given; nothing when it shall have none."""
     if "model" not in given:
         return None

@@ -17,6 +17,7 @@ from facho.web.api.v1.jobs import Jobs
 from facho.web.api.v1.maintenance import Windows
 from facho.web.api.v1.nodes import Nodes, RunNow
 from facho.web.api.v1.notifications import Channels, NotificationRules
+from facho.web.api.v1.oids import Oids
 from facho.web.api.v1.olts import Olts
 from facho.web.api.v1.onus import Onus
 from facho.web.api.v1.plans import Forecasts, Plans
@@ -41,6 +42,7 @@ router.register("models", Models, basename="model")
 router.register("nodes", Nodes, basename="node")
 router.register("notification-channels", Channels, basename="notification-channel")
 router.register("notification-rules", NotificationRules, basename="notification-rule")
+router.register("oids", Oids, basename="oid")
 router.register("olts", Olts, basename="olt")
 router.register("onus", Onus, basename="onu")
 router.register("outages", Outages, basename="outage")

@@ -1,0 +1,125 @@
+"""OIDs: the columns that can be asked for. Those of the profiles are read; operators write their own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from django.db.models import Q, QuerySet
+from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from facho.apps.hosts.models import Brand, Oid, OltModel
+from facho.engine.commands import oids
+from facho.engine.commands.checks import LONGEST_NAME
+from facho.vendors import Entity
+from facho.web.api.base import ReadOnlyRows
+from facho.web.api.filters import Filters, TrueOrFalse
+from facho.web.api.given import Given, given_to, said_at
+from facho.web.api.v1.olt_input import model_name
+
+_FIELDS: Final = {"read_as": "profile_oid"}
+_LONGEST_OID: Final = 300
+
+
+class OidSerializer(serializers.ModelSerializer[Oid]):
+    brand_name = serializers.CharField(source="brand.name", read_only=True)
+    model_name = serializers.CharField(source="model.name", read_only=True, default=None, allow_null=True)
+    from_profile = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Oid
+        fields = (
+            "id", "name", "oid", "brand", "brand_name", "model", "model_name", "entity", "provides",
+            "profile_oid", "from_profile",
+        )  # fmt: skip
+        read_only_fields = fields
+
+    def get_from_profile(self, row: Oid) -> bool:
+        return bool(row.synced)
+
+
+class OidGiven(Given):
+    """A row of the operator's own, for a brand or one model of it."""
+
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    oid = serializers.CharField(max_length=_LONGEST_OID, help_text="numbers with dots")
+    brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all())
+    model = serializers.PrimaryKeyRelatedField(
+        queryset=OltModel.objects.select_related("brand"), required=False, allow_null=True
+    )
+    entity = serializers.ChoiceField(list(Entity), required=False, allow_blank=True)
+    provides = serializers.CharField(
+        max_length=40, required=False, allow_blank=True, help_text="a fact, as `serial`"
+    )
+    profile_oid = serializers.CharField(
+        max_length=_LONGEST_OID,
+        required=False,
+        allow_blank=True,
+        help_text="the column of the brand's profile by whose rules the values are read",
+    )
+
+
+class OidFilter(Filters):
+    oid = filters.CharFilter(method="is_under", help_text="itself, and all under it")
+    from_profile = TrueOrFalse(method="is_from_profile")
+
+    class Meta:
+        model = Oid
+        fields = ("brand", "model", "name", "entity", "provides")
+
+    def is_under(self, rows: QuerySet[Oid], _name: str, oid: str) -> QuerySet[Oid]:
+        top = oid.strip(".")
+        return rows.filter(Q(oid=top) | Q(oid__startswith=f"{top}."))
+
+    def is_from_profile(self, rows: QuerySet[Oid], _name: str, wanted: bool) -> QuerySet[Oid]:
+        return rows.exclude(synced={}) if wanted else rows.filter(synced={})
+
+
+class Oids(ReadOnlyRows[Oid]):
+    about = "hosts.oid"
+    queryset = Oid.objects.select_related("brand", "model")
+    serializer_class = OidSerializer
+    filterset_class = OidFilter
+    orderings: ClassVar = ("name", "id", "oid")
+
+    @extend_schema(request=OidGiven, responses={status.HTTP_201_CREATED: OidSerializer})
+    def create(self, request: Request) -> Response:
+        """Add a row of your own; jobs of its brand can ask for it."""
+        with said_at(_FIELDS):
+            row = oids.add_oid(oids.NewOid(**_named(given_to(OidGiven, request), None)))
+        url = reverse("api:oid-detail", args=[row.pk], request=request)
+        return Response(self._shown(row.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+
+    @extend_schema(request=OidGiven, responses=OidSerializer)
+    def partial_update(self, request: Request, **_: Any) -> Response:
+        """What is given changes; the rest stays. A row that comes from a profile is refused."""
+        row = self.get_object()
+        with said_at(_FIELDS):
+            named = _named(given_to(OidGiven, request, partial=True), row.brand)
+            oids.change_oid(row.pk, oids.OidChanges(**named))
+        return Response(self._shown(row.pk))
+
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Not one that comes from a profile, nor one that a job asks for."""
+        oids.remove_oid(self.get_object().pk)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _shown(self, oid_id: int) -> Any:
+        return self.get_serializer(self.get_queryset().get(id=oid_id)).data
+
+
+def _named(given: dict[str, Any], brand: Brand | None) -> dict[str, Any]:
+    """As the command takes it: brands and models by their names."""
+    same = {name: given[name] for name in ("name", "oid", "entity", "provides") if name in given}
+    if "brand" in given:
+        same["brand"] = given["brand"].name
+    if (model := model_name(given, given.get("brand", brand))) is not None:
+        same["model"] = model
+    if "profile_oid" in given:
+        same["read_as"] = given["profile_oid"]
+    return same
