@@ -82,12 +82,13 @@ def test_rows_are_found_by_what_an_operator_knows() -> None:
         brand=brand, model=model, name="column", oid="1.3.6.1.77.1", provides="serial", entity="onu"
     )
     Oid.objects.create(brand=brand, name="near", oid="1.3.6.1.770")
-    for query in (
+    queries: tuple[dict[str, Any], ...] = (
         {"oid": "1.3.6.1.77"}, {"oid": ".1.3.6.1.77.1"}, {"model": model.id}, {"name": "column"},
         {"brand": brand.id, "provides": "serial"}, {"brand": brand.id, "entity": "onu"},
-    ):  # fmt: skip
+    )  # fmt: skip
+    for query in queries:
         found = client.get(OIDS, query).json()["results"]
         assert [each["id"] for each in found] == [row.id], query
     own = client.get(OIDS, {"from_profile": "false"}).json()["results"]
     assert [each["name"] for each in own] == ["column", "near"]
-    assert client.get(OIDS, {"from_profile": "true", "brand": brand.id}).json()["results"] == []
+    assert client.get(OIDS, {"from_profile": "true", "brand": str(brand.id)}).json()["results"] == []

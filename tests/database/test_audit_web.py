@@ -56,7 +56,7 @@ def test_whoever_uses_a_token_is_recorded_as_its_owner_with_its_name() -> None:
 def test_behind_a_proxy_that_is_trusted_the_address_is_the_persons(monkeypatch: pytest.MonkeyPatch) -> None:
     node = make_node(make_olt("olt-1"), enabled=True)
     client, path = asking(Role.OPERATOR), f"/api/v1/nodes/{node.id}/disable/"
-    by_proxy = {"REMOTE_ADDR": "10.0.0.9", "HTTP_X_FORWARDED_FOR": "6.6.6.6, 192.0.2.7"}
+    by_proxy: dict[str, Any] = {"REMOTE_ADDR": "10.0.0.9", "HTTP_X_FORWARDED_FOR": "6.6.6.6, 192.0.2.7"}
     client.post(path, **by_proxy)
     behind = replace(current(), trusted_proxies=("10.0.0.0/8",))
     monkeypatch.setattr(recording, "current", lambda: behind)

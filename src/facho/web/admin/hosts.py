@@ -156,7 +156,8 @@ class OltAdmin(FachoModelAdmin[Olt]):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Not in one transaction, as Django would: long histories go chunk by chunk."""
-        return self._delete_view(request, object_id, extra_context)
+        shown: HttpResponse = self._delete_view(request, object_id, extra_context)  # type: ignore[attr-defined]
+        return shown
 
     def delete_model(self, request: HttpRequest, obj: Olt) -> None:  # noqa: ARG002
         remove_olt(obj.name, database_now(), current())

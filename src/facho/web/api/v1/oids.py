@@ -22,6 +22,7 @@ from facho.web.api.given import Given, given_to, said_at
 from facho.web.api.v1.olt_input import model_name
 
 _FIELDS: Final = {"read_as": "profile_oid"}
+_SAME: Final = ("name", "oid", "entity", "provides")
 _LONGEST_OID: Final = 300
 
 
@@ -115,7 +116,7 @@ class Oids(ReadOnlyRows[Oid]):
 
 def _named(given: dict[str, Any], brand: Brand | None) -> dict[str, Any]:
     """As the command takes it: brands and models by their names."""
-    same = {name: given[name] for name in ("name", "oid", "entity", "provides") if name in given}
+    same: dict[str, Any] = {name: given[name] for name in _SAME if name in given}
     if "brand" in given:
         same["brand"] = given["brand"].name
     if (model := model_name(given, given.get("brand", brand))) is not None:
