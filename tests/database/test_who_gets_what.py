@@ -249,6 +249,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], APIClient]:
     """A client of each asker, with rows of everything to ask for, as often as a table has lines."""
     for kind in (throttling.Known, throttling.Strangers):
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
+    get_resolver().url_patterns  # noqa: B018  the admin's pages are found when addresses are
     fill(1)
     owner = person(Role.ADMINISTRATOR, "owner")
     secrets = {
