@@ -65,7 +65,7 @@ Visiting = Callable[..., Visit]
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("site")
-    port = _free_port()
+    port = free_port()
     environment = {
         **os.environ,
         "FACHO_HOME": str(home),
@@ -89,7 +89,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         str(port),
     ]
     log = home / "web.log"
-    with running([*argv, "--log-level", "warning"], log=log, answers=_answers(site.url), env=environment):
+    with running([*argv, "--log-level", "warning"], log=log, answers=answers(site.url), env=environment):
         yield site
     assert not log.read_text(), "the server complained"
 
@@ -97,6 +97,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def visit(site: Site, browser: "Browser") -> Iterator[Visiting]:
     """Opens a page as somebody: `visit("admin", language="es", viewport=PHONE, dark=True)`."""
+    with visiting(site, browser) as visit:
+        yield visit
+
+
+@contextlib.contextmanager
+def visiting(site: Site, browser: "Browser") -> Iterator[Visiting]:
     with contextlib.ExitStack() as stack:
 
         def open_page(
@@ -148,7 +154,7 @@ def _state(site: Site, browser: "Browser", who: str) -> Any:
     return site.cookies[who]
 
 
-def _answers(url: str) -> Callable[[], bool]:
+def answers(url: str) -> Callable[[], bool]:
     def ask() -> bool:
         with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/admin/login/", timeout=2) as answer:
             return bool(answer.status == 200)
@@ -157,7 +163,7 @@ def _answers(url: str) -> Callable[[], bool]:
     return ask
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]

@@ -48,7 +48,8 @@ def ago(seconds: float) -> Any:
 
 def people() -> None:
     User.objects.create_superuser("admin", password=PASSWORD)
-    add_user("viewer", "viewer", PASSWORD)
+    for role in ("viewer", "operator"):
+        add_user(role, role, PASSWORD)
 
 
 def olts() -> list[Olt]:
@@ -390,4 +391,4 @@ def another() -> None:
 
 
 if __name__ == "__main__":
-    {"fill": fill, "another": another}[sys.argv[1]]()
+    {"fill": fill, "another": another, "people": people}[sys.argv[1]]()

@@ -22,9 +22,14 @@ class DidNotStart(Exception):
 
 @contextlib.contextmanager
 def running(
-    argv: Sequence[str], *, log: Path, answers: Callable[[], bool], env: Mapping[str, str] | None = None
+    argv: Sequence[str],
+    *,
+    log: Path,
+    answers: Callable[[], bool],
+    env: Mapping[str, str] | None = None,
+    seconds: float = START_SECONDS,
 ) -> Iterator[None]:
-    process = start([*dies_with_us(), *argv], log=log, answers=answers, env=env)
+    process = start([*dies_with_us(), *argv], log=log, answers=answers, env=env, seconds=seconds)
     try:
         yield
     finally:
@@ -32,7 +37,12 @@ def running(
 
 
 def start(
-    argv: Sequence[str], *, log: Path, answers: Callable[[], bool], env: Mapping[str, str] | None = None
+    argv: Sequence[str],
+    *,
+    log: Path,
+    answers: Callable[[], bool],
+    env: Mapping[str, str] | None = None,
+    seconds: float = START_SECONDS,
 ) -> subprocess.Popen[bytes]:
     # What is started a second time goes on in the log of the first.
     with log.open("ab") as output:
@@ -46,7 +56,7 @@ def start(
             start_new_session=True,
         )
     try:
-        _wait_until_it_answers(process, answers, log)
+        _wait_until_it_answers(process, answers, log, seconds)
     except BaseException:
         stop(process)
         raise
@@ -59,13 +69,15 @@ def dies_with_us() -> list[str]:
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
-def _wait_until_it_answers(process: subprocess.Popen[bytes], answers: Callable[[], bool], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def _wait_until_it_answers(
+    process: subprocess.Popen[bytes], answers: Callable[[], bool], log: Path, seconds: float
+) -> None:
+    deadline = time.monotonic() + seconds
     while not answers():
         if process.poll() is not None:
             raise DidNotStart(f"it ended with status {process.returncode}: {_end_of(log)}")
         if time.monotonic() > deadline:
-            raise DidNotStart(f"no answer in {START_SECONDS:.0f} s: {_end_of(log)}")
+            raise DidNotStart(f"no answer in {seconds:.0f} s: {_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -27,16 +27,17 @@ app = typer.Typer()
 
 _ONUS: Final = 500
 _SITE: Final = "demo"
-_USUAL: Final = (
-    ("discovery", "discovery", "5m"),
-    ("description", "table", "2m"),
-    ("model", "table", "5m"),
-    ("state", "table", "1m"),
-    ("optics", "get", "1m"),
-    ("health", "table", "2m"),
-    ("ports", "table", "5m"),
-    ("autofind", "table", "2m"),
-)
+# Short: whoever looks at a demo does not wait for hours.
+_INTERVALS: Final = {
+    "discovery": "5m",
+    "state": "1m",
+    "optics": "1m",
+    "description": "2m",
+    "model": "5m",
+    "health": "2m",
+    "ports": "5m",
+    "autofind": "2m",
+}
 _LOOK_EVERY_S: Final = 0.5
 _EXAMPLES: Final = """
 **Examples**
@@ -143,18 +144,17 @@ def _without(job: str, names: Sequence[str]) -> list[str]:
 
 
 def _jobs() -> Iterator[NewJob]:
-    """For OLTs of any brand that has something to tell: in which column, is looked up when it is asked."""
-    from facho.apps.hosts.selectors import USUAL_FACTS, USUAL_SETS, facts_offered
-    from facho.engine.commands.jobs import NewJob
+    """The usual ones, on each OLT of whose family something is known."""
+    from facho.engine.commands.usual import usual_jobs
     from facho.vendors import builtin
 
-    offered = {olt.name: facts_offered(builtin()[olt.brand]) for olt in OLTS}
-    for name, kind, interval in _USUAL:
+    offered = {olt.name: usual_jobs(builtin()[olt.brand]) for olt in OLTS}
+    every = {name: job for jobs in offered.values() for name, job in jobs.items()}
+    for name, interval in _INTERVALS.items():
         # Only ONUs that are online are asked for optics: the states that were just walked serve both.
         master = "state" if name == "optics" else ""
-        facts = (name,) if name in USUAL_SETS else USUAL_FACTS.get(name, ())
         olts = [olt for olt, jobs in offered.items() if name in jobs]
-        yield NewJob(name, "generic", kind, interval, facts, master=master, olts=olts)
+        yield replace(every[name], interval=interval, master=master, olts=olts)
 
 
 @contextmanager

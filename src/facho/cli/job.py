@@ -55,6 +55,11 @@ _EXAMPLES_CHANGE: Final = """
 
 `facho job change names --alone --priority 30`
 """
+_EXAMPLES_USUAL: Final = """
+**Examples**
+
+`facho job usual olt-7`  discovery, states, optics and the rest; the first ONUs are looked for at once
+"""
 _EXAMPLES_ATTACH: Final = """
 **Examples**
 
@@ -200,6 +205,17 @@ def attach(
         from facho.cli.acting import jobs
 
         jobs.put_on(name, olts or (), all_olts=every, config=config, as_json=as_json, yes=yes)
+
+
+@app.command(epilog=_EXAMPLES_USUAL)
+def usual(
+    olt: Annotated[str, typer.Argument(metavar="OLT", help="Name of the OLT.")], as_json: AsJson = False
+) -> None:
+    """Collect from an OLT what its family offers, with jobs that it shares with others."""
+    with system():
+        from facho.cli.acting import jobs
+
+        jobs.put_usual_on(olt, as_json=as_json)
 
 
 @app.command(epilog=_EXAMPLES_SHIFT)

@@ -20,6 +20,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
             "title": _("Network"),
             "items": [
                 {**_link("OLTs", "router", "olts"), "permission": _may_see("hosts", "olt")},
+                _page(_("Add an OLT"), "add_circle", "start", _may_add_olts),
                 _list("ONUs", "lan", "discovery", "onu"),
                 _page(_("Worst ONUs"), "trending_down", "worst-onus", _may_see("discovery", "onu")),
                 _page(
@@ -110,6 +111,10 @@ def _page(title: Any, icon: str, url: str, may: Callable[[HttpRequest], bool]) -
 
 def _list(title: Any, icon: str, app: str, model: str) -> Item:
     return {**_link(title, icon, f"admin:{app}_{model}_changelist"), "permission": _may_see(app, model)}
+
+
+def _may_add_olts(request: HttpRequest) -> bool:
+    return request.user.has_perm("hosts.add_olt")
 
 
 def _may_see(app: str, model: str) -> Callable[[HttpRequest], bool]:

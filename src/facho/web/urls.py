@@ -5,7 +5,7 @@ from django.urls import path
 
 from facho.web import views
 from facho.web.metrics.views import metrics
-from facho.web.pages import olt_acts, olts, onus, ports, search, worst
+from facho.web.pages import first_run, olt_acts, olts, onus, ports, search, worst
 
 urlpatterns = [
     path("", views.root, name="root"),
@@ -32,6 +32,10 @@ urlpatterns = [
     path("onus/worst/", worst.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
     path("search/", search.search, name="search"),
+    path("start/", first_run.start, name="start"),
+    path("start/<int:olt_id>/jobs/", first_run.jobs, name="start-jobs"),
+    path("start/<int:olt_id>/what-if/", first_run.what_if, name="start-what-if"),
+    path("start/<int:olt_id>/wait/", first_run.wait, name="start-wait"),
     # In place of the admin's own, which are for staff only.
     path("admin/login/", views.Login.as_view(), name="login"),
     path("admin/logout/", LogoutView.as_view(), name="logout"),

@@ -41,6 +41,7 @@ from facho.engine.commands.jobs import (
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
+from facho.engine.commands.usual import begin_usual, usual_for
 from facho.engine.what_if import WhatIf
 
 _LISTED: Final = (
@@ -168,6 +169,16 @@ def put_on(
     names = fitting_olts(job.brand.name) if all_olts else olts
     found = tried(name, names, None, config, as_json=as_json, yes=yes)
     _tell(attach(name, names, database_now()), "attached", names, config, as_json=as_json, what_if=found)
+
+
+def put_usual_on(olt: str, *, as_json: bool) -> None:
+    usual = usual_for(olt_named(olt))
+    begin_usual(olt, {each.offer: each.job.interval for each in usual}, database_now())
+    names = [each.job.name for each in usual]
+    if as_json:
+        print_json({"olt": olt, "jobs": names})
+    else:
+        typer.echo(f"{olt} has: {', '.join(names)}.")
 
 
 def take_off(name: str, olts: Sequence[str], *, all_olts: bool, config: Config, as_json: bool) -> None:

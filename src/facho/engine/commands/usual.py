@@ -1,0 +1,108 @@
+"""The jobs that nearly every OLT gets: what its family offers, at intervals that tire no OLT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from facho.apps.hosts.models import Olt
+from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS, USUAL_SETS, facts_offered
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.jobs import NewJob, attach, create_job
+from facho.engine.commands.olts import olt_named
+from facho.engine.commands.runs import run_now
+from facho.engine.commands.turns import command
+from facho.engine.planning import profile_of
+from facho.vendors import GENERIC, Profile
+
+_USUAL: Final = (
+    ("discovery", "discovery", "1h"),
+    ("state", "table", "5m"),
+    ("optics", "get", "15m"),
+    ("description", "table", "1h"),
+    ("model", "table", "1d"),
+    ("health", "table", "5m"),
+    ("ports", "table", "15m"),
+    ("autofind", "table", "5m"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """A job for an OLT. One that there is already keeps its interval: other OLTs have it too."""
+
+    # As the families' offers are named; a job of that name may be somebody's own.
+    offer: str
+    job: NewJob
+    is_there: bool
+
+
+def usual_jobs(profile: Profile) -> dict[str, NewJob]:
+    """For any brand: in which columns it is, is looked up when it is asked."""
+    offered = facts_offered(profile)
+    return {
+        name: NewJob(name, GENERIC, kind, interval, _facts(name))
+        for name, kind, interval in _USUAL
+        if name in offered
+    }
+
+
+def _facts(name: str) -> tuple[str, ...]:
+    return (name,) if name in USUAL_SETS else USUAL_FACTS.get(name, ())
+
+
+def usual_for(olt: Olt) -> list[Usual]:
+    new = usual_jobs(profile_of(olt))
+    names = [each for offer in new for each in (offer, _own_name(offer, olt))]
+    there = {job.name: job for job in SnmpJob.objects.filter(name__in=names).select_related("brand")}
+    return [_usual(offer, job, olt, there) for offer, job in new.items()]
+
+
+def _usual(offer: str, new: NewJob, olt: Olt, there: Mapping[str, SnmpJob]) -> Usual:
+    """Where the name is of a job that is for others, or asks otherwise, this one gets another name."""
+    for name in (offer, _own_name(offer, olt)):
+        found = there.get(name)
+        if found is None:
+            return Usual(offer, replace(new, name=name), is_there=False)
+        if found.kind == new.kind and (found.brand.is_generic or found.brand_id == olt.brand_id):
+            interval = timedelta(seconds=found.interval_s)
+            return Usual(offer, replace(new, name=name, interval=interval), is_there=True)
+    return Usual(offer, replace(new, name=f"{offer} {olt.name}"[:80]), is_there=False)
+
+
+def _own_name(offer: str, olt: Olt) -> str:
+    return f"{offer} {olt.brand.name}"
+
+
+@command
+def collect_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
+    """Those offers that `intervals` names; a CommandError names the one that it is about."""
+    device = olt_named(olt)
+    for usual in usual_for(device):
+        if usual.offer not in intervals:
+            continue
+        try:
+            _collect(usual, replace(usual.job, interval=intervals[usual.offer], olts=[olt]), now)
+        except CommandError as refused:
+            raise CommandError(usual.offer, refused.message) from None
+
+
+def _collect(usual: Usual, job: NewJob, now: datetime) -> None:
+    if usual.is_there:
+        attach(job.name, job.olts, now)
+    else:
+        create_job(job, now)
+
+
+def begin_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
+    """And looks for its ONUs at once: somebody waits for them."""
+    collect_usual(olt, intervals, now)
+    nodes = SnmpJobHost.objects.filter(olt__name=olt, job__kind=DISCOVERY)
+    # Under maintenance, or disabled, it has its turn later.
+    with suppress(CommandError):
+        for node in nodes.order_by("id")[:1]:
+            run_now(node.id, now)

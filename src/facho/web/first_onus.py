@@ -1,0 +1,69 @@
+"""What has come of the jobs of a new OLT so far, in a fixed number of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import Count, Q
+
+from facho.apps.discovery.models import Onu
+from facho.apps.executions.models import Execution, State
+from facho.apps.snmp_jobs.models import SnmpJobHost
+
+_OPEN: Final = (State.WAITING, State.PENDING, State.RUNNING)
+# What waits with an error will be tried again.
+_WENT_WRONG: Final = (State.FAILED, State.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    job: str
+    # Of its last execution; empty when it has none yet.
+    state: str
+    error: str
+    # While it waits for its slot.
+    next_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOnus:
+    now: datetime
+    onus: int
+    online: int
+    with_power: int
+    runs: tuple[FirstRun, ...]
+
+
+def first_onus(olt_id: int, now: datetime) -> FirstOnus:
+    counted = Onu.objects.filter(olt=olt_id).aggregate(
+        onus=Count("id"),
+        online=Count("id", filter=Q(state="online")),
+        with_power=Count("id", filter=Q(onu_rx_dbm__isnull=False)),
+    )
+    return FirstOnus(now=now, runs=tuple(_runs(olt_id)), **counted)
+
+
+def _runs(olt_id: int) -> Iterator[FirstRun]:
+    nodes = SnmpJobHost.objects.filter(olt=olt_id).select_related("job").order_by("-job__priority", "id")
+    last = _last(olt_id)
+    for node in nodes:
+        execution = last.get(node.id)
+        yield FirstRun(
+            node.job.name,
+            execution.state if execution else "",
+            execution.error if execution and execution.state in _WENT_WRONG else "",
+            None if execution and execution.state in _OPEN else node.next_run_at,
+        )
+
+
+def _last(olt_id: int) -> dict[int, Execution]:
+    """By node. The newest come first, and those of a new OLT are few."""
+    rows = Execution.objects.filter(olt=olt_id, node__isnull=False).order_by("-id")
+    found: dict[int, Execution] = {}
+    for row in rows.only("node_id", "state", "error")[:200]:
+        if row.node_id is not None:
+            found.setdefault(row.node_id, row)
+    return found

@@ -1,0 +1,160 @@
+"""What a new operator fills in: an OLT, and which of the usual jobs it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import BASE_INPUT_CLASSES
+
+from facho.apps.hosts.credentials import Credentials
+from facho.apps.hosts.models import SnmpVersion
+from facho.core.interval import format_interval, parse_interval
+from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.olts import NewOlt
+from facho.engine.commands.usual import Usual
+from facho.snmp.usm import Auth, Priv, User
+from facho.web.admin.job_forms import IntervalField
+from facho.web.words import USER_MISTAKES
+
+_FIELDS_OF_COMMANDS: Final = {"user": "v3_user", "brand": "address", "limits": "address"}
+WHAT: Final[Mapping[str, Any]] = {
+    "discovery": _("which ONUs there are, by serial or MAC"),
+    "state": _("which ONUs are online, and why the others are not"),
+    "optics": _("optical power of each ONU"),
+    "description": _("the customers' names, as the OLT has them"),
+    "model": _("the model of each ONU"),
+    "health": _("CPU, memory and temperature of the OLT and its boards"),
+    "ports": _("state and optics of each PON port"),
+    "autofind": _("ONUs that are connected and not provisioned"),
+}
+
+
+def _secret(label: Any) -> forms.CharField:
+    # "new-password" keeps browsers from filling in the person's own.
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=capfirst(label), required=False, strip=False, max_length=255, widget=widget)
+
+
+def _protocol(label: Any, protocols: type[Auth] | type[Priv]) -> forms.ChoiceField:
+    choices = [("", _("none")), *((each.name, each.label) for each in protocols)]
+    return forms.ChoiceField(label=capfirst(label), required=False, choices=choices)
+
+
+class FirstOltForm(forms.Form):
+    name = forms.CharField(label=capfirst(_("name")), max_length=LONGEST_NAME)
+    address = forms.CharField(
+        label=capfirst(_("address")), max_length=253, help_text=_("an IP address or a name")
+    )
+    port = forms.IntegerField(label=capfirst(_("port")), min_value=1, max_value=65_535)
+    site = forms.CharField(
+        label=capfirst(_("site")), max_length=LONGEST_NAME, required=False, help_text=_("if you like")
+    )
+    version = forms.ChoiceField(
+        label=capfirst(_("SNMP version")), choices=SnmpVersion.choices, widget=forms.RadioSelect, initial="2c"
+    )
+    community = _secret(_("community"))
+    v3_user = forms.CharField(label=_("SNMPv3 user"), required=False, max_length=32)
+    auth_protocol = _protocol(_("authentication protocol"), Auth)
+    auth_password = _secret(_("authentication password"))
+    priv_protocol = _protocol(_("privacy protocol"), Priv)
+    priv_password = _secret(_("privacy password"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _dress(self)
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if given.get("version") == SnmpVersion.V3:
+            given["credentials"] = self._user(given)
+        elif not given.get("community"):
+            self.add_error("community", gettext("SNMP v1 and v2c need a community."))
+        else:
+            given["credentials"] = Credentials(community=given["community"])
+        return given
+
+    def _user(self, given: Mapping[str, Any]) -> Credentials:
+        auth, priv = given.get("auth_protocol"), given.get("priv_protocol")
+        try:
+            user = User(
+                given.get("v3_user", ""),
+                auth=Auth[auth] if auth else None,
+                auth_password=given.get("auth_password", "") if auth else "",
+                priv=Priv[priv] if priv else None,
+                priv_password=given.get("priv_password", "") if priv else "",
+            )
+        except ValueError as error:
+            self.add_error(USER_MISTAKES.get(str(error), "v3_user"), gettext(str(error)))
+            return Credentials()
+        return Credentials(user=user)
+
+    def new_olt(self) -> NewOlt:
+        given = self.cleaned_data
+        same = {name: given[name] for name in ("name", "address", "port", "version", "credentials", "site")}
+        return NewOlt(**same)
+
+    def refuse(self, refused: CommandError) -> None:
+        field = _FIELDS_OF_COMMANDS.get(refused.field, refused.field)
+        self.add_error(field if field in self.fields else None, refused.message)
+
+
+class UsualJobsForm(forms.Form):
+    """A tick and an interval for each; a job that there is already has its own interval."""
+
+    def __init__(self, usual: Iterable[Usual], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.usual = list(usual)
+        for each in self.usual:
+            self.fields[_take(each)] = forms.BooleanField(label=each.job.name, required=False, initial=True)
+            self.fields[_every(each)] = IntervalField(
+                label=gettext("interval of %(job)s") % {"job": each.job.name},
+                initial=_written(each),
+                disabled=each.is_there,
+            )
+        _dress(self)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for each in self.usual:
+            take, every = self[_take(each)], self[_every(each)]
+            yield {"usual": each, "what": WHAT[each.offer], "take": take, "every": every}
+
+    def chosen(self) -> dict[str, str | timedelta]:
+        given = self.cleaned_data
+        return {each.offer: given[_every(each)] for each in self.usual if given[_take(each)]}
+
+    def refuse(self, refused: CommandError) -> None:
+        field = f"every_{refused.field}"
+        self.add_error(field if field in self.fields else None, refused.message)
+
+
+def as_offered(usual: Iterable[Usual]) -> dict[str, Any]:
+    """All of them, as a person who changes nothing would send it."""
+    return {name: field.initial for name, field in UsualJobsForm(usual).fields.items()}
+
+
+def _take(usual: Usual) -> str:
+    return f"take_{usual.offer}"
+
+
+def _every(usual: Usual) -> str:
+    return f"every_{usual.offer}"
+
+
+def _written(usual: Usual) -> str:
+    interval = usual.job.interval
+    return format_interval(parse_interval(interval) if isinstance(interval, str) else interval)
+
+
+def _dress(form: forms.Form) -> None:
+    """As the admin's inputs are; what is wrong with one is read out with it."""
+    for name, field in form.fields.items():
+        if not isinstance(field.widget, forms.CheckboxInput | forms.RadioSelect):
+            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
+        field.widget.attrs["aria-describedby"] = f"error_{name}"

@@ -1,0 +1,50 @@
+"""A whole system of the tests' own: `facho up` on SQLite, and simulated OLTs for it to ask."""
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from facho.sim.fleet import FleetConfig
+from facho.sim.process import FleetProcess
+from tests.browser.conftest import Site, answers, free_port
+from tests.integration.own_facho import OwnFacho
+from tests.services import pattern
+from tests.services.process import LOOPBACK, running
+
+FAMILIES = "huawei,zte,huawei"
+ONUS = 64
+
+
+@dataclass(frozen=True)
+class System:
+    site: Site
+    fleet: FleetProcess
+    facho: OwnFacho
+
+    def add_olt(self, name: str, number: int) -> None:
+        """The simulated one of this number, with its usual jobs."""
+        host, port = self.fleet.addresses[number]
+        self.facho.does("olt", "add", name, f"{host}:{port}", "--community-env", "PUBLIC", PUBLIC="public")
+        self.facho.does("job", "usual", name)
+
+
+@contextlib.contextmanager
+def whole_system(folder: Path) -> Iterator[System]:
+    home = folder / "home"
+    shutil.copytree(pattern.home(), home)
+    address = f"{LOOPBACK}:{free_port()}"
+    settings = {"FACHO_DATABASE_URL": f"sqlite:///{home / 'facho.db'}", "FACHO_WEB_ADDRESS": address}
+    environment = {**os.environ, "FACHO_HOME": str(home), **settings}
+    shots = os.environ.get("TESTS_SHOTS")
+    site = Site(f"http://{address}", environment, Path(shots) if shots else None)
+    site.sample("people")
+    argv = [sys.executable, "-m", "facho", "up"]
+    with (
+        FleetProcess(FleetConfig(olts=3, onus=ONUS, family=FAMILIES)) as fleet,
+        running(argv, log=folder / "up.log", answers=answers(site.url), env=environment, seconds=60),
+    ):
+        yield System(site, fleet, OwnFacho(home, settings))
