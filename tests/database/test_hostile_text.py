@@ -47,7 +47,7 @@ def make_hostile() -> None:
             changes = {field.attname: value for field, value in _hostile_fields(row)}
             model._default_manager.filter(pk=row.pk).update(**changes)
     CoordinatorLog.objects.update(details={EVIL: HOSTILE})
-    Execution.objects.update(result={EVIL: {"1.2": HOSTILE}}, counts={EVIL: 1}, load={EVIL: HOSTILE})
+    Execution.objects.update(result={EVIL: {"1.2": HOSTILE}}, counts={EVIL: 1}, load={EVIL: 1.5})
     reason = {"why": "olt_busy", "what": HOSTILE, "count": 2, "lost_s": 600}
     QuotaViolation.objects.update(report={"tasks": [], "reasons": [reason], EVIL: HOSTILE})
     ExecutionPlan.objects.update(plan_data={EVIL: HOSTILE})

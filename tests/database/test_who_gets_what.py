@@ -242,6 +242,7 @@ WRITE: dict[str, Role] = {
     "POST olts/{id}/disable/": O,
     "POST olts/{id}/enable/": O,
     "POST olts/{id}/test/": O,
+    "POST onus/{id}/read/": O,
     "POST pollers/nodes/{id}/run/": O,
     "POST tokens/": V,
     "POST violations/{id}/acknowledge/": O,

@@ -98,7 +98,7 @@ def _model(entry: AuditEntry) -> Any:
     """None for one that this version of the program has no more."""
     try:
         return apps.get_model(entry.model)
-    except LookupError:
+    except (LookupError, ValueError):
         return None
 
 
