@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
+from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts import credentials
 from facho.apps.hosts.credentials import Credentials
@@ -41,6 +42,7 @@ from facho.engine.commands import (
     runs,
     tokens,
     users,
+    usual,
     violations,
 )
 from facho.engine.commands.errors import CommandError
@@ -102,6 +104,14 @@ def violation() -> int:
     return QuotaViolation.objects.get().id
 
 
+def onu() -> int:
+    olt = Olt.objects.get(name="olt-1")
+    made = Onu.objects.create(
+        olt=olt, address="1.1", serial="HWTC00000001", first_seen=NOW, last_seen=NOW, presence="present"
+    )
+    return int(made.pk)
+
+
 def jose() -> User:
     return users.user_named("jose")
 
@@ -157,6 +167,10 @@ CASES: dict[Callable[..., Any], Case] = {
     jobs.attach: Case(
         lambda: jobs.attach("state", ["olt-2"], NOW),
         "add", "snmp_jobs.snmpjobhost", "state @ olt-2", {"enabled": changed(None, True)},
+    ),
+    usual.collect_usual: Case(
+        lambda: usual.collect_usual("olt-2", {"discovery": "1h"}, NOW),
+        "add", "snmp_jobs.snmpjobhost", "discovery @ olt-2", {"enabled": changed(None, True)},
     ),
     jobs.detach: Case(
         lambda: jobs.detach("state", ["olt-1"], NOW),
@@ -216,6 +230,7 @@ CASES: dict[Callable[..., Any], Case] = {
     runs.run_now: Case(
         lambda: runs.run_now(node(), NOW), "run", "snmp_jobs.snmpjobhost", "state @ olt-1", {}
     ),
+    runs.read_onu: Case(lambda: runs.read_onu(onu(), NOW), "run", "discovery.onu", "HWTC00000001", {}),
     runs.abort: Case(
         lambda: runs.abort(queue("state", "olt-1").id, NOW),
         "abort", "executions.execution", "state @ olt-1", {},

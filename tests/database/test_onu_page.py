@@ -14,6 +14,7 @@ from facho.apps.chassis.models import Unprovisioned
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.store import note_collected
 from facho.apps.discovery.worst import Where, flapping, weakest
+from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
@@ -153,3 +154,35 @@ def test_pages_cost_the_same_for_much_as_for_little(viewer: Client, path: str) -
             assert viewer.get(path.format(onu=onu.id)).status_code == 200
         counts.append(len(queries))
     assert counts[0] == counts[1] <= COSTS[path]
+
+
+def test_an_operator_reads_it_now_and_sees_the_answer_when_it_comes(client: Client) -> None:
+    onu = make(an_olt("norte"), serial="HWTC1234ABCD")
+    client.force_login(person(Role.OPERATOR))
+    assert "Read now" in client.get(f"/onus/{onu.id}/", headers={"Accept-Language": "en"}).content.decode()
+    english = {"Accept-Language": "en"}
+    asking = client.post(f"/onus/{onu.id}/read/", headers=english).content.decode()
+    execution = Execution.objects.get(onu=onu)
+    path = f"/onus/{onu.id}/reading/{execution.pk}/"
+    assert f'hx-get="{path}"' in asking
+    Execution.objects.update(
+        state=State.SUCCESS, result={"facts": {"onu_rx_dbm": -19.5}, "unread": {"model": "it needs a walk"}}
+    )
+    answered = client.get(path, headers=english).content.decode()
+    assert "hx-get" not in answered
+    assert "-19.5" in answered
+    assert "it needs a walk" in answered
+
+
+def test_a_reading_that_cannot_be_is_refused_with_the_reason(client: Client) -> None:
+    onu = make(an_olt("norte"))
+    Olt.objects.update(enabled=False)
+    client.force_login(person(Role.OPERATOR))
+    assert "fd-alarm" in client.post(f"/onus/{onu.id}/read/").content.decode()
+    assert not Execution.objects.exists()
+
+
+def test_a_viewer_has_no_button_and_is_refused(viewer: Client) -> None:
+    onu = make(an_olt("norte"))
+    assert f"/onus/{onu.id}/read/" not in viewer.get(f"/onus/{onu.id}/").content.decode()
+    assert viewer.post(f"/onus/{onu.id}/read/").status_code == 403

@@ -72,6 +72,8 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
         )
     },
     "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),
+    "onus/<int:onu_id>/read/": (f"/onus/{NONE}read/", BUTTON),
+    "onus/<int:onu_id>/reading/<int:execution_id>/": (f"/onus/{NONE}reading/1/", PART_NOT_THERE),
     "onus/worst/": ("/onus/worst/", LOGGED_IN),
     "onus/unprovisioned/": ("/onus/unprovisioned/", LOGGED_IN),
     "search/": ("/search/?q=olt-0", LOGGED_IN),

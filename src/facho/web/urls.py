@@ -5,7 +5,7 @@ from django.urls import path
 
 from facho.web import views
 from facho.web.metrics.views import metrics
-from facho.web.pages import first_run, olt_acts, olts, onus, ports, search, worst
+from facho.web.pages import first_run, olt_acts, olts, onu_reading, onus, ports, search, worst
 
 urlpatterns = [
     path("", views.root, name="root"),
@@ -29,6 +29,8 @@ urlpatterns = [
     path("olts/<int:olt_id>/ports/<int:port_id>/", ports.port, name="port"),
     path("olts/<int:olt_id>/ports/at/<path:place>/", ports.port_at, name="port-at"),
     path("onus/<int:onu_id>/", onus.onu, name="onu"),
+    path("onus/<int:onu_id>/read/", onu_reading.read_now, name="onu-read"),
+    path("onus/<int:onu_id>/reading/<int:execution_id>/", onu_reading.reading, name="onu-reading"),
     path("onus/worst/", worst.worst, name="worst-onus"),
     path("onus/unprovisioned/", onus.unprovisioned, name="unprovisioned-onus"),
     path("search/", search.search, name="search"),
