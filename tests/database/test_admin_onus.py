@@ -68,3 +68,12 @@ def test_duplicate_serials_can_be_filtered(admin_client: Client) -> None:
     store(an_olt(), discovered({1: "A", 2: "A", 3: "B"}))
     assert shown(admin_client, "/admin/discovery/onu/") == 3
     assert shown(admin_client, "/admin/discovery/onu/?duplicate=yes") == 2
+
+
+def test_onus_are_searched_by_any_part_of_their_serial(admin_client: Client) -> None:
+    olt, now = an_olt(), timezone.now()
+    for number, serial in enumerate(("HWTC00C0FFEE", "HWTC00000001")):
+        Onu.objects.create(olt=olt, address=f"1.{number}", serial=serial, first_seen=now, last_seen=now)
+    assert shown(admin_client, "/admin/discovery/onu/?q=C0FFEE") == 1
+    assert shown(admin_client, "/admin/discovery/onu/?q=hwtc00c0") == 1
+    assert shown(admin_client, "/admin/discovery/onu/?q=BEEF0000") == 0

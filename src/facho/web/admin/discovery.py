@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
+from facho.apps.discovery.searching import onus_found
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.core.durations import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
@@ -61,7 +62,8 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         DuplicateFilter,
         ("olt", AutocompleteSelectFilter),
     )
-    search_fields = ("serial", "mac", "description", "address")
+    # Not looked through as such: see get_search_results.
+    search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
     actions = (export_csv,)
     # Counting a million rows for every page would take longer than showing it.
@@ -69,6 +71,17 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+    def get_search_results(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        queryset: QuerySet[Onu],
+        search_term: str,
+    ) -> tuple[QuerySet[Onu], bool]:
+        """As everywhere else: Django's own way reads every row, of a million for some seconds."""
+        if not search_term:
+            return queryset, False
+        return queryset.filter(id__in=onus_found(search_term, rows=queryset)), False
 
     @display(description="ONU", ordering="serial")
     def identity(self, onu: Onu) -> str:
