@@ -90,7 +90,7 @@ import os
 
 def test_it():
     seen = {name for name in os.environ if name.startswith("FACHO_")}
-    assert seen == {"FACHO_HOME"}
+    assert seen == {"FACHO_HOME", "FACHO_API_REQUESTS_A_MINUTE", "FACHO_API_REFUSALS_A_MINUTE"}
     assert os.environ["FACHO_HOME"] != "/the/persons/own"
 """
 

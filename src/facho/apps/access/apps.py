@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -7,6 +8,6 @@ class AccessConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
-        from facho.apps.access import hooks
+        from facho.apps.access.groups import have_groups
 
-        hooks.connect()
+        post_migrate.connect(have_groups, sender=self)
