@@ -204,4 +204,5 @@ def test_looking_costs_the_same_however_much_there_is(admin: Client) -> None:
 def queries_of(client: Client, path: str) -> int:
     with CaptureQueriesContext(database) as queries:
         client.get(path, headers=IN_PART)
-    return len(queries)
+    # PostgreSQL is asked what time it is; SQLite has no clock.
+    return len([query for query in queries if "clock_timestamp" not in query["sql"]])
