@@ -17,7 +17,7 @@ OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integ
 # What pages, files, messages and the command line say is the same on both, and what takes long is tried on one.
 ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages chassis_told channels \
 	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
-	quota_week commands_by_hand cut_ports)
+	quota_week commands_by_hand cut_ports who_gets_what secrets_shown audit_web)
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
 	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)

@@ -40,7 +40,7 @@ def test_a_viewer_sees_everything_but_users_and_nothing_to_save_or_run(visit: Vi
     expect(page.get_by_role("heading", name="Últimas ejecuciones")).to_be_visible()
     visitor.shoot("dashboard-viewer")
     links = page.locator("#nav-sidebar-apps a")
-    assert links.and_(page.locator("[href='/admin/hosts/olt/']")).count() == 1
+    assert links.and_(page.locator("[href='/olts/']")).count() == 1
     assert links.and_(page.locator("[href='/admin/auth/user/']")).count() == 0
     page = visitor.go("/admin/hosts/olt/")
     expect(page.locator("#result_list").get_by_text("Centro-01").first).to_be_visible()

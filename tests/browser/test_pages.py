@@ -17,7 +17,7 @@ TWO = [
 ]
 LISTS = {
     "hosts/olt": "Centro-01",
-    "discovery/onu": "HWTC00000001",
+    "discovery/onu": "HWTC0000",
     "discovery/onuevent": "0/1/3:12",
     "chassis/ponport": "0/1/5",
     "chassis/olthealth": "H801SCUN",

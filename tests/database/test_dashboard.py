@@ -116,13 +116,17 @@ def test_everybody_may_change_their_own_password(viewer: Client) -> None:
 @pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 20), (TIMELINE, 13)])
 def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str, most: int) -> None:
     fill(5)
-    with CaptureQueriesContext(connection) as few:
-        assert viewer.get(path).status_code == 200
+    few = queries_of(viewer, path)
     fill(45, beginning_at=5)
     cache.clear()
-    with CaptureQueriesContext(connection) as many:
-        assert viewer.get(path).status_code == 200
-    assert len(many) == len(few) <= most
+    assert queries_of(viewer, path) == few <= most
+
+
+def queries_of(client: Client, path: str) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(path).status_code == 200
+    # PostgreSQL is asked what time it is; SQLite has no clock.
+    return len([query for query in queries if "clock_timestamp" not in query["sql"]])
 
 
 def test_names_and_errors_are_shown_as_they_are_and_not_run(viewer: Client) -> None:

@@ -8,6 +8,8 @@ class AccessConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
+        from facho.apps.access import hooks
         from facho.apps.access.groups import have_groups
 
+        hooks.connect()
         post_migrate.connect(have_groups, sender=self)
