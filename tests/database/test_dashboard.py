@@ -113,7 +113,7 @@ def test_everybody_may_change_their_own_password(viewer: Client) -> None:
     assert viewer.get("/admin/password_change/").status_code == 200
 
 
-@pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 20), (TIMELINE, 13)])
+@pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 22), (TIMELINE, 13)])
 def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str, most: int) -> None:
     fill(5)
     few = queries_of(viewer, path)
