@@ -164,18 +164,23 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
 # What can be done with rows that are chosen in a list, beside deleting them.
 ACTIONS: dict[str, dict[str, Role]] = {
     "access.apitoken": {"revoke": V},
+    "access.auditentry": {"export_csv": A},
     "auth.user": {"enable": A, "disable": A, "remove": A},
+    "chassis.ponport": {"export_csv": V},
+    "chassis.unprovisioned": {"export_csv": V},
     "discovery.onu": {"export_csv": V},
     "discovery.onuevent": {"export_csv": V},
-    "execution_coordinator.executionplan": {"move_grid": A},
+    "discovery.portoutage": {"export_csv": V},
+    "execution_coordinator.coordinatorlog": {"export_csv": V},
+    "execution_coordinator.executionplan": {"move_grid": A, "export_csv": V},
     "execution_coordinator.quotatracker": {"export_csv": V},
     "execution_coordinator.quotaviolation": {"acknowledge": O, "export_csv": V},
     "executions.execution": {"abort": O, "export_csv": V},
-    "hosts.olt": {"enable": O, "disable": O},
+    "hosts.olt": {"enable": O, "disable": O, "export_csv": V},
     "maintenance.maintenancewindow": {"end": O, "enable": O, "disable": O, "remove": O},
     "notifications.notificationchannel": {"send_test_to_each": O},
-    "snmp_jobs.snmpjob": {"enable": O, "disable": O, "duplicate": A},
-    "snmp_jobs.snmpjobhost": {"run_now": O, "enable": O, "disable": O, "detach": A},
+    "snmp_jobs.snmpjob": {"enable": O, "disable": O, "duplicate": A, "export_csv": V},
+    "snmp_jobs.snmpjobhost": {"run_now": O, "enable": O, "disable": O, "detach": A, "export_csv": V},
 }
 
 # The API: the lowest role that may read a thing with all that belongs to it, and that may change it.

@@ -21,6 +21,15 @@ class What(StrEnum):
     QUOTAS = "quotas"
     VIOLATIONS = "violations"
     EVENTS = "events"
+    OLTS = "olts"
+    JOBS = "jobs"
+    NODES = "nodes"
+    PORTS = "ports"
+    UNPROVISIONED = "unprovisioned"
+    OUTAGES = "outages"
+    PLANS = "plans"
+    LOGS = "logs"
+    AUDIT = "audit"
 
 
 _EXAMPLES: Final = """

@@ -9,10 +9,18 @@ from typing import Any, Final
 
 from django.db.models import Model, QuerySet
 
-from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
+from facho.apps.access.models import AuditEntry
+from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    ExecutionPlan,
+    QuotaTracker,
+    QuotaViolation,
+)
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.spreadsheet import lines
 
 _CHUNK: Final = 2000
@@ -25,9 +33,11 @@ class Export:
     columns: dict[str, str]
     # The time by which it can be narrowed, if it has one.
     at: str = ""
+    # Where the OLT is that it can be narrowed by, if there is one.
+    of: str = "olt"
 
     def rows(self, olt: Olt | None, since: datetime | None, until: datetime | None) -> QuerySet[Any]:
-        wanted = {"olt": olt, f"{self.at}__gte": since, f"{self.at}__lt": until}
+        wanted = {self.of: None if olt is None else olt.pk, f"{self.at}__gte": since, f"{self.at}__lt": until}
         given = {name: value for name, value in wanted.items() if value is not None}
         return self.model._default_manager.filter(**given)
 
@@ -89,6 +99,93 @@ EXPORTS: Final = {
         OnuEvent,
         _columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
         at="at",
+    ),
+    # Without credentials, as everywhere.
+    "olts": Export(
+        Olt,
+        _columns(
+            (
+                "id", "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled",
+                "reachable", "unreachable_since", "suspended_reason", "version", "uptime_s", "cpu_pct",
+                "sys_descr", "created_at",
+            ),
+            brand="brand__name", model="model__name",
+        ),
+        of="id",
+    ),
+    "jobs": Export(
+        SnmpJob,
+        _columns(
+            (
+                "id", "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts",
+                "retry_delay_s", "task_type", "master", "enabled", "created_at",
+            ),
+            brand="brand__name", master="master__name",
+        ),
+        of="nodes__olt",
+    ),
+    "nodes": Export(
+        SnmpJobHost,
+        _columns(
+            (
+                "id", "olt", "job", "enabled", "interval_s", "priority", "next_run_at", "last_run_at",
+                "failures_in_a_row", "suspended_reason", "suspended_at",
+            ),
+            olt="olt__name", job="job__name",
+        ),
+    ),
+    "ports": Export(
+        PonPort,
+        _columns(
+            (
+                "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
+                "voltage_v", "bias_ma", "updated_at",
+            ),
+            olt="olt__name",
+        ),
+    ),
+    "unprovisioned": Export(
+        Unprovisioned,
+        _columns(
+            (
+                "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
+                "last_seen",
+            ),
+            olt="olt__name",
+        ),
+        at="first_seen",
+    ),
+    "outages": Export(
+        PortOutage,
+        _columns(
+            ("id", "olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at"),
+            olt="olt__name",
+        ),
+        at="began_at",
+    ),
+    "plans": Export(
+        ExecutionPlan,
+        _columns(
+            (
+                "id", "olt", "period_start", "period_end", "status", "total_tasks", "completed_tasks",
+                "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "near_pct", "median_error_s",
+            ),
+            olt="olt__name",
+        ),
+        at="period_start",
+    ),
+    "logs": Export(
+        CoordinatorLog,
+        _columns(("id", "timestamp", "level", "olt", "event_type", "message"), olt="olt__name"),
+        at="timestamp",
+    ),
+    "audit": Export(
+        AuditEntry,
+        _columns(
+            ("id", "at", "who", "how", "token", "address", "action", "model", "object_id", "name", "changes")
+        ),
+        at="at",
+        of="",
     ),
 }  # fmt: skip
 

@@ -21,6 +21,8 @@ def write(what: str, olt: str | None, since: str, until: str, output: Path | Non
     export = EXPORTS[what]
     if (since or until) and not export.at:
         raise CommandError("since" if since else "until", f"{what} have no time to choose by")
+    if olt is not None and not export.of:
+        raise CommandError("olt", f"{what} has no OLT to choose by")
     now = database_now()
     rows = export.rows(
         None if olt is None else olt_named(olt),

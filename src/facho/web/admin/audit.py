@@ -19,6 +19,7 @@ from facho.apps.access.audited import audited_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.words import Action
 from facho.web.admin.base import ReadOnlyAdmin, UpToPaginator, display, recent_filter
+from facho.web.admin.exporting import export_csv
 
 _COLOURS = {
     Action.ADD: "success",
@@ -55,6 +56,7 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
     list_display = ("time", "who", "how_", "address", "action_badge", "what", "name", "short_changes")
     list_filter = ("action", "how", ModelFilter, recent_filter("at", _("time")))
     search_fields = ("who", "name", "address", "token", "=object_id")
+    actions = (export_csv,)
     readonly_fields = ("time", "what", "readable_changes")
     fields = (
         ("time", "who"),

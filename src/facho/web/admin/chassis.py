@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import Counted, onus_by_port
 from facho.web.admin.base import M, ReadOnlyAdmin, display, word_filter
+from facho.web.admin.exporting import export_csv
 from facho.web.words import LINK_STATES, PART_STATES, PORT_CAUSES
 
 _PORT_COLOURS = {"up": "success", "down": "danger", "unknown": "default"}
@@ -68,6 +69,7 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("place", "name", "olt__name")
+    actions = (export_csv,)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return _counting(super().get_changelist(request, **kwargs))
@@ -111,3 +113,4 @@ class UnprovisionedAdmin(_OfAnOlt[Unprovisioned]):
     list_display = ("identity", "olt", "place", "model", "vendor_id", "sw_version", "first_seen", "last_seen")
     list_filter = (("olt", AutocompleteSelectFilter),)
     search_fields = ("serial", "mac", "model", "place", "olt__name")
+    actions = (export_csv,)

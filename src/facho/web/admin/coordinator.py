@@ -26,6 +26,7 @@ from facho.web.admin.base import (
     recent_filter,
     word_filter,
 )
+from facho.web.admin.exporting import export_csv
 from facho.web.words import EVENTS, LEVEL_COLOURS
 
 GLOBAL = "GLOBAL"
@@ -55,6 +56,7 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("message",)
+    actions = (export_csv,)
     readonly_fields = ("time", "where", "event", "readable_details")
     fields = (("time", "level"), ("where", "event"), "message", "readable_details")
     show_full_result_count = False

@@ -165,6 +165,7 @@ class PortOutageAdmin(ReadOnlyAdmin[PortOutage]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("place", "olt__name")
+    actions = (export_csv,)
     fields = ("olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PortOutage]:

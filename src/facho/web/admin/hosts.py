@@ -24,6 +24,7 @@ from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, what_is_set
+from facho.web.admin.exporting import export_csv
 
 _OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
@@ -63,7 +64,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     search_fields = ("name", "address", "site")
     ordering = ("name",)
     autocomplete_fields = ("brand", "model")
-    actions = ("enable", "disable")
+    actions = ("enable", "disable", export_csv)
     change_form_after_template = "facho/olts/test.html"
     conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_OF_V3})
     readonly_fields = (

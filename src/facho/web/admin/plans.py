@@ -21,6 +21,7 @@ from facho.engine.commands.nodes import shift_grid
 from facho.engine.plan_reading import hours_of, lines_of, shift_for
 from facho.web.admin import acting
 from facho.web.admin.base import display, recent_filter
+from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
 from facho.web.plan_words import shift_in_words, slower_in_words
 from facho.web.quotas import risk_mark
@@ -55,7 +56,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name",)
-    actions = ("move_grid",)
+    actions = ("move_grid", export_csv)
     readonly_fields = ("hour", "used", "runs", "comparison", "proposals", "table")
     fieldsets = (
         (None, {"fields": (("olt", "hour"), ("status", "runs"), "used", "comparison", "proposals")}),

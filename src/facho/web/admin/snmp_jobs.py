@@ -20,6 +20,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands import jobs, runs
 from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
+from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
 from facho.web.templatetags.facho import moment
 
@@ -67,7 +68,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     search_fields = ("name", "task_type")
     ordering = ("name",)
     autocomplete_fields = ("brand", "master")
-    actions = ("enable", "disable", "duplicate")
+    actions = ("enable", "disable", "duplicate", export_csv)
     inlines = (JobOidInline, NodeInline)
     change_form_after_template = "facho/jobs/what_if.html"
     fieldsets = (
@@ -189,7 +190,7 @@ class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
     list_filter = ("enabled", ("job", AutocompleteSelectFilter), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "job__name")
     autocomplete_fields = ("job", "olt")
-    actions = ("run_now", "enable", "disable", "detach")
+    actions = ("run_now", "enable", "disable", "detach", export_csv)
     readonly_fields = (*_ENGINES, "suspended_at", "next_probe_at", "failures_in_a_row")
     fieldsets = (
         (None, {"fields": (("job", "olt"), "enabled", ("interval", "priority"))}),
