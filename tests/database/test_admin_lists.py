@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.apps import apps
@@ -14,8 +15,10 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from unfold.widgets import UnfoldBooleanWidget
 
 from facho.apps.history.models import HistoryFrame, HistoryHour
+from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobOid
 from tests.database.filling import fill
 
@@ -128,3 +131,11 @@ def test_names_are_shown_as_they_are_and_not_run(admin_client: Client) -> None:
         shown = admin_client.get(reverse(f"admin:{model}_changelist")).content.decode()
         assert "<script>alert(1)</script>" not in shown, model
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown, model
+
+
+def test_a_list_makes_its_heads_once_and_not_for_every_row(admin_client: Client) -> None:
+    fill(20)
+    with patch.object(UnfoldBooleanWidget, "render", autospec=True, return_value="") as rendered:
+        shown = admin_client.get(page_of(Olt, "changelist"))
+    assert len(shown.context["cl"].result_list) == 20
+    assert rendered.call_count < 5

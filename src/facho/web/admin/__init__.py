@@ -14,6 +14,7 @@ from facho.web.admin import (
     notifications,
     plans,
     pollers,
+    quick_lists,
     quotas,
     snmp_jobs,
 )
@@ -35,3 +36,5 @@ __all__ = [
     "quotas",
     "snmp_jobs",
 ]
+
+quick_lists.connect()

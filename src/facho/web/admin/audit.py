@@ -18,7 +18,7 @@ from facho.apps.access.audit import Change, changes_of
 from facho.apps.access.audited import audited_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.words import Action
-from facho.web.admin.base import ReadOnlyAdmin, UpToPaginator, display, recent_filter
+from facho.web.admin.base import ReadOnlyAdmin, display, recent_filter
 from facho.web.admin.exporting import export_csv
 
 _COLOURS = {
@@ -65,8 +65,6 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
         ("name", "object_id"),
         "readable_changes",
     )
-    show_full_result_count = False
-    paginator = UpToPaginator
 
     @display(description=_("time"), ordering="id")
     def time(self, entry: AuditEntry) -> str:

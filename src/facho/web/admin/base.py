@@ -16,6 +16,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.decorators import display as unfold_display
 
@@ -23,6 +24,7 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.quota import hour_of
 from facho.engine.commands.errors import CommandError
+from facho.web.admin.quick_lists import badged, tick_box
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -51,10 +53,27 @@ def display(
     *, description: Any, ordering: str | Combinable | None = None, label: Mapping[Any, str] | None = None
 ) -> Callable[[Column], Column]:
     """A column of a list. With `label` it is a badge: the method returns a key of it and the text."""
-    dressed: Callable[[Column], Column] = unfold_display(
-        description=description, ordering=ordering, label=label
-    )
-    return dressed
+    dressed: Callable[[Any], Any] = unfold_display(description=description, ordering=ordering)
+    return dressed if label is None else lambda column: dressed(badged(column, label))
+
+
+class UpToPaginator(_Paginator):
+    """Counts only so far: a year of quotas takes seconds to count, and nobody turns so many pages."""
+
+    up_to: Final = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        return min(self._counted, self.up_to)
+
+    @property
+    def there_are_more(self) -> bool:
+        return self._counted > self.up_to
+
+    @cached_property
+    def _counted(self) -> int:
+        rows: Any = self.object_list
+        return int(rows.order_by()[: self.up_to + 1].count())
 
 
 class FachoModelAdmin(_Admin[M]):
@@ -103,6 +122,10 @@ class FachoModelAdmin(_Admin[M]):
     def _may(self, request: HttpRequest, right: str) -> bool:
         return request.user.has_perm(f"{self.opts.app_label}.{right}_{self.opts.model_name}")
 
+    @display(description="")
+    def action_checkbox(self, obj: Model) -> SafeString:
+        return tick_box(obj.pk)
+
     def save_model(self, request: HttpRequest, obj: M, form: ModelForm[M], change: bool) -> None:
         if not change:
             super().save_model(request, obj, form, change)
@@ -127,7 +150,10 @@ def _refusing(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any
 
 
 class ReadOnlyAdmin(FachoModelAdmin[M]):
-    """For what only the system writes."""
+    """For what only the system writes, and of which there may be very many rows."""
+
+    show_full_result_count = False
+    paginator = UpToPaginator
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
@@ -194,25 +220,6 @@ def recent_filter(column: str, title_: Any, *, by_the_clock: bool = False) -> ty
 
 _THIS_HOUR: Final = "hour"
 _AGO: Final = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
-
-
-class UpToPaginator(_Paginator):
-    """Counts only so far: a year of quotas takes seconds to count, and nobody turns so many pages."""
-
-    up_to: Final = 10_000
-
-    @cached_property
-    def count(self) -> int:
-        return min(self._counted, self.up_to)
-
-    @property
-    def there_are_more(self) -> bool:
-        return self._counted > self.up_to
-
-    @cached_property
-    def _counted(self) -> int:
-        rows: Any = self.object_list
-        return int(rows.order_by()[: self.up_to + 1].count())
 
 
 def readable_json(value: Any) -> str:

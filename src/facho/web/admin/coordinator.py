@@ -20,7 +20,6 @@ from facho.apps.execution_coordinator.models import (
 from facho.core.changes import parse
 from facho.web.admin.base import (
     ReadOnlyAdmin,
-    UpToPaginator,
     display,
     readable_json,
     recent_filter,
@@ -59,8 +58,6 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
     actions = (export_csv,)
     readonly_fields = ("time", "where", "event", "readable_details")
     fields = (("time", "level"), ("where", "event"), "message", "readable_details")
-    show_full_result_count = False
-    paginator = UpToPaginator
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CoordinatorLog]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials", "details")

@@ -66,8 +66,6 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
     actions = (export_csv,)
-    # Counting a million rows for every page would take longer than showing it.
-    show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")
@@ -114,7 +112,6 @@ class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
     list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "place")
     actions = (export_csv,)
-    show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:
         return super().get_queryset(request).select_related("olt", "onu").defer("olt__credentials")

@@ -75,8 +75,6 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     class Media:
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
-    show_full_result_count = False
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
         related = super().get_queryset(request).select_related("olt", "node__job", "node__olt")
         return related.defer("olt__credentials", "node__olt__credentials")
@@ -143,7 +141,6 @@ def _abort(execution_id: int) -> str:
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
     list_display = ("execution", "number", "started_at", "ended_at", "worker", "error")
     search_fields = ("=execution__id", "worker", "error")
-    show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
         return super().get_queryset(request).select_related("execution")

@@ -17,7 +17,7 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.config import current
 from facho.core.durations import duration
 from facho.core.forecast import Learned, Predicted, predict
-from facho.web.admin.base import ReadOnlyAdmin, UpToPaginator, display, readable_json
+from facho.web.admin.base import ReadOnlyAdmin, display, readable_json
 from facho.web.admin.quotas import TaskTypeFilter
 
 # Up to this many per cent it is what was hoped for; beyond the other, a plan made with it says little.
@@ -39,8 +39,6 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
         ("made_of", "updated_at"),
         "readable_state",
     )
-    show_full_result_count = False
-    paginator = UpToPaginator
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TaskForecast]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")

@@ -33,7 +33,6 @@ from facho.web.admin.base import (
     FachoModelAdmin,
     M,
     ReadOnlyAdmin,
-    UpToPaginator,
     display,
     readable_json,
     recent_filter,
@@ -171,9 +170,6 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
 
 
 class _OfNotices(ReadOnlyAdmin[M]):
-    show_full_result_count = False
-    paginator = UpToPaginator
-
     @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
     def severity_badge(self, row: NotificationNotice | NotificationDelivery) -> tuple[str, str]:
         return row.severity, row.get_severity_display()

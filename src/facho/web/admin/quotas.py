@@ -23,7 +23,7 @@ from facho.core.report import reasons_of, tasks_of
 from facho.engine.clock import database_now
 from facho.engine.commands.violations import acknowledge
 from facho.web.admin import acting
-from facho.web.admin.base import M, ReadOnlyAdmin, UpToPaginator, display, readable_json, recent_filter
+from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
 from facho.web.templatetags.facho import moment
@@ -78,9 +78,6 @@ class AcknowledgedFilter(admin.SimpleListFilter):
 
 
 class _OfAnHour(ReadOnlyAdmin[M]):
-    show_full_result_count = False
-    paginator = UpToPaginator
-
     class Media:
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
