@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from facho.apps import sql
+from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY
 from facho.apps.snmp_jobs.models import JobKind
@@ -73,7 +74,7 @@ def _told(each: _Ended) -> str:
         told = sentence % {**about, **times}
     if each.why_late:
         told += f" ({' '.join(filter(None, (str(WHY[each.why_late]), each.blocker)))})"
-    return f"{told}: {each.error}" if each.error else told
+    return f"{told}: {translated(each.error)}" if each.error else told
 
 
 def _ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:

@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps import sql
+from facho.apps.executions.failure_words import translated
 from facho.config import Config, current
 from facho.core.journal import Event, Level, level_of
 from facho.engine.journal_rows import Entry, Flusher, Rows
@@ -43,6 +44,8 @@ _DECIDED_BY: Final[Mapping[Event, str]] = {
     Event.LOG_LOST: "log",
 }
 _MOST_LETTERS: Final = 2000
+# What an event tells in the words of whoever caused it.
+_SENTENCES: Final = frozenset({"why", "reason"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -133,7 +136,9 @@ class Writer:
         zone = self.config.time_zone
         said = {**details, **values} if olt_id is None else {**details, **values, "olt": _name(olt_id)}
         with translation.override(self.config.language):
-            message = str(sentence) % {name: shown(value, zone) for name, value in said.items()}
+            told = {name: shown(value, zone) for name, value in said.items()}
+            told |= {name: translated(str(told[name])) for name in _SENTENCES & told.keys()}
+            message = str(sentence) % told
         return Entry(event, now, olt_id, _clean(message), plain(details))
 
     def _write(self, entry: Entry) -> None:

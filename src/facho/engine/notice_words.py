@@ -18,7 +18,8 @@ from django.utils.translation import ngettext
 
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
-from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words, translated
+from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words
+from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import NoticeKind
 from facho.config import Config
 from facho.core.durations import about as about_so_long

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from statistics import median
 from typing import Final, NamedTuple
 
-from django.utils.formats import localize
 from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
@@ -20,6 +19,7 @@ from facho.apps.history.selectors import Series, onu_series
 from facho.config import Config
 from facho.web.bands import ABSENT, KINDS, OFFLINE, ONLINE, UNKNOWN, Change, Stretch, band, share
 from facho.web.charts import Chart, Period, Values, line_chart
+from facho.web.fact_words import fact_name, fact_value
 from facho.web.words import event_in_words
 
 # The days back that one can choose.
@@ -28,6 +28,7 @@ EVENTS_SHOWN: Final = 50
 # Of one that flaps, more would be a grey band.
 _MOST_CHANGES: Final = 2000
 _FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
+_TOLD: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
 _MARKED: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
 
 
@@ -96,17 +97,8 @@ def onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
 
 def _facts(onu: Onu, collected: Mapping[str, datetime]) -> list[Fact]:
     """Those that it has, and those that were asked for in vain."""
-    told = (
-        (_("Serial"), "serial"),
-        ("MAC", "mac"),
-        (_("Description"), "description"),
-        (_("Model"), "model"),
-        (_("Plan"), "plan"),
-    )
-    sent = "" if onu.onu_tx_dbm is None else f"{localize(round(onu.onu_tx_dbm, 1))} dBm"
     facts = [
-        *(Fact(name, getattr(onu, fact), collected.get(fact)) for name, fact in told),
-        Fact(_("Power sent by the ONU"), sent, collected.get("onu_tx_dbm")),
+        *(Fact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact)) for fact in _TOLD),
         Fact(_("Technology"), onu.technology.upper()),
         Fact(_("Index"), onu.raw_index),
     ]
@@ -162,8 +154,7 @@ def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: C
 
 
 def _others(series: Series, period: Period) -> list[Chart]:
-    told = ((_("Temperature"), "°C", "temperature_c"), (_("Distance"), "m", "distance_m"))
     return [
-        line_chart(title, unit, [Values("", series.times, series.values[fact])], period)
-        for title, unit, fact in told
+        line_chart(fact_name(fact), unit, [Values("", series.times, series.values[fact])], period)
+        for fact, unit in (("temperature_c", "°C"), ("distance_m", "m"))
     ]

@@ -15,8 +15,8 @@ from facho.apps.execution_coordinator.words import WHY_LOST as WHY_LOST
 from facho.apps.execution_coordinator.words import hour_in_words as hour_in_words
 from facho.apps.execution_coordinator.words import lost_in_words as lost_in_words
 from facho.apps.execution_coordinator.words import missed_in_words as missed_in_words
-from facho.apps.execution_coordinator.words import translated as translated
 from facho.apps.execution_coordinator.words import why_lost as why_lost
+from facho.apps.executions.failure_words import translated as translated
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.executions.words import WHY as WHY

@@ -11,6 +11,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.executions.failure_words import translated
 from facho.apps.executions.words import WHY
 from facho.core.delay import Why
 from facho.core.durations import about
@@ -29,11 +30,6 @@ WHY_LOST: Final[Mapping[str, Text]] = {
     LATE: _("ended after the hour was closed"),
     OTHER: _("for another reason"),
 }
-
-
-def translated(sentence: str) -> str:
-    """A sentence of an inner layer, where the catalogue has it; as it is otherwise."""
-    return gettext(sentence) if sentence else ""
 
 
 def hour_in_words(start: datetime, end: datetime) -> str:

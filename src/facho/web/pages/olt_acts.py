@@ -27,6 +27,7 @@ from facho.engine.identify import Identified
 from facho.engine.plan_reading import shift_for
 from facho.engine.targets import target_of
 from facho.web.pages.guarding import act_for
+from facho.web.words import translated
 
 
 @act_for("run", "snmp_jobs.snmpjobhost")
@@ -114,7 +115,7 @@ def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     if isinstance(answer, Identified):
         messages.success(request, gettext("It answers: %(descr)s") % {"descr": answer.sys_descr})
     else:
-        messages.error(request, answer)
+        messages.error(request, translated(answer))
     return redirect("olt", olt_id)
 
 

@@ -9,6 +9,7 @@ from facho.apps.executions.models import OPEN, Execution
 from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.runs import read_onu
+from facho.web.fact_words import fact_name, fact_value, in_order
 from facho.web.pages.guarding import act_for, part_for
 
 
@@ -28,5 +29,14 @@ def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpRespons
 
 def _shown(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
     execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
-    context = {"execution": execution, "open": execution.state in OPEN, "onu_id": onu_id}
+    result = execution.result or {}
+    context = {
+        "execution": execution,
+        "open": execution.state in OPEN,
+        "onu_id": onu_id,
+        "read": [
+            (fact_name(fact), fact_value(fact, value)) for fact, value in in_order(result.get("facts", {}))
+        ],
+        "unread": [(fact_name(fact), why) for fact, why in in_order(result.get("unread", {}))],
+    }
     return render(request, "facho/onu/reading.html", context)

@@ -1,0 +1,59 @@
+"""What an ONU tells, as people name it and in their form."""
+
+import pytest
+from django.utils import translation
+
+from facho.apps.hosts.selectors import PLACE_FACTS
+from facho.vendors import Entity
+from facho.vendors.vocabulary import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
+from facho.web.fact_words import ONU_FACTS, fact_name, fact_value, in_order
+
+MEANINGS = {
+    "state": ONU_STATES,
+    "down_cause": DOWN_CAUSES,
+    "admin_state": ADMIN_STATES,
+    "config_state": CONFIG_STATES,
+    "match_state": CONFIG_STATES,
+}
+
+
+def test_every_fact_of_an_onu_has_a_name() -> None:
+    assert set(ONU_FACTS) == set(FACTS[Entity.ONU]) - set(PLACE_FACTS)
+
+
+@pytest.mark.parametrize(
+    ("fact", "meaning"), [(fact, meaning) for fact, words in MEANINGS.items() for meaning in words]
+)
+def test_every_meaning_is_said_in_spanish(fact: str, meaning: str) -> None:
+    with translation.override("es"):
+        assert fact_value(fact, meaning) != meaning
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "spanish"),
+    [
+        ("onu_rx_dbm", -21.44, "-21,4 dBm"),
+        ("voltage_v", 3.276, "3,28 V"),
+        ("temperature_c", 41.0, "41,0 °C"),
+        ("distance_m", 1234, "1234 m"),
+        ("uptime_s", 273_600, "3 d 04 h"),
+        ("mac_count", 0, "0"),
+        ("last_down", "2025-06-10 08:05:09", "10/06/2025 08:05:09"),
+        ("last_down", "never", "never"),
+        ("description", "Ana", "Ana"),
+        ("of a later version", 7, "7"),
+        ("serial", None, ""),
+    ],
+)
+def test_a_value_has_its_unit_and_the_form_of_the_reader(fact: str, value: object, spanish: str) -> None:
+    with translation.override("es"):
+        assert fact_value(fact, value) == spanish
+
+
+def test_facts_come_in_an_order_and_those_of_a_later_version_last() -> None:
+    assert [fact for fact, _ in in_order({"later": 1, "model": 2, "serial": 3})] == [
+        "serial",
+        "model",
+        "later",
+    ]
+    assert fact_name("later") == "later"
