@@ -103,7 +103,7 @@ def shown(client: Client, path: str) -> set[int]:
                 "10 Jun 2025, 10:00\N{EN DASH}11:00",
                 "7 de 12, 1 fallida, 1 omitida, 3 pendientes",
                 "en curso",
-                "4.2 s",
+                "4,2 s",
             ),
         ),
     ],
@@ -114,7 +114,9 @@ def test_a_tracker_says_how_far_its_hour_has_come(
     tracker(an_olt(), 7, failed=1, skipped=1, pending=3, avg_duration_ms=4200)
     told = page(admin_client, "quotatracker/", language)
     assert [word for word in words if word not in told] == []
-    assert 'style="flex-grow:7"' in told
+    # Seven of twelve, and the failed one beside them.
+    assert '<line class="fd-completed" x1="0.00%" x2="58.33%"' in told
+    assert '<line class="fd-failed" x1="58.33%" x2="66.67%"' in told
 
 
 def test_an_hour_that_can_no_longer_be_kept_is_marked(admin_client: Client) -> None:

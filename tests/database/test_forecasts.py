@@ -175,7 +175,7 @@ def test_the_admin_shows_what_is_expected_and_how_far_off_it_was(
     single = f"{listed}{TaskForecast.objects.get().pk}/change/"
     rows, row = (_spanish(admin_client, page) for page in (listed, single))
     assert all(shown in page and "20 s" in page for page in (rows, row))
-    assert "1.0 s y 20 ms por cada una de 950 ONU" in row
+    assert "1,0 s y 20 ms por cada una de 950 ONU" in row
 
 
 def _spanish(client: Client, page: str) -> str:

@@ -1,4 +1,4 @@
-"""Lengths of time as people read them, in every language the same: `0.4 s`, `3 min 05 s`, `2 h 10 min`."""
+"""Lengths of time as people read them: `0.4 s`, `3 min 05 s`, `2 h 10 min`."""
 
 from __future__ import annotations
 

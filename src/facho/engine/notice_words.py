@@ -21,8 +21,8 @@ from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import NoticeKind
+from facho.apps.written import about as about_so_long
 from facho.config import Config
-from facho.core.durations import about as about_so_long
 from facho.core.interval import format_interval
 from facho.core.notices import Notice
 from facho.core.report import reasons_of, tasks_of

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from facho.apps import written
+
 # Lines are drawn in a square of this size; columns of it are the finest that anybody can see.
 SIZE: Final = 1000
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -126,7 +128,7 @@ def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick
         span = Span(span.low - step, span.high + step)
     count = round((span.high - span.low) / step)
     values = (span.low + number * step for number in range(count + 1))
-    return span, [Tick(100 - span.percent(value), f"{round(value, 6):g}") for value in values]
+    return span, [Tick(100 - span.percent(value), written.number(value)) for value in values]
 
 
 def _round_step(rough: float) -> float:
@@ -228,9 +230,9 @@ def histogram(values: Iterable[float], step: float, *, weak_below: float) -> lis
             width,
             100 * count / most,
             count,
-            f"{(first + number) * step:g} … {(first + number + 1) * step:g}",
+            f"{written.number((first + number) * step)} … {written.number((first + number + 1) * step)}",
             (first + number + 1) * step <= weak_below,
-            "" if number % every else f"{(first + number) * step:g}",
+            "" if number % every else written.number((first + number) * step),
         )
         for number, count in enumerate(counts)
     ]

@@ -11,7 +11,7 @@ from django.utils.formats import date_format, localize
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from facho.core.durations import about
+from facho.apps.written import about
 from facho.vendors import Entity
 from facho.vendors.vocabulary import FACTS, Kind
 from facho.web.words import DOWN_CAUSES, ONU_STATES

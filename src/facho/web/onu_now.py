@@ -16,6 +16,7 @@ from facho.apps.discovery.looking_up import onus_collected_at
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.history.selectors import Series, onu_series
+from facho.apps.written import number
 from facho.config import Config
 from facho.web.bands import ABSENT, KINDS, OFFLINE, ONLINE, UNKNOWN, Change, Stretch, band, share
 from facho.web.charts import Chart, Period, Values, line_chart
@@ -148,7 +149,7 @@ def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: C
             Values(_("at the OLT"), series.times, series.values["olt_rx_dbm"]),
         ],
         period,
-        limit=(limit, f"{limit:g} dBm"),
+        limit=(limit, f"{number(limit)} dBm"),
         marks=marks,
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Final
 
 from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, Value, When
@@ -70,12 +71,23 @@ def bar(progress: Progress) -> SafeString:
         "skipped": progress.skipped,
         "pending": progress.pending,
     }
-    parts = ((name, count) for name, count in counts.items() if count)
-    segments = format_html_join("", '<i class="fd-{}" style="flex-grow:{}"></i>', parts)
+    return drawn_bar(counts, str(progress))
+
+
+def drawn_bar(parts: Mapping[str, float], words: str) -> SafeString:
+    """Each part as long as its share, one after another."""
+    whole = sum(parts.values()) or 1
+    ends = [100 * end / whole for end in accumulate(parts.values(), initial=0.0)]
+    lines = (
+        (name, f"{start:.2f}%", f"{end:.2f}%")
+        for name, start, end in zip(parts, ends, ends[1:], strict=False)
+        if end > start
+    )
+    drawn = format_html_join("", '<line class="fd-{}" x1="{}" x2="{}" y1="50%" y2="50%"></line>', lines)
     return format_html(
-        '<span class="fd-quota"><span class="fd-bar" aria-hidden="true">{}</span><small>{}</small></span>',
-        segments,
-        progress,
+        '<span class="fd-quota"><svg class="fd-bar" aria-hidden="true">{}</svg><small>{}</small></span>',
+        drawn,
+        words,
     )
 
 

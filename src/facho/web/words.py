@@ -20,8 +20,8 @@ from facho.apps.executions.failure_words import translated as translated
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.executions.words import WHY as WHY
+from facho.apps.written import duration, localized
 from facho.core.delay import Why
-from facho.core.durations import duration
 from facho.core.journal import Event, Level
 from facho.web.bands import Stretch
 from facho.web.timeline import Row, Run
@@ -250,7 +250,12 @@ def event_in_words(event: OnuEvent) -> str:
         return gettext("moved from %(before)s to %(place)s") % said
     if not event.cause:
         return kind
-    return f"{kind}: {DOWN_CAUSES.get(event.cause, event.cause)}"
+    return f"{kind}: {cause_in_words(event.cause)}"
+
+
+def cause_in_words(cause: str) -> str:
+    """Why it went; of its light, how little was left: `-24.5 dBm`."""
+    return str(DOWN_CAUSES.get(cause) or localized(cause))
 
 
 def stretch_name(stretch: Stretch) -> str:
@@ -258,4 +263,4 @@ def stretch_name(stretch: Stretch) -> str:
     if stretch.state == Presence.ABSENT:
         return str(Presence.ABSENT.label)
     name = str(ONU_STATES[stretch.state])
-    return f"{name}: {DOWN_CAUSES.get(stretch.cause, stretch.cause)}" if stretch.cause else name
+    return f"{name}: {cause_in_words(stretch.cause)}" if stretch.cause else name

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.executions.failure_words import translated
 from facho.apps.executions.words import WHY
+from facho.apps.written import about
 from facho.core.delay import Why
-from facho.core.durations import about
 from facho.core.reasons import ABORTED, FAILED, LATE, OTHER
 from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport

@@ -12,7 +12,7 @@ _POLICY: Final = "; ".join(
         "default-src 'self'",
         # Alpine, which the admin's frame is made with, reads its expressions from attributes.
         "script-src 'self' 'unsafe-eval'",
-        # Bars and charts have their measures in attributes.
+        # The admin's frame has its colours in a style element, and its widths in attributes.
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data:",
         "object-src 'none'",

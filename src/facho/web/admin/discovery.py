@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.discovery.searching import onus_found
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
-from facho.core.durations import about
+from facho.apps.written import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.words import DOWN_CAUSES, ONU_COLOURS, ONU_EVENT_COLOURS, ONU_STATES

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
-from facho.core.durations import duration
+from facho.apps.written import duration
 from facho.engine.clock import database_now
 from facho.engine.commands import runs
 from facho.web.admin import acting

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import TaskForecast
+from facho.apps.written import duration, localized
 from facho.config import current
-from facho.core.durations import duration
 from facho.core.forecast import Learned, Predicted, predict
 from facho.web.admin.base import ReadOnlyAdmin, display, readable_json
 from facho.web.admin.quotas import TaskTypeFilter
@@ -67,7 +67,7 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
             onus,
         ) % {
             "fixed": duration(timedelta(seconds=forecast.fixed_s)),
-            "each": f"{1000 * forecast.per_onu_s:.2g}",
+            "each": localized(f"{1000 * forecast.per_onu_s:.2g}"),
             "onus": onus,
         }
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
+from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.clock import database_now
 from facho.engine.commands.nodes import shift_grid
@@ -24,7 +25,7 @@ from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
 from facho.web.plan_words import shift_in_words, slower_in_words
-from facho.web.quotas import risk_mark
+from facho.web.quotas import drawn_bar, risk_mark
 from facho.web.words import WHY_LOST
 
 PLAN_COLOURS = {
@@ -75,16 +76,12 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
     @display(description=_("load"), ordering="load_p50_min")
     def used(self, plan: ExecutionPlan) -> str:
-        said = {"p50": f"{plan.load_p50_min:.1f}", "p95": f"{plan.load_p95_min:.1f}"}
+        said = {"p50": localized(f"{plan.load_p50_min:.1f}"), "p95": localized(f"{plan.load_p95_min:.1f}")}
         words = gettext("%(p50)s min an hour, at most %(p95)s") % said
         full = min(60.0, plan.load_p50_min)
         return format_html(
-            '<div><span class="fd-quota"><span class="fd-bar" aria-hidden="true">'
-            '<i class="fd-completed" style="flex-grow:{}"></i><i class="fd-pending" style="flex-grow:{}"></i>'
-            "</span><small>{}</small></span>{}</div>",
-            round(full, 1),
-            round(60 - full, 1),
-            words,
+            "<div>{}{}</div>",
+            drawn_bar({"completed": full, "pending": 60 - full}, words),
             risk_mark(gettext("more work than an hour holds") if plan.infeasible else ""),
         )
 
@@ -97,9 +94,9 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
     @display(description=_("starts as predicted"), ordering="near_pct")
     def comparison(self, plan: ExecutionPlan) -> str:
-        if plan.near_pct is None:
+        if plan.near_pct is None or plan.median_error_s is None:
             return "-"
-        said = {"near": f"{plan.near_pct:g}", "median": f"{plan.median_error_s:g}"}
+        said = {"near": number(plan.near_pct), "median": number(plan.median_error_s)}
         return gettext("%(near)s %%, half of them within %(median)s s") % said
 
     @display(description=_("proposals"))

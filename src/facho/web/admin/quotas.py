@@ -17,8 +17,8 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.snmp_jobs.models import SnmpJob
+from facho.apps.written import duration
 from facho.config import current
-from facho.core.durations import duration
 from facho.core.report import reasons_of, tasks_of
 from facho.engine.clock import database_now
 from facho.engine.commands.violations import acknowledge

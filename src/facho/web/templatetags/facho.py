@@ -13,6 +13,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import pgettext
 
+from facho.apps import written
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu
 from facho.apps.discovery.selectors import interface_of
@@ -20,7 +21,6 @@ from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeveri
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
 from facho.apps.hosts.health import Health
-from facho.core import durations
 from facho.core.quota import Hour
 from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport
@@ -35,13 +35,13 @@ register = template.Library()
 
 @register.filter
 def duration(length: timedelta | None) -> str:
-    return "" if length is None else durations.duration(length)
+    return "" if length is None else written.duration(length)
 
 
 @register.filter
 def since(then: datetime | None, now: datetime) -> str:
     """How long ago, or how long until."""
-    return "" if then is None else durations.duration(abs(now - then))
+    return "" if then is None else written.duration(abs(now - then))
 
 
 @register.filter
@@ -91,7 +91,7 @@ def figure(name: str) -> str:
 
 @register.filter
 def seconds(length: float | None) -> str:
-    return "" if length is None else durations.duration(timedelta(seconds=length))
+    return "" if length is None else written.duration(timedelta(seconds=length))
 
 
 @register.filter
@@ -107,7 +107,7 @@ def failure(error: str) -> str:
 
 @register.filter
 def about_seconds(seconds: int) -> str:
-    return durations.about(timedelta(seconds=seconds))
+    return written.about(timedelta(seconds=seconds))
 
 
 @register.filter
@@ -187,7 +187,7 @@ def onu_colour(state: str) -> str:
 
 @register.filter
 def down_cause(cause: str) -> str:
-    return str(words.DOWN_CAUSES.get(cause, cause))
+    return words.cause_in_words(cause)
 
 
 @register.filter
@@ -209,7 +209,7 @@ def interface(onu: Onu) -> str:
 @register.filter
 def stretch_in_words(stretch: Stretch, now: datetime) -> str:
     """What a pointer on a part of the band is told."""
-    length = durations.duration(stretch.until - stretch.since)
+    length = written.duration(stretch.until - stretch.since)
     return f"{words.stretch_name(stretch)}, {moment(stretch.since, now)}, {length}"
 
 

@@ -62,7 +62,7 @@ def onu_state(state: str) -> str:
 
 @register.filter
 def onu_cause(cause: str) -> str:
-    return str(words.DOWN_CAUSES.get(cause, cause))
+    return words.cause_in_words(cause)
 
 
 @register.filter
