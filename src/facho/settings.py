@@ -177,7 +177,9 @@ UNFOLD: dict[str, Any] = {
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"/{STATIC_URL}facho/icon.svg"}],
     "SHOW_LANGUAGES": True,
     "STYLES": [f"/{STATIC_URL}facho/admin.css"],
-    "SCRIPTS": [f"/{STATIC_URL}facho/search.js"],
+    "SCRIPTS": [f"/{STATIC_URL}facho/search.js", f"/{STATIC_URL}facho/frame.js"],
+    # A little lighter than its own, which is too dark for small letters on its night.
+    "COLORS": {"primary": {"500": "oklch(67% .24 304.4)"}},
     "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
 }
 

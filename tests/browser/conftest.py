@@ -25,6 +25,17 @@ PHONE = {"width": 390, "height": 844}
 
 
 @dataclass(frozen=True)
+class Look:
+    """Who looks at a page, and with what."""
+
+    who: str
+    language: str
+    width: int
+    height: int
+    dark: bool
+
+
+@dataclass(frozen=True)
 class Site:
     """A running server. `shots` is the folder for pictures of its pages, which TESTS_SHOTS names."""
 
@@ -32,6 +43,7 @@ class Site:
     environment: dict[str, str]
     shots: Path | None
     cookies: dict[str, Any] = field(default_factory=dict)
+    contexts: dict[Look, "BrowserContext"] = field(default_factory=dict)
 
     def sample(self, what: str) -> None:
         subprocess.run([sys.executable, SAMPLE, what], env=self.environment, check=True, timeout=60)
@@ -106,18 +118,36 @@ def visiting(site: Site, browser: "Browser") -> Iterator[Visiting]:
     with contextlib.ExitStack() as stack:
 
         def open_page(
-            who: str = "", *, language: str = "es", viewport: dict[str, int] = DESKTOP, dark: bool = False
+            who: str = "",
+            *,
+            language: str = "es",
+            viewport: dict[str, int] = DESKTOP,
+            dark: bool = False,
+            alone: bool = False,
         ) -> Visit:
-            context = browser.new_context(
-                viewport=viewport,  # type: ignore[arg-type]  # a dict of its own type
-                locale=language,
-                color_scheme="dark" if dark else "light",
-                storage_state=_state(site, browser, who) if who else None,
-            )
-            stack.callback(context.close)
-            return _watched(context, site)
+            look = Look(who, language, viewport["width"], viewport["height"], dark)
+            context = _context(site, browser, look) if alone else _shared(site, browser, look)
+            visitor = _watched(context, site)
+            stack.callback(context.close if alone else visitor.page.close)
+            return visitor
 
         yield open_page
+
+
+def _shared(site: Site, browser: "Browser", look: Look) -> "BrowserContext":
+    """It has the scripts and the fonts already. Whoever changes what a browser keeps has one `alone`."""
+    if look not in site.contexts:
+        site.contexts[look] = _context(site, browser, look)
+    return site.contexts[look]
+
+
+def _context(site: Site, browser: "Browser", look: Look) -> "BrowserContext":
+    return browser.new_context(
+        viewport={"width": look.width, "height": look.height},
+        locale=look.language,
+        color_scheme="dark" if look.dark else "light",
+        storage_state=_state(site, browser, look.who) if look.who else None,
+    )
 
 
 def _watched(context: "BrowserContext", site: Site) -> Visit:

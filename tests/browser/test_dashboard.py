@@ -28,7 +28,7 @@ def test_it_says_so_when_the_server_is_gone_and_when_it_is_back(visit: Visiting)
 
 
 def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting) -> None:
-    visitor = visit("admin", language="en")
+    visitor = visit("admin", language="en", alone=True)
     page = visitor.go("/coordinator/dashboard/")
     visitor.context.clear_cookies(name="sessionid")
     expect(page.get_by_role("button", name="Log in")).to_be_visible(timeout=10_000)
@@ -52,7 +52,7 @@ def test_a_viewer_sees_everything_but_users_and_nothing_to_save_or_run(visit: Vi
 
 
 def test_the_language_is_chosen_in_the_menu_and_stays(visit: Visiting) -> None:
-    visitor = visit("admin", language="es")
+    visitor = visit("admin", language="es", alone=True)
     page = visitor.go("/coordinator/dashboard/")
     page.locator("#nav-sidebar").get_by_text("admin", exact=True).click()
     page.get_by_role("button", name="English").click()

@@ -170,6 +170,13 @@ class FachoInline(_Inline[M, P]):
     per_page = 20
     hide_title = True
 
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        """The head of its table names each field for the eye; here it is named for the ear."""
+        formset = super().get_formset(request, obj, **kwargs)
+        for field in formset.form.base_fields.values():
+            field.widget.attrs.setdefault("aria-label", field.label)
+        return formset
+
 
 class ReadOnlyInline(FachoInline[M, P]):
     can_delete = False

@@ -1,0 +1,117 @@
+"""Nothing keeps people from the main pages: neither weak eyes, nor a screen reader, nor having no mouse."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PHONE, Visit, Visiting
+
+# Paths, and what is there when the page is.
+PAGES = {
+    "/coordinator/dashboard/": ".fd-lane",
+    "/coordinator/dashboard/?wall=1": ".fd-lane",
+    "/olts/": "#olts",
+    "/olts/1/": "#facts table",
+    "/olts/1/ports/4/": "#onus",
+    "/onus/8/": ".fd-chart",
+    "/search/?q=cliente+1": ".fd-table",
+    "/onus/worst/": ".fd-table",
+    "/onus/unprovisioned/": ".fd-table",
+    "/start/": "#id_community",
+    "/start/1/jobs/": "#id_take_discovery",
+    "/start/1/wait/": ".fd-first",
+    "/admin/": "#content",
+    "/admin/hosts/olt/": "#result_list",
+    "/admin/snmp_jobs/snmpjob/1/change/": "#id_interval",
+    "/admin/snmp_jobs/snmpjob/add/": ".select2-selection[aria-label=Brand]",
+}
+GRAVE = ("serious", "critical")
+STANDARD = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+# All that the night changes.
+CONTRAST = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
+# A colour that is still changing is not the one that people read.
+AT_ONCE = "* { transition: none !important; animation: none !important; }"
+ON_THE_WAY = ("Search everything", "Puerto-04", "OLT or site", "Health", "Time back", "Quotas of this hour")
+
+
+@pytest.mark.parametrize(
+    "paths", [list(PAGES)[:6], list(PAGES)[6:]], ids=["watching", "finding and changing"]
+)
+def test_the_main_pages_have_no_grave_fault_by_day_and_by_night(visit: Visiting, paths: list[str]) -> None:
+    found = {}
+    for path in paths:
+        visitor = visit("admin", language="en")
+        expect(visitor.go(path).locator(PAGES[path]).first).to_be_visible()
+        found[path] = faults(visitor)
+    assert {path: each for path, each in found.items() if each} == {}
+
+
+def test_the_login_page_has_no_grave_fault(visit: Visiting) -> None:
+    visitor = visit(language="es", viewport=PHONE)
+    expect(visitor.go("/").locator("#id_password")).to_be_visible()
+    assert faults(visitor) == []
+
+
+def faults(visitor: Visit) -> list[str]:
+    """One line for each: the rule, and the element that breaks it."""
+    page = visitor.page
+    page.add_style_tag(content=AT_ONCE)
+    by_day = _faults(page, STANDARD)
+    # What the frame does for whoever has a dark screen.
+    page.evaluate("document.documentElement.classList.add('dark')")
+    return by_day + [f"by night, {fault}" for fault in _faults(page, CONTRAST)]
+
+
+def _faults(page: Page, options: dict[str, list[str]]) -> list[str]:
+    told = Axe().run(page, options=options).response["violations"]
+    grave = [rule for rule in told if rule["impact"] in GRAVE]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in grave for node in rule["nodes"]]
+
+
+def test_all_that_a_mouse_opens_is_reached_by_the_keyboard(visit: Visiting) -> None:
+    visitor = visit("admin", language="en")
+    page = visitor.go("/coordinator/dashboard/")
+    expect(page.locator(".fd-lane").first).to_be_visible()
+    reached = tabbed_through(page)
+    for shown in ON_THE_WAY:
+        assert any(shown in each for each in reached), shown
+    page.locator("[role=button]", has_text="unfold_more").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("button", name="Log out")).to_be_focused()
+    assert not visitor.complaints
+
+
+def tabbed_through(page: Page) -> list[str]:
+    """The names of what one comes by; each one shows that one is there."""
+    reached: list[str] = []
+    page.locator("body").focus()
+    while len(reached) < 150:
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate(WHERE)
+        if name is None:
+            return reached
+        assert outline != "none", name
+        reached.append(name)
+    return reached
+
+
+WHERE = """() => {
+    const one = document.activeElement;
+    if (one === document.body) return [null, null];
+    return [one.getAttribute("aria-label") || one.textContent.trim(), getComputedStyle(one).outlineStyle];
+}"""
+
+
+def test_a_node_is_run_by_tab_and_enter(visit: Visiting) -> None:
+    visitor = visit("operator", language="en")
+    page = visitor.go("/olts/5/")
+    page.get_by_role("link", name="All OLTs").focus()
+    run = page.get_by_role("button", name="Run Discovery Huawei now")
+    for _ in range(30):
+        if run.evaluate("one => one === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("goes next")).to_be_visible()
+    assert not visitor.complaints
