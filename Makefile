@@ -7,9 +7,8 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 FUZZ_CASES ?= 1000000
 # Some machines forbid it, and then each of the hundreds of processes that the tests start compiles it all anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests with real services wait more than they compute. Those of one file share what they have started. They
-# run in the order in which they are named: those of faults, the longest, come first, so that nobody waits for
-# them at the end.
+# Tests with real services wait more than they compute. Those of one file share what they have started. Files
+# that wait come among files that compute (tests/services/plugin.py), those of faults, the longest, first.
 WAITING := 4 --dist loadscope --no-loadscope-reorder
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)

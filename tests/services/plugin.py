@@ -27,6 +27,8 @@ POSTGRES = pytest.StashKey[Databases]()
 POSTGRES_KEY = "facho_postgres"
 # Names the process whose xdist workers find their environment ready.
 CONTROLLER = "TESTS_CONTROLLER"
+# Their files wait for real processes, mostly; the other ones compute.
+WAITING = (("tests", "faults"), ("tests", "integration"))
 # What every deployment relies on, whichever database it has.
 ON_BOTH_DATABASES = (("tests", "contract"), ("tests", "database"))
 
@@ -228,13 +230,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.path.is_relative_to(item.config.rootpath):
-        folder = item.path.relative_to(item.config.rootpath).parts[:2]
-        if folder in ON_BOTH_DATABASES:
-            item.add_marker(pytest.mark.both_databases)
+    if _folder(item) in ON_BOTH_DATABASES:
+        item.add_marker(pytest.mark.both_databases)
+
+
+def _folder(item: pytest.Item) -> tuple[str, ...]:
+    root = item.config.rootpath
+    return item.path.relative_to(root).parts[:2] if item.path.is_relative_to(root) else ()
+
+
+def _spread(items: list[pytest.Item]) -> None:
+    """Files that wait among files that compute: while all wait no core has work, and later too few have."""
+    files = {item.path: _folder(item) in WAITING for item in items}
+    places: dict[Path, float] = {}
+    for waits in (True, False):
+        paths = [path for path, found in files.items() if found is waits]
+        places |= {path: number / len(paths) for number, path in enumerate(paths)}
+    items.sort(key=lambda item: (places[item.path], item.path))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        _spread(items)
     # Once there is a browser, its event loop is in the way of the tests that run one.
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
     if config.getoption("--database") == "postgresql" and POSTGRES not in config.stash:
