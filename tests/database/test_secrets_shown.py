@@ -34,6 +34,7 @@ from facho.web.admin import hosts
 from facho.web.api import throttling
 from facho.web.api.v1 import olts
 from tests.database.asking_api import showing, token_of
+from tests.database.bare_pages import leave_out_what_is_on_all
 from tests.database.filling import fill
 from tests.database.planting import (
     AUTH,
@@ -92,6 +93,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Asking:
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
     # It tells of every variable that is looked for in vain, below what the system logs.
     monkeypatch.setattr(logging.getLogger("django.template"), "disabled", True)
+    leave_out_what_is_on_all(monkeypatch)
     know_addresses()
     fill(1)
     for olt in Olt.objects.all():

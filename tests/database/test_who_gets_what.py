@@ -21,6 +21,7 @@ from facho.apps.access.models import ApiToken
 from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.web.api import throttling
 from tests.database.asking_api import person, showing, token_of
+from tests.database.bare_pages import leave_out_what_is_on_all
 from tests.database.filling import fill
 
 pytestmark = pytest.mark.django_db
@@ -264,6 +265,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], APIClient]:
     for kind in (throttling.Known, throttling.Strangers):
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
     get_resolver().url_patterns  # noqa: B018  the admin's pages are found when addresses are
+    leave_out_what_is_on_all(monkeypatch)
     fill(1)
     owner = person(Role.ADMINISTRATOR, "owner")
     secrets = {
@@ -341,8 +343,9 @@ def test_every_operation_of_the_api_is_in_the_table() -> None:
 
 
 def test_pages(ask: Callable[[str], APIClient]) -> None:
+    clients = [ask(asker) for asker in ASKERS]
     got = {
-        path: tuple(ask(asker).get(path).status_code for asker in ASKERS)
+        path: tuple(client.get(path).status_code for client in clients)
         for path in [*(path for path, _statuses in PAGES.values()), *BEFORE_ALL]
     }
     assert got == {**dict(PAGES.values()), **BEFORE_ALL}
