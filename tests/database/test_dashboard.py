@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
@@ -113,7 +115,7 @@ def test_everybody_may_change_their_own_password(viewer: Client) -> None:
     assert viewer.get("/admin/password_change/").status_code == 200
 
 
-@pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 22), (TIMELINE, 13)])
+@pytest.mark.parametrize(("path", "most"), [(PAGE, 32), (LIVE, 13), (OVERVIEW, 22), (TIMELINE, 14)])
 def test_it_takes_as_many_queries_for_much_as_for_little(viewer: Client, path: str, most: int) -> None:
     fill(5)
     # The first one of a process looks whether the tables are those of this version.
@@ -222,6 +224,20 @@ def test_the_last_violations_say_what_was_missed_and_why(viewer: Client) -> None
     shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
     assert "get_state 2 de 4" in shown
     assert "OLT ocupada con discovery, 2 turnos, 30 min" in shown
+
+
+def test_whatever_it_names_is_a_link(viewer: Client) -> None:
+    fill(3)
+    shown = viewer.get("/coordinator/dashboard/").content.decode()
+    olts = re.findall(r'<td data-label="OLT"[^>]*>(.*?)</td>', shown)
+    named = [cell for cell in olts if len(cell) > 1]
+    assert len(named) > 5
+    assert [cell for cell in named if not re.match(r'<a id="[^"]+" href="/olts/\d+/">', cell)] == []
+    runs = re.findall(r'<tr id="(?:ended|queued|running)-(\d+)">', shown)
+    assert runs
+    assert [run for run in runs if f"/admin/executions/execution/{run}/change/" not in shown] == []
+    for onu in OnuEvent.objects.filter(onu__isnull=False).values_list("onu_id", flat=True):
+        assert f'href="/onus/{onu}/"' in shown
 
 
 def test_ten_seconds_without_a_step_are_not_too_long_yet() -> None:

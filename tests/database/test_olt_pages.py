@@ -11,8 +11,10 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu, PortOutage
+from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
@@ -66,7 +68,7 @@ def names(**wanted: str) -> list[str]:
     return [row.name for row in olt_list(Wanted(**wanted), NOON).rows]  # type: ignore[arg-type]
 
 
-PAGES = {"olts/": 16, "olts/{}/": 31, "olts/{}/live/": 13, "olts/{}/facts/": 23, "olts/{}/proposals/": 16}
+PAGES = {"olts/": 16, "olts/{}/": 32, "olts/{}/live/": 13, "olts/{}/facts/": 24, "olts/{}/proposals/": 16}
 
 
 @pytest.mark.both_databases
@@ -272,6 +274,57 @@ def test_an_olt_is_switched_off_and_on(olt: Olt) -> None:
     assert look(olt).olt.condition == "disabled"
     said(client, f"/olts/{olt.id}/enable/")
     assert look(olt).olt.condition == "never_asked"
+
+
+def violation(olt: Olt, ago: timedelta, **columns: object) -> QuotaViolation:
+    at = database_now() - ago
+    period = {"period_start": at - timedelta(hours=1), "period_end": at, "created_at": at}
+    return QuotaViolation.objects.create(olt=olt, severity="HIGH", report={"tasks": []}, **period, **columns)
+
+
+def test_a_violation_is_acknowledged_by_who_may_and_stays_for_a_day(olt: Olt) -> None:
+    seen, old = violation(olt, timedelta(hours=2)), violation(olt, timedelta(days=2))
+    violation(olt, timedelta(days=3), acknowledged_at=NOON, acknowledged_by="ana-lopez")
+    paths = {each: f"/olts/{olt.id}/violations/{each.pk}/acknowledge/" for each in (seen, old)}
+    client = visiting(Role.OPERATOR)
+    page = client.get(f"/olts/{olt.id}/").content.decode()
+    assert all(f'action="{path}"' in page for path in paths.values())
+    assert "ana-lopez" not in page
+    assert f'action="{paths[seen]}"' not in visiting(Role.VIEWER).get(f"/olts/{olt.id}/").content.decode()
+    assert visiting(Role.VIEWER).post(paths[seen]).status_code == 403
+    (other,) = add_olts("norte")
+    assert client.post(f"/olts/{other.id}/violations/{seen.pk}/acknowledge/").status_code == 404
+    for path in paths.values():
+        said(client, path)
+    assert not QuotaViolation.objects.filter(acknowledged_at=None).exists()
+    page = client.get(f"/olts/{olt.id}/").content.decode()
+    assert [f"quotaviolation/{each.pk}/" in page for each in (seen, old)] == [True, False]
+
+
+def test_the_next_maintenance_is_told_with_the_way_to_plan_one(olt: Olt) -> None:
+    client, add = visiting(Role.ADMINISTRATOR), f"/admin/maintenance/maintenancewindow/add/?olt={olt.id}"
+    assert page_of(client, olt).count(add) == 2
+    now = database_now()
+    for name, days in (("cambio de tarjeta", 1), ("lejos", 40)):
+        at = now + timedelta(days=days)
+        span = {"starts_at": at, "ends_at": at + timedelta(hours=1)}
+        MaintenanceWindow.objects.create(name=name, olt=olt, created_at=now, **span)
+    page = page_of(client, olt)
+    assert "cambio de tarjeta" in page
+    assert "lejos" not in page
+
+
+def page_of(client: Client, olt: Olt) -> str:
+    return client.get(f"/olts/{olt.id}/").content.decode()
+
+
+def test_a_reading_is_called_by_its_onu(olt: Olt) -> None:
+    onu = Onu.objects.create(olt=olt, serial="HWTC0A0B0C0D", first_seen=NOON, last_seen=NOON)
+    reading = ended("state")
+    Execution.objects.filter(id=reading.pk).update(node=None, onu=onu)
+    ended("state", blocked_by=reading, why_late="olt_busy", delay_ms=9000)
+    page = page_of(visiting(Role.VIEWER), olt)
+    assert page.count("ONU HWTC0A0B0C0D") == 2
 
 
 def _shift() -> Shift:

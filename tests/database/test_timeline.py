@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,9 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils.translation import override
 
+from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import ExecutionPlan
-from facho.apps.executions.models import State
+from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -80,6 +82,38 @@ def test_the_hour_to_come_has_its_slots() -> None:
     found = timeline(Wanted(text="norte"), NOW - timedelta(minutes=30), Config())
     slots = [each.run.slot for row in found.rows for each in row.runs]
     assert slots == [NOW + timedelta(minutes=minutes) for minutes in (10, 20, 30)]
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_the_hour_to_come_is_as_it_would_be_planned() -> None:
+    add_job("discovery", "Norte", kind="discovery", facts=())
+    ExecutionPlan.objects.all().delete()
+    slot = NOW + timedelta(minutes=10)
+    SnmpJobHost.objects.filter(olt__name="Norte").update(next_run_at=slot, interval_s=3600)
+    found = timeline(Wanted(text="norte"), NOW - timedelta(minutes=30), Config())
+    first, second = (each for row in found.rows for each in row.runs)
+    assert (first.run.job, second.run.job) == ("discovery", "state")
+    assert second.run.slot == first.run.slot == slot
+    assert second.run.waited_for == "discovery"
+    assert second.run.start >= (first.run.end or slot)
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_a_bar_leads_to_its_execution_and_a_reading_is_called_by_its_onu(client: Client) -> None:
+    now = database_now()
+    onu = Onu.objects.create(
+        olt=Olt.objects.get(name="Sur"), serial="HWTC0A0B0C0D", first_seen=now, last_seen=now
+    )
+    runs = [
+        ran("Sur", ago, 0, started_at=now - timedelta(minutes=ago), ended_at=now - timedelta(minutes=ago))
+        for ago in (20, 10)
+    ]
+    Execution.objects.filter(id=runs[0]).update(node=None, onu=onu)
+    client.force_login(person(Role.VIEWER))
+    shown = client.get("/coordinator/dashboard/timeline/?text=sur").content.decode()
+    link = r'href="/admin/executions/execution/(\d+)/change/" aria-label="([^,]+),.*?tabindex="(.*?)"'
+    # Of a lane the keyboard reaches the last one, and the others from there.
+    assert re.findall(link, shown) == [(str(runs[0]), "ONU HWTC0A0B0C0D", "-1"), (str(runs[1]), "state", "0")]
 
 
 @pytest.mark.usefixtures("_three_olts")

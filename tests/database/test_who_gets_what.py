@@ -70,6 +70,11 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
                 (f"<int:olt_id>/nodes/<int:node_id>/{act}/", f"{NONE}nodes/{NONE}{act}/", BUTTON)
                 for act in ("run", "enable", "disable")
             ),
+            (
+                "<int:olt_id>/violations/<int:violation_id>/acknowledge/",
+                f"{NONE}violations/{NONE}acknowledge/",
+                BUTTON,
+            ),
         )
     },
     "onus/<int:onu_id>/": ("/onus/0/", (302, 403, 404, 404, 404, 302, 302, 302)),

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.db.models import F
+
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.core.journal import Level
+from facho.web.words import details_in_words
 
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}
 
@@ -19,9 +22,13 @@ class Happening:
     at: datetime
     level: str
     what: str
-    # Empty for what concerns no OLT, or all of them.
+    # None and empty for what concerns no OLT, or all of them.
+    olt_id: int | None
     olt: str
     details: str
+    # Of an event of an ONU: its name, and the ONU itself while it is kept.
+    onu: str = ""
+    onu_id: int | None = None
 
 
 def last_happenings(limit: int, olt_id: int | None = None) -> list[Happening]:
@@ -33,19 +40,25 @@ def last_happenings(limit: int, olt_id: int | None = None) -> list[Happening]:
 
 def _of_the_coordinator(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
     rows = CoordinatorLog.objects.filter(**about).order_by("-timestamp", "-id")
-    columns = ("timestamp", "level", "event_type", "olt__name", "message")
+    columns = ("timestamp", "level", "event_type", "olt_id", "olt__name", "message")
     return [
-        Happening(at, level, event, olt or "", message)
-        for at, level, event, olt, message in rows.values_list(*columns)[:limit]
+        Happening(at, level, event, olt_id, olt or "", message)
+        for at, level, event, olt_id, olt, message in rows.values_list(*columns)[:limit]
     ]
 
 
 def _of_onus(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
-    rows = OnuEvent.objects.filter(**about).order_by("-at", "-id")
-    columns = ("at", "kind", "olt__name", "serial", "place")
+    rows = OnuEvent.objects.filter(**about).order_by("-at", "-id").annotate(olt_name=F("olt__name"))
     return [
         Happening(
-            at, _LEVELS.get(EventKind(kind), Level.INFO), kind, olt, " ".join(filter(None, (serial, place)))
+            at=event.at,
+            level=_LEVELS.get(EventKind(event.kind), Level.INFO),
+            what=event.kind,
+            olt_id=event.olt_id,
+            olt=event.olt_name,
+            details=details_in_words(event) or (event.place if event.serial else ""),
+            onu=event.serial or event.place,
+            onu_id=event.onu_id,
         )
-        for at, kind, olt, serial, place in rows.values_list(*columns)[:limit]
+        for event in rows[:limit]
     ]

@@ -22,10 +22,11 @@ from facho.engine.plan_reading import hours_of, running_plan
 from facho.vendors import Key
 from facho.web.happenings import Happening, last_happenings
 from facho.web.olt_load import OltLoad, olt_load
-from facho.web.quotas import Quota, Violated, last_violations, quotas_of_olt
+from facho.web.olt_windows import Upcoming, upcoming_windows
+from facho.web.quotas import Quota, Violated, quotas_of_olt, violations_of_olt
 
 _HAPPENINGS_SHOWN: Final = 20
-_VIOLATIONS_SHOWN: Final = 5
+_VIOLATIONS_SHOWN: Final = 10
 _OUTAGES_SHOWN: Final = 10
 _PLANNED_SHOWN: Final = 12
 # What an ONU says of its light; where it says nothing, what the OLT gets from it.
@@ -70,6 +71,7 @@ class OltFacts:
     violations: Sequence[Violated]
     outages: Sequence[PortOutage]
     happenings: Sequence[Happening]
+    windows: Sequence[Upcoming]
 
 
 def olt_facts(olt: Olt, now: datetime, config: Config) -> OltFacts:
@@ -84,9 +86,10 @@ def olt_facts(olt: Olt, now: datetime, config: Config) -> OltFacts:
         plan=_plan(olt.id, now, config),
         forecasts=list(TaskForecast.objects.filter(olt=olt.id).defer("state").order_by("task_type")),
         quotas=quotas_of_olt(olt.id, now, config),
-        violations=list(last_violations(_VIOLATIONS_SHOWN, olt.id)),
+        violations=list(violations_of_olt(olt.id, now, _VIOLATIONS_SHOWN)),
         outages=last_outages(olt.id),
         happenings=last_happenings(_HAPPENINGS_SHOWN, olt.id),
+        windows=upcoming_windows(olt, now, config),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from facho.apps.executions.models import Execution, State
+from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -159,19 +160,19 @@ def _node(row: Any, here: Mapping[int, Any], last: Mapping[int, Ran]) -> NodeNow
 
 def _ran(rows: QuerySet[Execution]) -> list[Ran]:
     columns = (
-        "id", "node_id", "node__job__name", "state", "run_now", "slot", "started_at", "ended_at", "delay_ms",
-        "why_late", "blocked_by__node__job__name", "attempt", "parts", "load", "error",
+        "id", "node_id", "state", "run_now", "slot", "started_at", "ended_at", "delay_ms", "why_late",
+        "attempt", "parts", "load", "error",
     )  # fmt: skip
-    return [_run(dict(zip(columns, row, strict=True))) for row in rows.values_list(*columns)]
+    return [_run(row) for row in rows.values(*columns, what=WHAT, blocker=BLOCKED_BY)]
 
 
 def _run(row: Mapping[str, Any]) -> Ran:
     same = ("node_id", "state", "run_now", "slot", "started_at", "ended_at", "why_late", "attempt", "error")
     return Ran(
         execution_id=row["id"],
-        job=row["node__job__name"] or "",
+        job=row["what"] or "",
         delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),
-        blocked_by=row["blocked_by__node__job__name"] or "",
+        blocked_by=row["blocker"] or "",
         parts=[_part(each) for each in row["parts"]],
         requests=row["load"].get("requests"),
         **{name: row[name] for name in same},

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Final
 
-from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, Value, When
+from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.functions import NullIf
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -22,6 +22,7 @@ from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.engine.condition import cannot_be_kept
 from facho.web.words import risk_in_words
 
+_A_DAY: Final = timedelta(days=1)
 # The share of its runs that a task got.
 SHARE: Final = ExpressionWrapper(
     F("quota_completed") * Value(1.0) / NullIf(F("quota_required"), 0), FloatField()
@@ -112,6 +113,7 @@ def risk_of(tracker: QuotaTracker, kept: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
+    olt_id: int
     olt: str
     task_type: str
     status: str
@@ -134,11 +136,14 @@ class HourOfQuotas:
 @dataclass(frozen=True, slots=True)
 class Violated:
     violation_id: int
+    olt_id: int
     olt: str
     hour: Hour
     severity: str
     tasks: Sequence[TaskReport]
     main_reason: Reason | None
+    # Empty until somebody has.
+    acknowledged_by: str = ""
 
 
 def quotas_of_this_hour(now: datetime, config: Config, limit: int) -> HourOfQuotas:
@@ -159,6 +164,7 @@ def quotas_of_this_hour(now: datetime, config: Config, limit: int) -> HourOfQuot
 
 def _quota(tracker: QuotaTracker, olt: str, config: Config) -> Quota:
     return Quota(
+        olt_id=tracker.olt_id,
         olt=olt,
         task_type=tracker.task_type,
         status=tracker.status,
@@ -174,11 +180,21 @@ def quotas_of_olt(olt_id: int, now: datetime, config: Config) -> list[Quota]:
     return [_quota(row, "", config) for row in trackers.order_by("task_type")]
 
 
-def last_violations(limit: int, olt_id: int | None = None) -> Iterator[Violated]:
-    """Of an OLT, those that nobody has acknowledged."""
-    about = {} if olt_id is None else {"olt": olt_id, "acknowledged_at": None}
-    rows = QuotaViolation.objects.filter(**about).order_by("-created_at", "-id")
-    columns = ("id", "olt__name", "period_start", "period_end", "severity", "report")
-    for key, olt, start, end, severity, report in rows.values_list(*columns)[:limit]:
+def last_violations(limit: int) -> Iterator[Violated]:
+    return _violated(QuotaViolation.objects.all(), limit)
+
+
+def violations_of_olt(olt_id: int, now: datetime, limit: int) -> Iterator[Violated]:
+    """Of the last day; of longer ago, those that nobody has acknowledged."""
+    wanted = Q(created_at__gte=now - _A_DAY) | Q(acknowledged_at=None)
+    return _violated(QuotaViolation.objects.filter(wanted, olt=olt_id), limit)
+
+
+def _violated(rows: QuerySet[QuotaViolation], limit: int) -> Iterator[Violated]:
+    columns = (
+        "id", "olt_id", "olt__name", "period_start", "period_end", "severity", "report", "acknowledged_by"
+    )  # fmt: skip
+    found = rows.order_by("-created_at", "-id").values_list(*columns)[:limit]
+    for key, olt_id, olt, start, end, severity, report, by in found:
         main = next(iter(reasons_of(report)), None)
-        yield Violated(key, olt, Hour(start, end), severity, tasks_of(report), main)
+        yield Violated(key, olt_id, olt, Hour(start, end), severity, tasks_of(report), main, by)

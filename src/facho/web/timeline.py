@@ -91,6 +91,11 @@ class Row:
         return sum(each.run.outcome == outcome for each in self.runs)
 
     @property
+    def last_id(self) -> int | None:
+        """The execution that the keyboard comes to first; from there it goes to the others."""
+        return next((each.run.execution_id for each in reversed(self.runs) if each.run.execution_id), None)
+
+    @property
     def late(self) -> int:
         return sum(each.delay is not None and each.run.execution_id is not None for each in self.runs)
 

@@ -13,14 +13,14 @@ from django.db.models import Case, Q, QuerySet, When
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.executions.models import Execution, State
+from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import TROUBLE, Health, with_health
-from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
+from facho.core.plan import Entry
 from facho.core.plan_data import Planned, read
 from facho.core.quota import running_hour
-from facho.engine.forecasts import predictions
 from facho.engine.maintenance import olts_under_maintenance, windows_of
-from facho.engine.scheduler import runnable
+from facho.engine.workloads import workloads
 from facho.web.timeline import Row, Run, Window, drawn_all, shaded
 
 ROWS: Final = 25
@@ -110,17 +110,18 @@ def _olts(wanted: Wanted, now: datetime) -> QuerySet[Any]:
 
 def _runs(ids: Collection[int], window: Window, config: Config) -> Mapping[int, list[Run]]:
     found: dict[int, list[Run]] = defaultdict(list)
-    all_of_them = (
-        *_executed(ids, window, config), *_planned(ids, window), *_expected(ids, window, config)
-    )  # fmt: skip
-    for olt_id, run in all_of_them:
+    begins = running_hour(window.now, config.time_zone).end
+    planned = list(_planned(ids, window))
+    without = set(ids) - {olt_id for olt_id, run in planned if run.slot > begins}
+    expected = _expected(without, begins, window, config)
+    for olt_id, run in (*_executed(ids, window, config), *planned, *expected):
         found[olt_id].append(run)
     return found
 
 
 _COLUMNS: Final = (
-    "olt_id", "node__job__name", "node__job__kind", "state", "slot", "started_at", "ended_at", "id",
-    "delay_ms", "why_late", "blocked_by__node__job__name",
+    "olt_id", WHAT, "node__job__kind", "state", "slot", "started_at", "ended_at", "id", "delay_ms",
+    "why_late", BLOCKED_BY,
 )  # fmt: skip
 
 
@@ -136,40 +137,29 @@ def _executed(ids: Collection[int], window: Window, config: Config) -> Iterator[
 
 
 def _planned(ids: Collection[int], window: Window) -> Iterator[tuple[int, Run]]:
-    """What is left of the running hour."""
+    """What is left of the plans that there are: mostly those of the running hour."""
     plans = ExecutionPlan.objects.filter(
         olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
     )
     for olt_id, start, data in plans.values_list("olt_id", "period_start", "plan_data"):
         for each in read(start, data).entries:
             if each.start > window.now:
-                yield olt_id, _to_come(each)
+                yield olt_id, _to_come(each.job, each.task_types, each)
 
 
-def _to_come(run: Planned) -> Run:
-    kind = DISCOVERY if DISCOVERY in run.task_types else ""
+def _to_come(job: str, task_types: Collection[str], run: Planned | Entry) -> Run:
+    kind = DISCOVERY if DISCOVERY in task_types else ""
     late = bool(run.waits_for)
-    return Run(run.job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
+    return Run(job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
 
 
-def _expected(ids: Collection[int], window: Window, config: Config) -> Iterator[tuple[int, Run]]:
-    """Of the hour after, which has no plan yet: the slots, each as long as it is thought to take."""
-    begins = running_hour(window.now, config.time_zone).end
-    lasting = predictions(list(ids), window.now, config)
-    nodes = runnable().filter(olt__in=ids, next_run_at__isnull=False).select_related("job")
-    for node in nodes:
-        known = lasting.get((node.olt_id, node.job.task_type))
-        length = timedelta(seconds=known.p50_s if known else 0)
-        for slot in _slots(node, begins, window.end):
-            yield node.olt_id, Run(node.job.name, node.job.kind, PLANNED, slot, slot, slot + length)
-
-
-def _slots(node: SnmpJobHost, after: datetime, until: datetime) -> Iterator[datetime]:
-    interval = timedelta(seconds=node.interval_s or node.job.interval_s)
-    slot = node.next_run_at
-    assert slot is not None
-    if slot <= after:
-        slot += interval * ((after - slot) // interval + 1)
-    while slot <= until:
-        yield slot
-        slot += interval
+def _expected(
+    ids: Collection[int], begins: datetime, window: Window, config: Config
+) -> Iterator[tuple[int, Run]]:
+    """Of the hour after, where it has no plan yet: as it would be planned now."""
+    for olt_id, work in workloads(list(ids), window.now, window.end, config).items():
+        tasks = {task.node_id: task for task in work.tasks}
+        for each in work.plan(window.now, window.end, config).entries:
+            if each.slot > begins and each.node_id in tasks:
+                task = tasks[each.node_id]
+                yield olt_id, _to_come(task.job, task.task_types, each)

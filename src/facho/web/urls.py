@@ -23,6 +23,11 @@ urlpatterns = [
     path("olts/<int:olt_id>/enable/", olt_acts.enable_olt, name="olt-enable"),
     path("olts/<int:olt_id>/disable/", olt_acts.disable_olt, name="olt-disable"),
     path("olts/<int:olt_id>/shift/", olt_acts.shift_node, name="olt-shift"),
+    path(
+        "olts/<int:olt_id>/violations/<int:violation_id>/acknowledge/",
+        olt_acts.acknowledge_violation,
+        name="violation-acknowledge",
+    ),
     path("olts/<int:olt_id>/nodes/<int:node_id>/run/", olt_acts.run_node, name="node-run"),
     path("olts/<int:olt_id>/nodes/<int:node_id>/enable/", olt_acts.enable_node, name="node-enable"),
     path("olts/<int:olt_id>/nodes/<int:node_id>/disable/", olt_acts.disable_node, name="node-disable"),

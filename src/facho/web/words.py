@@ -243,14 +243,19 @@ def lane_in_words(row: Row) -> str:
 
 
 def event_in_words(event: OnuEvent) -> str:
-    """`optical power fell, -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7`, `offline: without power`."""
+    """`optical power fell: -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7`, `offline: without power`."""
     kind = str(EventKind(event.kind).label)
     if event.kind == EventKind.MOVED and event.before:
         said = {"before": event.before, "place": event.place}
         return gettext("moved from %(before)s to %(place)s") % said
-    if not event.cause:
-        return kind
-    return f"{kind}: {cause_in_words(event.cause)}"
+    return f"{kind}: {details_in_words(event)}" if event.cause else kind
+
+
+def details_in_words(event: OnuEvent) -> str:
+    """What its kind does not say yet: from where it moved, or why it went."""
+    if event.kind == EventKind.MOVED and event.before:
+        return f"{event.before} → {event.place}"
+    return cause_in_words(event.cause) if event.cause else ""
 
 
 def cause_in_words(cause: str) -> str:

@@ -14,17 +14,18 @@ from django.db.models.functions import Coalesce, Concat, NullIf
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.core.order import Waiting, choose
 
+
+def _what(execution: str = "") -> Case:
+    onu, nothing = f"{execution}onu", Value("")
+    name = Coalesce(NullIf(f"{onu}__serial", nothing), NullIf(f"{onu}__mac", nothing), f"{onu}__address")
+    read_alone = When(**{f"{onu}__isnull": False}, then=Concat(Value("ONU "), name))
+    return Case(read_alone, default=F(f"{execution}node__job__name"))
+
+
 # The job of an execution, or the ONU that is read alone; nothing for a collection by hand.
-WHAT: Final = Case(
-    When(
-        onu__isnull=False,
-        then=Concat(
-            Value("ONU "),
-            Coalesce(NullIf("onu__serial", Value("")), NullIf("onu__mac", Value("")), "onu__address"),
-        ),
-    ),
-    default=F("node__job__name"),
-)
+WHAT: Final = _what()
+# The same of the execution that held the OLT meanwhile.
+BLOCKED_BY: Final = _what("blocked_by__")
 
 
 class Reason(enum.Enum):
@@ -249,12 +250,12 @@ def _ended_rows(rows: QuerySet[Execution]) -> Iterable[Any]:
         "slot",
         "delay_ms",
         "why_late",
-        "blocked_by__node__job__name",
         "started_at",
         "ended_at",
         "counts",
         "error",
         what=WHAT,
+        blocker=BLOCKED_BY,
     )
 
 
@@ -268,7 +269,7 @@ def _ended(row: Mapping[str, Any]) -> Ended:
         slot=row["slot"],
         delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),
         why_late=row["why_late"],
-        blocked_by=row["blocked_by__node__job__name"] or "",
+        blocked_by=row["blocker"] or "",
         started_at=row["started_at"],
         ended_at=row["ended_at"],
         counts=row["counts"],

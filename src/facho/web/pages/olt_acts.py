@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -23,11 +24,12 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
+from facho.engine.commands.violations import acknowledge
 from facho.engine.identify import Identified
 from facho.engine.plan_reading import shift_for
 from facho.engine.targets import target_of
 from facho.web.pages.guarding import act_for
-from facho.web.words import translated
+from facho.web.words import hour_in_words, translated
 
 
 @act_for("run", "snmp_jobs.snmpjobhost")
@@ -100,6 +102,18 @@ def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
             raise CommandError("node", gettext("This proposal is out of date: look at the new one."))
         shift_grid(shift.node_id, shift.by, now)
         return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
+
+    return _told(request, olt_id, act)
+
+
+@act_for("acknowledge", "execution_coordinator.quotaviolation")
+def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> HttpResponse:
+    violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
+
+    def act() -> str:
+        acknowledge(violation.pk, request.user.get_username(), database_now())
+        hour = hour_in_words(violation.period_start, violation.period_end)
+        return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
 
     return _told(request, olt_id, act)
 
