@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -9,9 +10,11 @@ import pytest
 
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, PlanStatus, QuotaViolation
 from facho.apps.executions.models import Execution
+from facho.cli.acting.plans import show_nearness
 from facho.core.plan_data import Hours, read
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
+from facho.engine.plan_reading import Nearness, nearness
 from tests.database.days import Day, figures
 from tests.database.hours_of_one_olt import OneOlt
 from tests.database.setting_up import add_job, add_olts, at
@@ -59,7 +62,9 @@ def test_two_jobs_at_one_moment_are_planned_one_after_the_other(day: Day) -> Non
     assert (entries[1].waits_for, round(entries[1].wait.total_seconds())) == ("state", 60)
 
 
-def test_an_hour_that_is_over_is_compared_with_what_became_of_it(day: Day) -> None:
+def test_an_hour_that_is_over_is_compared_with_what_became_of_it(
+    day: Day, capsys: pytest.CaptureFixture[str]
+) -> None:
     add_job("state", "north", interval="5m")
     add_job("names", "north", interval="10m", facts=["description"])
     OneOlt(day, {"state": 40.0, "names": 25.0}).until(at("12:05"))
@@ -68,6 +73,39 @@ def test_an_hour_that_is_over_is_compared_with_what_became_of_it(day: Day) -> No
     row = ExecutionPlan.objects.get(period_start=at("11:00"))
     assert (row.completed_tasks, row.failed_tasks, row.compared) == (18, 0, 18)
     assert row.near_pct == 100.0
+    assert row.median_error_s is not None
+    assert row.median_error_s < 2
+    assert nearness(at("11:30")) == {"north": Nearness(1, 18, 18, row.median_error_s)}
+    # By the real clock that was long ago.
+    show_nearness(1, day.config, as_json=False)
+    assert "No hour that was planned" in capsys.readouterr().out
+    show_nearness(24 * 3650, day.config, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["within_s"], told["runs"], told["olts"][0]["olt"]) == (10.0, 36, "north")
+
+
+def test_a_run_that_is_retried_began_with_its_first_attempt_and_one_that_nobody_planned_was_not_near(
+    day: Day,
+) -> None:
+    add_job("state", "north", interval="30m")
+    for moment in ("10:01", "10:31"):
+        day.now = at(moment)
+        day.run()
+    day.now = at("11:00:30")
+    day.coordinate()
+    day.now = at("11:01")
+    day.run(lambda _job: "it gave nothing")
+    day.now = at("11:03:30")
+    day.run()
+    row = plan()
+    row.plan_data["entries"] = row.plan_data["entries"][:1]
+    row.save()
+    day.now = at("11:31")
+    day.run()
+    day.now = at("12:00:30")
+    day.coordinate()
+    row.refresh_from_db()
+    assert (row.completed_tasks, row.compared, row.near_pct) == (2, 2, 50.0)
     assert row.median_error_s is not None
     assert row.median_error_s < 2
 

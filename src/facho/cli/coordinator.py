@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -17,6 +17,8 @@ _EXAMPLES: Final = """
 `facho coordinator state`  OLTs, leases, queue, quotas of this hour, and how long ago the loops stepped
 
 `facho coordinator state --json`  the same as one object, as `facho doctor --json` has it too
+
+`facho coordinator plans --hours 1`  how many runs of the last hour began when they were predicted to
 """
 
 
@@ -39,3 +41,15 @@ def state(as_json: AsJson = False) -> None:
             print_json(condition.as_json())
         else:
             print_condition(condition)
+
+
+@app.command(epilog=_EXAMPLES)
+def plans(
+    hours: Annotated[int, typer.Option(min=1, help="Of the last so many hours.")] = 24,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the plans of hours that are over with what was run then."""
+    with system() as config:
+        from facho.cli.acting.plans import show_nearness
+
+        show_nearness(hours, config, as_json=as_json)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from facho.core.delay import Why
 from facho.core.order import Waiting, within_olt
@@ -64,8 +64,7 @@ class Queued:
     by_hand: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     node_id: int
     slot: datetime
     start: datetime
@@ -78,8 +77,7 @@ class Entry:
         return max(NONE, self.start - self.slot)
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(NamedTuple):
     """A slot that nobody will run."""
 
     node_id: int

@@ -8,16 +8,15 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from facho.core.plan import NONE, Plan, Promise, Slot, Task
+from facho.core.plan import NONE, Entry, Plan, Promise, Slot, Task
 
 # A node and its slot, to the millisecond.
 Key: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """A run. `first` is when it was to start by the plan as it was made, before reality changed it."""
 
     node_id: int
@@ -38,12 +37,15 @@ class Planned:
         return key_of(self.node_id, self.slot)
 
 
-@dataclass(frozen=True, slots=True)
-class WillBeLost:
+class WillBeLost(NamedTuple):
     node_id: int
     job: str
     slot: datetime
     why: str
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.node_id, self.slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """By how much starts missed their prediction, and how many of a hundred were near."""
+    """By how much starts missed their prediction, and how many of a hundred runs were near it."""
 
     count: int
     median_s: float | None
@@ -148,38 +150,33 @@ def goes_on(before: Hours, tasks: Iterable[Task], plan: Plan, now: datetime) -> 
     """What has begun as it was planned before, and the rest as it is planned now."""
     named = {task.node_id: task for task in tasks}
     first = {each.key: each.first for each in before.entries}
-    entries = [
-        Planned(
-            each.node_id,
-            named[each.node_id].job,
-            named[each.node_id].task_types,
-            each.slot,
-            each.start,
-            each.end,
-            each.waits_for,
-            first.get(key_of(each.node_id, each.slot), each.start),
-        )
-        for each in plan.entries
-        if each.node_id in named
-    ]
+    found = {key_of(each.node_id, each.slot): each for each in plan.entries if each.node_id in named}
+    entries = [_planned(each, named[each.node_id], first.get(key)) for key, each in found.items()]
     lost = [WillBeLost(each.node_id, named[each.node_id].job, each.slot, each.why) for each in plan.lost]
-    known = {each.key for each in entries} | {key_of(each.node_id, each.slot) for each in lost}
+    known = found.keys() | {each.key for each in lost}
     entries += [each for each in before.entries if each.slot <= now and each.key not in known]
-    lost += [
-        each for each in before.lost if each.slot <= now and key_of(each.node_id, each.slot) not in known
-    ]
+    lost += [each for each in before.lost if each.slot <= now and each.key not in known]
     return Hours(
         tuple(sorted(entries, key=lambda each: (each.start, each.node_id))),
         tuple(sorted(lost, key=lambda each: (each.slot, each.node_id))),
     )
 
 
-def compare(hours: Hours, began: Mapping[Key, datetime], *, near: timedelta) -> Comparison:
-    """With when the runs really began, by the plan as it was made."""
-    errors = [
-        abs((began[each.key] - each.first).total_seconds()) for each in hours.entries if each.key in began
-    ]
-    if not errors:
+def _planned(entry: Entry, task: Task, first: datetime | None) -> Planned:
+    node_id, slot, start, end, waits_for = entry
+    return Planned(node_id, task.job, task.task_types, slot, start, end, waits_for, first or start)
+
+
+def compare(hours: Hours, began: Mapping[Key, datetime], *, made: datetime, near: timedelta) -> Comparison:
+    """With when the runs really began, by the plan as it was `made`.
+
+    What ran by then is no prediction. What nobody had planned was not near.
+    """
+    first = {each.key: each.first for each in hours.entries}
+    later = {key: at for key, at in began.items() if at > made}
+    errors = [abs((at - first[key]).total_seconds()) for key, at in later.items() if key in first]
+    if not later:
         return Comparison(0, None, None)
     close = sum(error <= near.total_seconds() for error in errors)
-    return Comparison(len(errors), round(statistics.median(errors), 2), round(100 * close / len(errors), 1))
+    median = round(statistics.median(errors), 2) if errors else None
+    return Comparison(len(later), median, round(100 * close / len(later), 1))

@@ -19,6 +19,7 @@ from facho.apps.rows import update_rows
 from facho.config import Config
 from facho.core.plan_data import Comparison, Hours, Key, compare, key_of, read
 from facho.core.quota import Hour, must_close, running_hour
+from facho.engine.plan_reading import FIRST_BEGAN
 from facho.engine.plans import make_missing, remake
 
 PLANS: Final = "plans"
@@ -143,38 +144,48 @@ def _of_hour(olt_ids: Sequence[int], hour: Hour) -> Any:
     ).exclude(trigger=Trigger.RUN_NOW)
 
 
+class _Plan(NamedTuple):
+    plan_id: int
+    olt_id: int
+    made: datetime
+    data: Mapping[str, Any]
+
+
+_PLAN: Final = ("period_start", "period_end", "id", "olt_id", "created_at", "plan_data")
+
+
 def close_plans(now: datetime, config: Config) -> int:
     """Those of hours that are over, when nothing of the hour is open any more or it is closed anyway."""
     rows = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_end__lt=now).order_by("period_end")
-    columns = ("id", "olt_id", "period_start", "period_end", "plan_data")
-    by_hour: dict[Hour, list[tuple[int, int, Mapping[str, Any]]]] = defaultdict(list)
-    for plan_id, olt_id, start, end, data in rows.values_list(*columns)[: config.plans_at_once]:
-        by_hour[Hour(start, end)].append((plan_id, olt_id, data))
+    by_hour: dict[Hour, list[_Plan]] = defaultdict(list)
+    for start, end, *plan in rows.values_list(*_PLAN)[: config.plans_at_once]:
+        by_hour[Hour(start, end)].append(_Plan(*plan))
     return sum(_close(hour, plans, now, config) for hour, plans in by_hour.items())
 
 
-def _close(
-    hour: Hour, plans: Sequence[tuple[int, int, Mapping[str, Any]]], now: datetime, config: Config
-) -> int:
-    olt_ids = [olt_id for _, olt_id, _ in plans]
+def _close(hour: Hour, plans: Sequence[_Plan], now: datetime, config: Config) -> int:
+    olt_ids = [plan.olt_id for plan in plans]
     overdue = must_close(hour.end, now, within=config.quota_close_within)
     unfinished = set() if overdue else _unfinished(olt_ids, hour)
-    ready = [plan for plan in plans if plan[1] not in unfinished]
-    counts = _counted([olt_id for _, olt_id, _ in ready], hour)
-    began = _began([olt_id for _, olt_id, _ in ready], hour)
+    ready = [plan for plan in plans if plan.olt_id not in unfinished]
+    counts = _counted([plan.olt_id for plan in ready], hour)
+    began = _began([plan.olt_id for plan in ready], hour)
     rows = [
-        _completed(plan_id, counts.get(olt_id, (0, 0)), _compared(hour, data, began[olt_id], config), now)
-        for plan_id, olt_id, data in ready
+        _completed(
+            plan.plan_id,
+            counts.get(plan.olt_id, (0, 0)),
+            _compared(hour, plan, began[plan.olt_id], config),
+            now,
+        )
+        for plan in ready
     ]
     with sql.writing():
         update_rows(ExecutionPlan, _COMPLETED, sorted(rows))
     return len(ready)
 
 
-def _compared(
-    hour: Hour, data: Mapping[str, Any], began: Mapping[Key, datetime], config: Config
-) -> Comparison:
-    return compare(read(hour.start, data), began, near=config.plan_departs_after)
+def _compared(hour: Hour, plan: _Plan, began: Mapping[Key, datetime], config: Config) -> Comparison:
+    return compare(read(hour.start, plan.data), began, made=plan.made, near=config.plan_departs_after)
 
 
 _COMPLETED: Final = (
@@ -197,7 +208,7 @@ def _unfinished(olt_ids: Sequence[int], hour: Hour) -> set[int]:
 
 def _began(olt_ids: Sequence[int], hour: Hour) -> dict[int, dict[Key, datetime]]:
     found: dict[int, dict[Key, datetime]] = defaultdict(dict)
-    rows = _of_hour(olt_ids, hour).filter(started_at__isnull=False, node__isnull=False)
-    for olt_id, node_id, slot, started in rows.values_list("olt_id", "node_id", "slot", "started_at"):
+    rows = _of_hour(olt_ids, hour).filter(started_at__isnull=False, node__isnull=False).order_by()
+    for olt_id, node_id, slot, started in rows.values_list("olt_id", "node_id", "slot", FIRST_BEGAN):
         found[olt_id][key_of(node_id, slot)] = started
     return found

@@ -1,10 +1,17 @@
-"""Plans for people: an hour with what really began, and the move of a grid that would save waiting."""
+"""Plans for people: an hour with what really began, how near those of the last hours came, and the move of a
+grid that would save waiting.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+
+from django.db.models import Min
+from django.db.models.functions import Coalesce
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.executions.models import Execution, Trigger
@@ -14,6 +21,9 @@ from facho.core.interval import format_interval
 from facho.core.plan_data import Hours, Key, Planned, key_of, read
 from facho.core.quota import running_hour
 from facho.engine.workloads import workloads
+
+# When an execution was begun for the first time: no plan has the attempts that follow a failure.
+FIRST_BEGAN: Final = Coalesce(Min("attempts__started_at"), "started_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +56,43 @@ def _began(plan: ExecutionPlan) -> dict[Key, datetime]:
         started_at__isnull=False,
         node__isnull=False,
     ).exclude(trigger=Trigger.RUN_NOW)
-    return {
-        key_of(node_id, slot): started
-        for node_id, slot, started in rows.values_list("node_id", "slot", "started_at")
-        if started is not None
-    }
+    began = rows.order_by().values_list("node_id", "slot", FIRST_BEGAN)
+    return {key_of(node_id, slot): first for node_id, slot, first in began if node_id is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Of plans of hours that are over: how many runs there were, and how many began when predicted."""
+
+    plans: int
+    runs: int
+    near: int
+    # Of the plan that was the furthest off; None where nothing that began had been planned.
+    median_s: float | None
+
+    @property
+    def near_pct(self) -> float | None:
+        return round(100 * self.near / self.runs, 1) if self.runs else None
+
+    @classmethod
+    def together(cls, several: Collection[Nearness]) -> Nearness:
+        medians = [each.median_s for each in several if each.median_s is not None]
+        return cls(
+            sum(each.plans for each in several),
+            sum(each.runs for each in several),
+            sum(each.near for each in several),
+            max(medians, default=None),
+        )
+
+
+def nearness(since: datetime) -> dict[str, Nearness]:
+    """By the name of the OLT, of the hours that ended since then."""
+    rows = ExecutionPlan.objects.filter(status=PlanStatus.COMPLETED, period_end__gt=since, compared__gt=0)
+    columns = ("olt__name", "compared", "near_pct", "median_error_s")
+    by_olt: dict[str, list[Nearness]] = defaultdict(list)
+    for olt, runs, percent, median in rows.order_by("olt__name").values_list(*columns):
+        by_olt[olt].append(Nearness(1, runs, round(runs * (percent or 0.0) / 100), median))
+    return {olt: Nearness.together(plans) for olt, plans in by_olt.items()}
 
 
 def shift_for(olt_id: int, now: datetime, config: Config) -> Shift | None:

@@ -1,8 +1,10 @@
-"""`facho olt plan`: what an OLT will do in the running hour."""
+"""Plans: what an OLT will do in the running hour, and how near those of the last hours came."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -13,10 +15,11 @@ from facho.config import Config
 from facho.core.plan import Promise
 from facho.engine.clock import database_now
 from facho.engine.commands.olts import olt_named
+from facho.engine.plan_reading import Nearness, nearness, running_plan, shift_for
 from facho.engine.plan_reading import as_json as told_of
-from facho.engine.plan_reading import running_plan, shift_for
 
 _RUNS: Final = ("slot", "job", "start", "end", "wait", "waits_for", "began")
+_NEARNESS: Final = ("olt", "plans", "runs", "near", "near_pct", "median_s")
 
 
 def show(name: str, config: Config, *, as_json: bool) -> None:
@@ -79,3 +82,19 @@ def _propose(name: str, told: Mapping[str, Any]) -> None:
             f"\nMove {shift['job']} by {shift['by']}: {shift['saves_min_a_day']:.0f} min less waiting a day."
         )
         typer.echo(f"  facho job shift {shift['job']} {name} {shift['by']}")
+
+
+def show_nearness(hours: int, config: Config, *, as_json: bool) -> None:
+    found = nearness(database_now() - timedelta(hours=hours))
+    every, within = Nearness.together(found.values()), config.plan_departs_after.total_seconds()
+    rows = [{"olt": olt, **_near(each)} for olt, each in found.items()]
+    if as_json:
+        print_json({"within_s": within, **_near(every), "olts": rows})
+        return
+    print_rows(rows, _NEARNESS, "No hour that was planned is over yet.")
+    if found:
+        typer.echo(f"\n{every.near_pct:g} % of {every.runs:,} runs began within {within:g} s of their plan.")
+
+
+def _near(each: Nearness) -> dict[str, Any]:
+    return {**asdict(each), "near_pct": each.near_pct}
