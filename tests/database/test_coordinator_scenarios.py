@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from facho.apps.discovery.models import Onu
@@ -236,3 +238,18 @@ def test_a_part_of_the_step_that_fails_keeps_no_hour_from_being_closed(
     with pytest.raises(RuntimeError, match="nobody thought of"):
         day.coordinate()
     assert figures()[0] == ("get_state", "10:00-11:00", 6, 6, 0, 0, 0, "COMPLETED")
+
+
+def test_a_step_asks_as_often_whether_one_olt_was_changed_or_many(
+    day: Day,
+) -> None:
+    add_olts("south", "east", "west")
+    add_job("optics", "north", "south", "east", "west", interval="10m", facts=("onu_rx_dbm",))
+    day.coordinate()
+    with CaptureQueriesContext(connection) as one:
+        SnmpJobHost.objects.filter(olt__name="north").update(interval_s=1200)
+        assert len(day.coordinate().changed) == 1
+    with CaptureQueriesContext(connection) as all_of_them:
+        SnmpJobHost.objects.update(interval_s=1800)
+        assert len(day.coordinate().changed) == 4
+    assert len(all_of_them) == len(one)

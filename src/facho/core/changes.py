@@ -6,7 +6,6 @@ text, and so has the same SHA-256, on any machine and in any version of Python.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -133,35 +132,6 @@ class ConfigChanged:
 
 
 Change: TypeAlias = TaskAdded | TaskRemoved | TaskIntervalChanged | OltEnabled | OltDisabled | ConfigChanged
-
-
-class Effect(enum.Enum):
-    """What a change brings about. Every change has the OLT planned anew."""
-
-    # The node's grid begins anew, one interval from now.
-    NEW_GRID = enum.auto()
-    # What of it waits is aborted and leaves the queue; what runs finishes, and counts.
-    END_QUEUED = enum.auto()
-    # Everything is aborted: what runs stops at its next request, and writes nothing.
-    END_ALL = enum.auto()
-    # What this hour and the next ones owe is another number.
-    ADJUST_QUOTA = enum.auto()
-    INTERRUPT_QUOTA = enum.auto()
-
-
-_EFFECTS: Final[Mapping[type, frozenset[Effect]]] = {
-    TaskAdded: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-    TaskRemoved: frozenset({Effect.END_QUEUED, Effect.ADJUST_QUOTA}),
-    TaskIntervalChanged: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-    OltEnabled: frozenset({Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-    OltDisabled: frozenset({Effect.END_ALL, Effect.INTERRUPT_QUOTA}),
-    # A chain or a task type may be another one, and with it what is owed.
-    ConfigChanged: frozenset({Effect.ADJUST_QUOTA}),
-}
-
-
-def effects_of(change: Change) -> frozenset[Effect]:
-    return _EFFECTS[type(change)]
 
 
 def differences(before: OltState | None, after: OltState) -> Iterator[Change]:

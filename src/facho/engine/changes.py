@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from facho.apps.execution_coordinator.configuration import changed, configured, remember, remembered
@@ -38,6 +39,7 @@ from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.commands.turns import command
 from facho.engine.ending import Ended, end_open, end_queued
 from facho.engine.journal import journal
+from facho.engine.journal_writing import named
 from facho.engine.plans import remake
 from facho.engine.quotas import reconcile
 from facho.engine.scheduler import runnable
@@ -69,8 +71,10 @@ def _handle(olt_ids: Sequence[int], now: datetime) -> Replanned:
 def _out_of_step() -> set[int]:
     """OLTs with nodes that should have a time and have none, or the other way round."""
     forgotten = runnable().filter(next_run_at__isnull=True, job__master__isnull=True)
-    lingering = SnmpJobHost.objects.filter(next_run_at__isnull=False).exclude(id__in=runnable())
-    return {olt for found in (forgotten, lingering) for olt in found.values_list("olt", flat=True)}
+    off = Q(enabled=False) | Q(job__enabled=False) | Q(olt__enabled=False)
+    lingering = SnmpJobHost.objects.filter(off, next_run_at__isnull=False)
+    # In no order: theirs is by names, and there are very many of them.
+    return {olt for found in (forgotten, lingering) for olt in found.order_by().values_list("olt", flat=True)}
 
 
 def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> Replanned:
@@ -93,10 +97,11 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     ended = _end_executions(olt_ids, stopped, now)
     remember(seen.states, now)
     reconcile(olt_ids, now, config)
-    _write_down(seen.changes, ended, now)
-    remake(olt_ids, now, config)
-    for olt_id, count in Counter(node.olt_id for node in starting).items():
-        journal.plan_adjusted(now, olt_id, nodes=count)
+    with named(seen.names):
+        _write_down(seen.changes, ended, now)
+        remake(olt_ids, now, config)
+        for olt_id, count in Counter(node.olt_id for node in starting).items():
+            journal.plan_adjusted(now, olt_id, nodes=count)
     return Replanned(first_runs, len(ended))
 
 
@@ -106,6 +111,7 @@ class _Seen:
 
     changes: Mapping[int, Sequence[Change]]
     states: Mapping[int, str]
+    names: Mapping[int, str]
     # Nodes that were not there at the last look.
     new: frozenset[int]
 
@@ -117,14 +123,15 @@ class _Seen:
 def _look(olt_ids: Sequence[int]) -> _Seen:
     before, states = remembered(olt_ids), configured(olt_ids)
     changes: dict[int, Sequence[Change]] = {}
+    names: dict[int, str] = {}
     new: set[int] = set()
     for olt_id, text in states.items():
         known, after = before.get(olt_id), parse(text)
         assert after is not None
-        changes[olt_id] = list(differences(known, after))
+        changes[olt_id], names[olt_id] = list(differences(known, after)), after.device.name
         if known is not None:
             new |= _node_ids(after) - _node_ids(known)
-    return _Seen(changes, states, frozenset(new))
+    return _Seen(changes, states, names, frozenset(new))
 
 
 def _node_ids(state: OltState) -> set[int]:

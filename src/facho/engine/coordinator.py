@@ -34,6 +34,7 @@ from facho.core.severity import Severity, severity_of, worst
 from facho.engine.changes import notice_changes
 from facho.engine.clock import database_now
 from facho.engine.journal import journal
+from facho.engine.journal_writing import named
 from facho.engine.learning import learn_from_ended
 from facho.engine.loop import repeat
 from facho.engine.maintenance import note_windows
@@ -212,17 +213,23 @@ def _violations(hour: Hour, closed: Mapping[int, Sequence[Tracker]], now: dateti
         if (severity := worst(_severity(each, config) for each in trackers)) is not None
     ]
     QuotaViolation.objects.bulk_create(found, ignore_conflicts=True)
-    for each in found:
-        journal.quota_violation(
-            now,
-            each.olt_id,
-            period_start=hour.start,
-            period_end=hour.end,
-            severity=each.severity,
-            report=each.report,
-        )
-        _tell(each, now)
+    names = dict(Olt.objects.filter(id__in=[each.olt_id for each in found]).values_list("id", "name"))
+    with named(names):
+        for each in found:
+            _say(each, now)
+            _tell(each, now)
     return len(found)
+
+
+def _say(violation: QuotaViolation, now: datetime) -> None:
+    journal.quota_violation(
+        now,
+        violation.olt_id,
+        period_start=violation.period_start,
+        period_end=violation.period_end,
+        severity=violation.severity,
+        report=violation.report,
+    )
 
 
 def _tell(violation: QuotaViolation, now: datetime) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -47,6 +49,7 @@ _MOST_LETTERS: Final = 2000
 # What an event tells in the words of whoever caused it.
 _SENTENCES: Final = frozenset({"why", "reason"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_names: ContextVar[Mapping[int, str]] = ContextVar("names", default=MappingProxyType({}))
 
 
 class Writer:
@@ -116,6 +119,9 @@ class Writer:
         details: Mapping[str, Any] = _NOTHING,
         **values: Any,
     ) -> None:
+        if olt_id is not None and (name := _names.get().get(olt_id)):
+            values["olt"] = name
+
         def write() -> None:
             try:
                 self._write(self._entry(event, now, olt_id, sentence, details, values))
@@ -134,7 +140,9 @@ class Writer:
         values: Mapping[str, Any],
     ) -> Entry:
         zone = self.config.time_zone
-        said = {**details, **values} if olt_id is None else {**details, **values, "olt": _name(olt_id)}
+        said = {**details, **values}
+        if olt_id is not None and "olt" not in values:
+            said["olt"] = _name(olt_id)
         with translation.override(self.config.language):
             told = {name: shown(value, zone) for name, value in said.items()}
             told |= {name: translated(str(told[name])) for name in _SENTENCES & told.keys()}
@@ -158,6 +166,16 @@ def when_settled(write: Callable[[], None]) -> None:
         transaction.on_commit(write, robust=True)
     else:
         write()
+
+
+@contextmanager
+def named(names: Mapping[int, str]) -> Iterator[None]:
+    """For who has much to say of many OLTs and knows their names: to ask for each takes long."""
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
 
 
 def _name(olt_id: int) -> str:

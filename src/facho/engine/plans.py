@@ -48,10 +48,12 @@ def remake(olt_ids: Sequence[int] | None, now: datetime, config: Config) -> None
 
 
 def _abort_disabled(olt_ids: Sequence[int] | None, now: datetime) -> None:
-    plans = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_end__gt=now, olt__enabled=False)
+    disabled = Olt.objects.filter(enabled=False)
     if olt_ids is not None:
-        plans = plans.filter(olt__in=olt_ids)
-    plans.update(status=PlanStatus.ABORTED, updated_at=now)
+        disabled = disabled.filter(id__in=olt_ids)
+    if off := list(disabled.order_by().values_list("id", flat=True)):
+        plans = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_end__gt=now, olt__in=off)
+        plans.update(status=PlanStatus.ABORTED, updated_at=now)
 
 
 def make_missing(now: datetime, config: Config) -> int:

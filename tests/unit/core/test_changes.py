@@ -11,7 +11,6 @@ from facho.core.changes import (
     Change,
     ConfigChanged,
     Device,
-    Effect,
     OltDisabled,
     OltEnabled,
     OltState,
@@ -21,7 +20,6 @@ from facho.core.changes import (
     TaskRemoved,
     canonical,
     differences,
-    effects_of,
     fingerprint,
     parse,
 )
@@ -197,19 +195,3 @@ def test_an_interval_and_a_priority_that_changed_are_two_changes() -> None:
         TaskIntervalChanged(task, 300),
         ConfigChanged(task, {"priority": (40, 99)}),
     ]
-
-
-@pytest.mark.parametrize(
-    ("change", "effects"),
-    [
-        (TaskAdded(OPTICS), {Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-        (TaskRemoved(OPTICS), {Effect.END_QUEUED, Effect.ADJUST_QUOTA}),
-        (TaskIntervalChanged(OPTICS, 60), {Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-        (OltEnabled(), {Effect.NEW_GRID, Effect.ADJUST_QUOTA}),
-        (OltDisabled(), {Effect.END_ALL, Effect.INTERRUPT_QUOTA}),
-        (ConfigChanged(None, {}), {Effect.ADJUST_QUOTA}),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_a_change_brings_about(change: Change, effects: set[Effect]) -> None:
-    assert effects_of(change) == effects

@@ -61,7 +61,7 @@ def _jobs() -> dict[int, tuple[bool, int, int, str]]:
 
 _NODES: Final = (
     "SELECT n.olt_id, n.id, n.job_id, n.enabled, n.interval_s, n.priority FROM snmp_job_hosts n{}"
-    " ORDER BY n.olt_id, n.id"
+    " ORDER BY n.id"
 )
 _OLTS: Final = (
     "SELECT o.id, o.enabled, o.name, b.name, COALESCE(m.name, ''), o.address, o.port, o.snmp_version, o.site,"
