@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
@@ -60,6 +61,7 @@ def test_pages_have_every_row_once_in_order_and_lead_back(ordering: str) -> None
         ("cursor=zzz", "cursor"),
         ("cursor=WyJuIiwgIm5leHRfcnVuX2F0IiwgMSwgMV0=", "cursor"),
         ("olt=none", "olt"),
+        ("ollt=3", "ollt"),
     ],
 )
 def test_a_question_that_makes_no_sense_is_answered_at_its_field(query: str, field: str) -> None:
@@ -68,6 +70,18 @@ def test_a_question_that_makes_no_sense_is_answered_at_its_field(query: str, fie
     assert answer["Content-Type"] == "application/problem+json"
     assert answer.json()["title"] == "Bad Request"
     assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_a_parameter_that_is_misspelt_is_answered_with_those_that_there_are() -> None:
+    answer = asking(Role.VIEWER).get(f"{NODES}?jobs=1&colour=red&page_size=3&format=json")
+    errors = answer.json()["errors"]
+    assert [error["field"] for error in errors] == ["colour", "jobs"]
+    names = errors[0]["message"].split(": ")[1].split(", ")
+    assert {"cursor", "olt", "ordering", "page_size"} <= {*names}
+    fill(1)
+    onu = f"/api/v1/onus/{Onu.objects.get().id}"
+    for path in (f"{onu}/history/?fcat=onu_rx_dbm", f"{onu}/events/?olt=1"):
+        assert asking(Role.VIEWER).get(path).status_code == 400, path
 
 
 def test_what_is_not_there_is_a_problem_too() -> None:

@@ -13,8 +13,12 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django_filters import FilterSet
 from django_filters import filters as kinds
+from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
+from rest_framework import exceptions
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
 
 # Of a number that a database keeps.
 _LARGEST: Final = 2**63 - 1
@@ -89,3 +93,18 @@ class OfOlt(Filters):
 
     olt = Number(field_name="olt")
     site = kinds.CharFilter(field_name="olt__site", help_text="of the OLT")
+
+
+def names_of(view: Any, rows: models.QuerySet[Any]) -> list[str]:
+    """What the rows of a view can be narrowed by."""
+    filters: Any = DjangoFilterBackend().get_filterset_class(view, rows)
+    return [] if filters is None else list(filters.base_filters)
+
+
+def refuse_unknown(request: Request, known: Iterable[str]) -> None:
+    """A name that was misspelt would narrow nothing, and all rows would be taken for those asked for."""
+    names = sorted({*known})
+    unknown = sorted({*request.query_params} - {*names, api_settings.URL_FORMAT_OVERRIDE})
+    if unknown:
+        says = _("there is no such parameter; there are: %s") % ", ".join(names)
+        raise exceptions.ValidationError({name: [says] for name in unknown})

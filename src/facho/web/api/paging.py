@@ -21,11 +21,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from facho.web.api.filters import names_of, refuse_unknown
+
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 USUAL_SIZE: Final = 100
 LARGEST_SIZE: Final = 1000
+_OWN: Final = ("cursor", "page_size", "ordering")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Keyset(BasePagination):
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
+        refuse_unknown(request, [*_OWN, *names_of(view, queryset)])
         self.order = self._order(request, view.orderings)  # type: ignore[union-attr]  # see above
         self.size = self._size(request)
         self.reverse, place = self._place(request)

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from facho.apps.history.selectors import Series
 from facho.core.condense import Span, condense
 from facho.core.interval import BadInterval, parse_interval
+from facho.web.api.filters import refuse_unknown
 
 _USUALLY: Final = timedelta(hours=24)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -91,6 +92,7 @@ class Asked:
     @classmethod
     def by(cls, request: Request, facts: Sequence[str], now: datetime) -> Asked:
         question = type(_question(facts))(data=request.query_params)
+        refuse_unknown(request, question.fields)
         question.is_valid(raise_exception=True)
         given = question.validated_data
         end = given.get("until", now)
