@@ -6,8 +6,10 @@ import pytest
 from django.test import Client
 
 from facho.apps.discovery.models import Onu
+from facho.apps.history.models import HistoryHour
 from facho.bench.many_rows import Rows, make
-from facho.bench.web import Bore, Page, Result, Work, log_in, look, pages, read_wrk, shown
+from facho.bench.pages import Page, pages
+from facho.bench.web import Bore, Result, Work, log_in, look, read_wrk, shown
 from facho.cli.bench_web import show
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -21,9 +23,11 @@ Requests/sec:    123.45
 
 @pytest.mark.usefixtures("brands")
 def test_every_page_and_answer_is_there_to_be_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = Rows(olts=20, onus=200, executions=300, events=50, logs=50, hours=2)
+    rows = Rows(olts=20, onus=200, executions=300, events=50, logs=50, hours=2, history_days=1)
     make(rows)
     assert Onu.objects.count() == 200
+    # Of one port, hour by hour.
+    assert HistoryHour.objects.count() == 24
     headers, client = log_in("UTC"), Client()
 
     def get(path: str) -> tuple[int, bytes]:
@@ -34,7 +38,7 @@ def test_every_page_and_answer_is_there_to_be_measured(capsys: pytest.CaptureFix
     wanted = [page for page in pages(rows) if not page.name.startswith("ONU,") and page.name != "ONU"]
     took, missing = look(wanted, 1, get, lambda: 0.0, lambda _note: None)
     assert set(missing.values()) <= {404}
-    assert {"dashboard", "ONUs", "ONUs, far inside", "executions", "metrics"} <= {
+    assert {"dashboard", "ONUs", "ONUs, far inside", "executions", "metrics", "search: middle of a MAC"} <= {
         each.page.name for each in took
     }
     result = Result(Work(rows), "sqlite", 1.0, tuple(took), missing, (Bore(Page("x", "/"), 10.0, 0),))

@@ -195,17 +195,9 @@ class _Month:
     def _fill_hour(self, hour: datetime, collections: Iterator[Columns]) -> int:
         from facho.apps import sql
         from facho.apps.history.models import HistoryHour, Subject
-        from facho.apps.history.times import milliseconds
-        from facho.core.frames import read_sheet, write_frame
-        from facho.core.hours import by_place
 
-        made = self._made
-        ids, places = [onu.pk for onu in made], {onu.pk: _place(onu) for onu in made}
-        frames, values = [], 0
-        for turn, columns in enumerate(collections):
-            frames.append(write_frame(milliseconds(hour + turn * EVERY), ids, columns))
-            values += _values_in(columns)
-        sheets = dict(by_place([read_sheet(frame) for frame in frames], places))
+        told = list(collections)
+        sheets = _sheets(hour, self._made, told)
         found = list(sheets.values())
         ports = sorted({_place(onu) for onu in self._onus})
         rows = [
@@ -220,7 +212,7 @@ class _Month:
         ]
         with sql.writing():
             HistoryHour.objects.bulk_create(rows)
-        return round(values * len(self._onus) / len(made))
+        return round(sum(map(_values_in, told)) * len(self._onus) / len(self._made))
 
     def _append(self, at: datetime, columns: Columns) -> None:
         from facho.apps import sql
@@ -259,6 +251,36 @@ class _Month:
         _forget()
         found = port_series(self._olt_id, place, ["onu_rx_dbm"], self._end - timedelta(days=1), self._end)
         assert found
+
+
+def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
+    """Of ONUs of one OLT, every five minutes up to the last full hour before `until`."""
+    from facho.apps import sql
+    from facho.apps.history.models import HistoryHour, Subject
+
+    end = datetime.fromtimestamp(until, UTC).replace(minute=0, second=0, microsecond=0)
+    optics = Optics(len(onus), random.Random(_SEED)).collections()
+    rows = [
+        HistoryHour(olt_id=onus[0].olt_id, subject=Subject.ONU, place=place, hour=hour, data=data)
+        for hour in (end - number * _HOUR for number in range(24 * days, 0, -1))
+        for place, data in _sheets(hour, onus, islice(optics, _HOUR // EVERY)).items()
+    ]
+    with sql.writing():
+        HistoryHour.objects.bulk_create(rows, batch_size=500)
+
+
+def _sheets(hour: datetime, onus: Sequence[Onu], collections: Iterable[Columns]) -> dict[str, bytes]:
+    """By place, a closed hour of what was collected."""
+    from facho.apps.history.times import milliseconds
+    from facho.core.frames import read_sheet, write_frame
+    from facho.core.hours import by_place
+
+    ids = [onu.pk for onu in onus]
+    frames = [
+        write_frame(milliseconds(hour + turn * EVERY), ids, columns)
+        for turn, columns in enumerate(collections)
+    ]
+    return dict(by_place([read_sheet(frame) for frame in frames], {onu.pk: _place(onu) for onu in onus}))
 
 
 def _make_onus(count: int) -> tuple[int, list[Onu]]:

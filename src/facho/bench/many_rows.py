@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from facho.bench.history import fill_history
 from facho.bench.many_nodes import fill
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _NODES_OF_AN_OLT: Final = 10
 _TASKS: Final = 4
 _ADDRESS: Final = ("127.0.0.1", 9)
 _HOUR_S: Final = 3600
+_MAKER: Final = "00:25:9e:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Rows:
     events: int = 300_000
     logs: int = 300_000
     hours: int = 48
+    history_days: int = 30
 
 
 def make(rows: Rows) -> None:
@@ -38,6 +41,7 @@ def make(rows: Rows) -> None:
     maker.ports()
     maker.executions()
     maker.events()
+    maker.history()
     maker.quotas()
     maker.logs()
     maker.engine()
@@ -70,11 +74,13 @@ class _Maker:
             port=port,
             onu_id=f"{place} % {PER_PORT}",
             serial="'HWTC' || (10000000 + i)",
+            mac=_mac("i"),
             description="'customer ' || (i * 7919 % 1000000) || ' of ' || i",
             technology="'gpon'",
             state="CASE i % 20 WHEN 0 THEN 'los' WHEN 1 THEN 'dying_gasp' ELSE 'online' END",
             onu_rx_dbm="-15 - i % 14",
             olt_rx_dbm="-17 - i % 14",
+            optical_state="CASE WHEN i % 14 = 13 THEN 'weak' ELSE '' END",
             distance_m="i % 20000",
             first_seen=_moment(str(self.now - 86400)),
             last_seen=_moment(str(self.now - 86400)),
@@ -123,18 +129,27 @@ class _Maker:
         from facho.apps.discovery.models import Onu, OnuEvent
 
         onus = self.per_olt * self.rows.olts
-        onu = f"i * 7919 % {onus}"
+        # A few come and go, the others did once.
+        onu = f"CASE WHEN i % 3 = 0 THEN i % {min(999, onus)} ELSE i * 7919 % {onus} END"
         _insert(
             OnuEvent,
             self.rows.events,
             olt_id=f"{self.first_olt} + ({onu}) / {self.per_olt}",
-            onu_id=f"{_first(Onu)} + {onu}",
+            onu_id=f"{_first(Onu)} + ({onu})",
             kind="CASE i % 2 WHEN 0 THEN 'online' ELSE 'offline' END",
             at=_moment(f"{self.now} - i"),
-            serial=f"'HWTC' || (10000000 + {onu})",
-            place="'0/1/' || i % 16",
+            serial=f"'HWTC' || (10000000 + ({onu}))",
+            place="'0/1/' || i % 16 || ':' || i % 64",
             cause="'los'",
         )
+
+    def history(self) -> None:
+        """A month of the port in the middle: charts are read of one, and all of them would take hours."""
+        from facho.apps.discovery.models import Onu
+
+        middle = Onu.objects.order_by("id")[max(1, self.per_olt * self.rows.olts // 2) - 1]
+        of_port = Onu.objects.filter(olt=middle.olt_id, slot=middle.slot, port=middle.port)
+        fill_history(list(of_port.order_by("id")), self.now, self.rows.history_days)
 
     def quotas(self) -> None:
         from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
@@ -188,6 +203,17 @@ class _Maker:
         now = database_now()
         register("bench", 10, now)
         CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})
+
+
+def mac_of(number: int) -> str:
+    """Of the ONU with this number, as the database made it."""
+    digits = f"{number % 1_000_000:06}"
+    return f"{_MAKER}{digits[:2]}:{digits[2:4]}:{digits[4:]}"
+
+
+def _mac(number: str) -> str:
+    digits = f"CAST(1000000 + {number} % 1000000 AS TEXT)"
+    return f"'{_MAKER}' || " + " || ':' || ".join(f"substr({digits}, {at}, 2)" for at in (2, 4, 6))
 
 
 def _first(model: type[Model]) -> int:

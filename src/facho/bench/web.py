@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
-import json
 import os
 import re
 import secrets
@@ -20,8 +18,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from facho.bench.many_rows import PER_PORT, Rows, make
+from facho.bench.many_rows import Rows, make
 from facho.bench.own_system import CannotMeasure, own_system
+from facho.bench.pages import Page, pages
 from facho.bench.scheduler import Spread
 
 HOST: Final = "127.0.0.1"
@@ -42,14 +41,6 @@ class Work:
     rounds: int = 40
     # Of load on one page.
     seconds: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    name: str
-    path: str
-    goal_ms: float = 200.0
-    most_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,52 +98,6 @@ class Result:
                 for each in self.bore
             },
         }
-
-
-def pages(rows: Rows) -> tuple[Page, ...]:
-    """Of numbers in the middle of what there is."""
-    onu, olt = rows.onus // 2, rows.olts // 2
-    serial = f"HWTC{10000000 + onu}"
-    port = (olt - 1) * -(-(rows.onus // rows.olts) // PER_PORT) + 1
-    return (
-        Page("dashboard", "/coordinator/dashboard/"),
-        Page("dashboard, its poll", "/coordinator/dashboard/live/", 50, 30_000),
-        Page("page of OLTs", "/olts/"),
-        Page("page of an OLT", f"/olts/{olt}/"),
-        Page("page of an OLT, its poll", f"/olts/{olt}/live/"),
-        Page("page of a port", f"/olts/{olt}/ports/{port}/"),
-        Page("OLTs", "/api/v1/olts/"),
-        Page("ONUs", "/api/v1/onus/"),
-        Page("ONUs, far inside", f"/api/v1/onus/?cursor={_cursor('id', onu)}"),
-        Page("ONUs of an OLT", f"/api/v1/onus/?olt={olt}"),
-        Page("ONUs without light", "/api/v1/onus/?state=los"),
-        Page("ONUs by serial", f"/api/v1/onus/?q={serial[:10]}"),
-        Page("ONUs by description", f"/api/v1/onus/?q=customer+{onu % 1000}"),
-        Page("ONU", f"/api/v1/onus/{onu}/"),
-        Page("ONU, its history", f"/api/v1/onus/{onu}/history/"),
-        Page("ports", "/api/v1/ports/"),
-        Page("executions", "/api/v1/executions/"),
-        Page("executions that failed", "/api/v1/executions/?state=FAILED"),
-        Page("events", "/api/v1/events/"),
-        Page("quotas", "/api/v1/quotas/"),
-        Page("violations", "/api/v1/violations/"),
-        Page("log", "/api/v1/logs/"),
-        Page("queue", "/api/v1/pollers/queue/"),
-        Page("coordinator", "/api/v1/coordinator/"),
-        Page("metrics", "/metrics"),
-        Page("health", "/health"),
-        Page("admin: OLTs", "/admin/hosts/olt/"),
-        Page("admin: ONUs", "/admin/discovery/onu/"),
-        Page("admin: ONUs by serial", f"/admin/discovery/onu/?q={serial}"),
-        Page("admin: executions", "/admin/executions/execution/"),
-        Page("admin: quotas", "/admin/execution_coordinator/quotatracker/"),
-        Page("admin: log", "/admin/execution_coordinator/coordinatorlog/"),
-    )
-
-
-def _cursor(column: str, number: int) -> str:
-    """As the API writes them."""
-    return base64.urlsafe_b64encode(json.dumps(["n", column, number, number]).encode()).decode()
 
 
 LOADED: Final = ("dashboard, its poll", "ONUs", "executions")
