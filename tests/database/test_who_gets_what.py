@@ -95,7 +95,8 @@ PAGES: dict[str, tuple[str, tuple[int, ...]]] = {
     "admin/password_change/": ("/admin/password_change/", LOGGED_IN),
     "admin/password_change/done/": ("/admin/password_change/done/", LOGGED_IN),
     "language/setlang/": ("/language/setlang/", (302,) * 8),
-    "admin/": ("/admin/", LOGGED_IN),
+    # It leads to the dashboard.
+    "admin/": ("/admin/", (302, 403, 302, 302, 302, 302, 302, 302)),
     "admin/search/": ("/admin/search/?s=olt", LOGGED_IN),
     "admin/autocomplete/": (
         "/admin/autocomplete/?app_label=snmp_jobs&model_name=snmpjobhost&field_name=olt",

@@ -1,124 +1,136 @@
-"""The sidebar: the dashboard for everybody, and the admin's lists for whoever may see them."""
+"""The sidebar: what to look at, what to set up, and what the system keeps for itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse_lazy
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 Item = dict[str, Any]
 
 
+class Entry(NamedTuple):
+    title: Any
+    icon: str
+    # A model, whose list it is, or the name of a page.
+    where: str
+    # What one has to be allowed, to be shown it. Of a model: to see it.
+    right: str = ""
+
+
+class Group(NamedTuple):
+    title: Any
+    entries: tuple[Entry, ...]
+    # Open only when one is on a page of it: who looks after the system wants to see it now and then.
+    is_folded: bool = False
+
+
+GROUPS: Final = (
+    Group("", (Entry(_("Dashboard"), "monitoring", "dashboard"),)),
+    Group(
+        pgettext_lazy("sidebar", "Watch"),
+        (
+            Entry("OLTs", "router", "olts", "hosts.view_olt"),
+            Entry("ONUs", "lan", "discovery.onu"),
+            Entry(_("Worst ONUs"), "trending_down", "worst-onus", "discovery.view_onu"),
+            Entry(
+                _("Unprovisioned ONUs"), "person_search", "unprovisioned-onus", "chassis.view_unprovisioned"
+            ),
+            Entry(_("PON ports"), "settings_input_hdmi", "chassis.ponport"),
+            Entry(_("port outages"), "power_off", "discovery.portoutage"),
+            Entry(_("ONU events"), "history", "discovery.onuevent"),
+        ),
+    ),
+    Group(
+        _("Collection"),
+        (
+            Entry(_("Executions"), "play_circle", "executions.execution"),
+            Entry(_("quota violations"), "report", "execution_coordinator.quotaviolation"),
+            Entry(_("quota trackers"), "rule", "execution_coordinator.quotatracker"),
+            Entry(_("execution plans"), "event_note", "execution_coordinator.executionplan"),
+            Entry(_("forecasts"), "timer", "execution_coordinator.taskforecast"),
+            Entry(_("coordinator logs"), "article", "execution_coordinator.coordinatorlog"),
+        ),
+    ),
+    Group(
+        pgettext_lazy("sidebar", "Configure"),
+        (
+            Entry(_("Add an OLT"), "add_circle", "start", "hosts.add_olt"),
+            Entry(_("OLT settings"), "tune", "hosts.olt"),
+            Entry(_("SNMP jobs"), "assignment", "snmp_jobs.snmpjob"),
+            Entry(_("Nodes"), "hub", "snmp_jobs.snmpjobhost"),
+            Entry(_("maintenance windows"), "build", "maintenance.maintenancewindow"),
+            Entry(_("notification rules"), "notifications", "notifications.notificationrule"),
+            Entry(_("notification channels"), "send", "notifications.notificationchannel"),
+            Entry(_("notification deliveries"), "outbox", "notifications.notificationdelivery"),
+        ),
+    ),
+    Group(
+        _("Catalogue"),
+        (
+            Entry(_("Brands"), "sell", "hosts.brand"),
+            Entry(_("OLT models"), "category", "hosts.oltmodel"),
+            Entry("OIDs", "data_object", "hosts.oid"),
+        ),
+        is_folded=True,
+    ),
+    Group(
+        _("Access"),
+        (
+            Entry(_("Users"), "person", "auth.user"),
+            Entry(_("Tokens"), "key", "access.apitoken"),
+            Entry(_("audit log"), "policy", "access.auditentry"),
+            Entry(_("Failed log-ins"), "lock", "access.loginattempt"),
+        ),
+        is_folded=True,
+    ),
+    Group(
+        _("System"),
+        (
+            Entry(_("Workers"), "dns", "zabbix_pollers.worker"),
+            Entry(_("Pollers"), "memory", "zabbix_pollers.poller"),
+            Entry(_("Poller statistics"), "bar_chart", "zabbix_pollers.pollerstats"),
+            Entry(_("States of loops"), "sync", "execution_coordinator.coordinatorstate"),
+            Entry(_("Sizes of the database"), "hard_drive", "execution_coordinator.storagesample"),
+            Entry(_("Attempts"), "replay", "executions.attempt"),
+            Entry(_("Skipped slots"), "event_busy", "executions.skippedslots"),
+            Entry(_("totals of executions"), "functions", "executions.executiontotals"),
+            Entry(_("OLT health"), "monitor_heart", "chassis.olthealth"),
+            Entry(_("Last collected"), "event_available", "discovery.collected"),
+            Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
+            Entry(_("notices"), "campaign", "notifications.notificationnotice"),
+        ),
+        is_folded=True,
+    ),
+)
+
+
 def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes it
     return [
-        {"items": [_link(_("Dashboard"), "monitoring", "dashboard")]},
         {
-            "title": _("Network"),
-            "items": [
-                {**_link("OLTs", "router", "olts"), "permission": _may_see("hosts", "olt")},
-                _page(_("Add an OLT"), "add_circle", "start", _may_add_olts),
-                _list("ONUs", "lan", "discovery", "onu"),
-                _page(_("Worst ONUs"), "trending_down", "worst-onus", _may_see("discovery", "onu")),
-                _page(
-                    _("Unprovisioned ONUs"),
-                    "person_search",
-                    "unprovisioned-onus",
-                    _may_see("chassis", "unprovisioned"),
-                ),
-                _list(_("PON ports"), "settings_input_hdmi", "chassis", "ponport"),
-                _list(_("ONU events"), "history", "discovery", "onuevent"),
-                _list(_("port outages"), "power_off", "discovery", "portoutage"),
-                _list(_("maintenance windows"), "build", "maintenance", "maintenancewindow"),
-            ],
-        },
-        {
-            "title": _("Collection"),
-            "items": [
-                _list(_("SNMP jobs"), "assignment", "snmp_jobs", "snmpjob"),
-                _list(_("Nodes"), "hub", "snmp_jobs", "snmpjobhost"),
-                _list(_("Executions"), "play_circle", "executions", "execution"),
-            ],
-        },
-        {
-            "title": _("Coordinator"),
-            "items": [
-                _list(_("quota violations"), "report", "execution_coordinator", "quotaviolation"),
-                _list(_("quota trackers"), "rule", "execution_coordinator", "quotatracker"),
-                _list(_("execution plans"), "event_note", "execution_coordinator", "executionplan"),
-                _list(_("forecasts"), "timer", "execution_coordinator", "taskforecast"),
-                _list(_("coordinator logs"), "article", "execution_coordinator", "coordinatorlog"),
-            ],
-        },
-        {
-            "title": _("Notifications"),
-            "items": [
-                _list(_("notification rules"), "notifications", "notifications", "notificationrule"),
-                _list(_("notification channels"), "send", "notifications", "notificationchannel"),
-                _list(_("notification deliveries"), "outbox", "notifications", "notificationdelivery"),
-            ],
-        },
-        {
-            "title": _("Catalogue"),
-            "items": [
-                _list(_("Brands"), "sell", "hosts", "brand"),
-                _list(_("OLT models"), "category", "hosts", "oltmodel"),
-                _list("OIDs", "data_object", "hosts", "oid"),
-            ],
-        },
-        {
-            "title": _("Access"),
-            "items": [
-                _list(_("Users"), "person", "auth", "user"),
-                _list(_("Tokens"), "key", "access", "apitoken"),
-                _list(_("audit log"), "policy", "access", "auditentry"),
-                _list(_("Failed log-ins"), "lock", "access", "loginattempt"),
-            ],
-        },
-        # What the system keeps for itself, and who looks after it wants to see now and then.
-        {
-            "title": _("System"),
-            "items": [
-                _list(_("Workers"), "dns", "zabbix_pollers", "worker"),
-                _list(_("Pollers"), "memory", "zabbix_pollers", "poller"),
-                _list(_("Poller statistics"), "bar_chart", "zabbix_pollers", "pollerstats"),
-                _list(_("States of loops"), "sync", "execution_coordinator", "coordinatorstate"),
-                _list(_("Sizes of the database"), "hard_drive", "execution_coordinator", "storagesample"),
-                _list(_("Attempts"), "replay", "executions", "attempt"),
-                _list(_("Skipped slots"), "event_busy", "executions", "skippedslots"),
-                _list(_("totals of executions"), "functions", "executions", "executiontotals"),
-                _list(_("OLT health"), "monitor_heart", "chassis", "olthealth"),
-                _list(_("Last collected"), "event_available", "discovery", "collected"),
-                _list(
-                    _("configurations of OLTs"), "fingerprint", "execution_coordinator", "oltconfiguration"
-                ),
-                _list(_("notices"), "campaign", "notifications", "notificationnotice"),
-            ],
-        },
+            "title": group.title,
+            "collapsible": group.is_folded,
+            "items": [_item(entry) for entry in group.entries],
+        }
+        for group in GROUPS
     ]
 
 
-def _link(title: Any, icon: str, url: str) -> Item:
-    return {"title": capfirst(title), "icon": icon, "link": reverse_lazy(url)}
+def _item(entry: Entry) -> Item:
+    app, is_model, model = entry.where.partition(".")
+    url = f"admin:{app}_{model}_changelist" if is_model else entry.where
+    item = {"title": capfirst(entry.title), "icon": entry.icon, "link": reverse_lazy(url)}
+    right = entry.right or (f"{app}.view_{model}" if is_model else "")
+    return {**item, "permission": _may(right)} if right else item
 
 
-def _page(title: Any, icon: str, url: str, may: Callable[[HttpRequest], bool]) -> Item:
-    return {**_link(title, icon, url), "permission": may}
-
-
-def _list(title: Any, icon: str, app: str, model: str) -> Item:
-    return {**_link(title, icon, f"admin:{app}_{model}_changelist"), "permission": _may_see(app, model)}
-
-
-def _may_add_olts(request: HttpRequest) -> bool:
-    return request.user.has_perm("hosts.add_olt")
-
-
-def _may_see(app: str, model: str) -> Callable[[HttpRequest], bool]:
+def _may(right: str) -> Callable[[HttpRequest], bool]:
     def may(request: HttpRequest) -> bool:
-        return request.user.has_perm(f"{app}.view_{model}")
+        return request.user.has_perm(right)
 
     return may

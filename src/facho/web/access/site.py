@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from facho.apps.access.selectors import role_of
 from facho.core.roles import Role
@@ -20,6 +21,10 @@ else:
 class FachoAdminSite(_Site):
     def has_permission(self, request: HttpRequest) -> bool:
         return role_of(request.user) is not None
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]  # noqa: ARG002
+        """The lists are in the sidebar; who opens the admin wants to see how things are."""
+        return redirect("dashboard")
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Who is logged in and has no role is told so, and not sent to log in again."""

@@ -14,7 +14,6 @@ def page_context(request: HttpRequest, title: str) -> dict[str, Any]:
         **admin.site.each_context(request),
         "title": title,
         "has_permission": True,
-        "sidebar_navigation": admin.site.get_sidebar_list(request),  # type: ignore[attr-defined]  # unfold's
     }
 
 
