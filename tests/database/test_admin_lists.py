@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from unfold.widgets import UnfoldBooleanWidget
 
+from facho.apps.discovery.models import Onu
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobOid
@@ -139,3 +140,19 @@ def test_a_list_makes_its_heads_once_and_not_for_every_row(admin_client: Client)
         shown = admin_client.get(page_of(Olt, "changelist"))
     assert len(shown.context["cl"].result_list) == 20
     assert rendered.call_count < 5
+
+
+def test_a_list_offers_to_show_all_only_where_some_are_left_out(admin_client: Client) -> None:
+    fill(2)
+    whole = admin_client.get(page_of(Onu, "changelist"), headers={"accept-language": "en"})
+    assert "Show all" not in whole.content.decode()
+    some = admin_client.get(page_of(Onu, "changelist"), {"state": "los"}, headers={"accept-language": "en"})
+    assert "Show all" in some.content.decode()
+
+
+def test_a_million_onus_are_not_sorted_by_what_no_index_has(admin_client: Client) -> None:
+    fill(1)
+    of_all = admin_client.get(page_of(Onu, "changelist")).context["cl"]
+    assert set(of_all.sortable_by) == {"state_badge"}
+    of_one = admin_client.get(page_of(Onu, "changelist"), {"olt__id__exact": Olt.objects.get().pk})
+    assert "at_onu" in of_one.context["cl"].sortable_by

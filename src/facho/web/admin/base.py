@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
@@ -18,6 +19,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display as unfold_display
 
 from facho.config import current
@@ -155,6 +157,9 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
     show_full_result_count = False
     paginator = UpToPaginator
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return _counting_once(super().get_changelist(request, **kwargs))
+
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
 
@@ -163,6 +168,17 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
 
     def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
         return False
+
+
+def _counting_once(page: type[ChangeList]) -> type[ChangeList]:
+    class Once(page):  # type: ignore[misc, valid-type]  # whichever the admin's dress has
+        def get_results(self, request: HttpRequest) -> None:
+            super().get_results(request)
+            if not (self.query or self.has_active_filters):
+                # Else it would be offered to show all of them, which are there already.
+                self.full_result_count = self.result_count
+
+    return Once
 
 
 class FachoInline(_Inline[M, P]):
@@ -202,6 +218,23 @@ def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admi
             return queryset.filter(**{column: self.value()}) if self.value() else queryset
 
     return WordFilter
+
+
+def values_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
+    """By a text that people wrote: there may be hundreds, and they fold into one box."""
+
+    class ValuesFilter(DropdownFilter):  # type: ignore[misc]  # unfold has no types
+        title = title_
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+            rows = model_admin.model._default_manager.exclude(**{column: ""}).order_by(column)
+            return [(each, each) for each in rows.values_list(column, flat=True).distinct()]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
+            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+
+    return ValuesFilter
 
 
 def recent_filter(column: str, title_: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:

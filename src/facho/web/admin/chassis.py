@@ -7,6 +7,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import F, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
@@ -70,6 +71,19 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
     )
     search_fields = ("place", "name", "olt__name")
     actions = (export_csv,)
+    readonly_fields = ("state_badge", "cause")
+    fields = (
+        ("olt", "place"),
+        ("name", "technology"),
+        ("state_badge", "cause"),
+        ("tx_dbm", "rx_dbm"),
+        ("temperature_c", "voltage_v", "bias_ma"),
+        ("onus_told", "onus_online_told"),
+        "updated_at",
+    )
+
+    def view_on_site(self, port: PonPort) -> str:
+        return reverse("port", args=[port.olt_id, port.pk])
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return _counting(super().get_changelist(request, **kwargs))

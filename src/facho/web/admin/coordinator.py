@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 from django.utils.text import Truncator
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
@@ -18,6 +19,11 @@ from facho.apps.execution_coordinator.models import (
     StorageSample,
 )
 from facho.core.changes import parse
+from facho.engine.coordinator import COORDINATOR
+from facho.engine.learning import LEARNING
+from facho.engine.plan_keeping import PLANS
+from facho.engine.retention import RETENTION
+from facho.engine.step import SCHEDULER
 from facho.web.admin.base import (
     ReadOnlyAdmin,
     display,
@@ -29,6 +35,13 @@ from facho.web.admin.exporting import export_csv
 from facho.web.words import EVENTS, LEVEL_COLOURS
 
 GLOBAL = "GLOBAL"
+_LOOPS = {
+    SCHEDULER: _("scheduler"),
+    COORDINATOR: _("coordinator"),
+    LEARNING: _("durations learned"),
+    RETENTION: _("removal of what is old"),
+    PLANS: _("plans"),
+}
 
 
 class ScopeFilter(admin.SimpleListFilter):
@@ -116,10 +129,36 @@ class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
 
 @admin.register(CoordinatorState)
 class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
-    list_display = ("name", "updated_at", "value")
+    list_display = ("loop", "updated_at", "left")
     search_fields = ("name",)
+    readonly_fields = ("loop", "readable_value")
+    fields = (("loop", "updated_at"), "readable_value")
+
+    @display(description=_("name"), ordering="name")
+    def loop(self, state: CoordinatorState) -> str:
+        return str(_LOOPS.get(state.name, state.name))
+
+    @display(description=_("value"))
+    def left(self, state: CoordinatorState) -> str:
+        """In one line; what is in it is the loop's own affair."""
+        return Truncator(", ".join(f"{name}: {value}" for name, value in state.value.items())).chars(80)
+
+    @display(description=_("value"))
+    def readable_value(self, state: CoordinatorState) -> str:
+        return readable_json(state.value) if state.value else ""
 
 
 @admin.register(StorageSample)
 class StorageSampleAdmin(ReadOnlyAdmin[StorageSample]):
-    list_display = ("at", "database_bytes", "free_bytes")
+    list_display = ("at", "database", "free")
+    list_filter = (recent_filter("at", _("time")),)
+    readonly_fields = ("database", "free")
+    fields = ("at", "database", "free")
+
+    @display(description=_("database"), ordering="database_bytes")
+    def database(self, sample: StorageSample) -> str:
+        return filesizeformat(sample.database_bytes)
+
+    @display(description=_("free"), ordering="free_bytes")
+    def free(self, sample: StorageSample) -> str:
+        return "" if sample.free_bytes is None else filesizeformat(sample.free_bytes)

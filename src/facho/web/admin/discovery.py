@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -65,6 +67,32 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     # Not looked through as such: see get_search_results.
     search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
+    readonly_fields = ("place", "state_badge", "cause")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("olt", "place"),
+                    ("state_badge", "cause"),
+                    ("serial", "mac"),
+                    ("description", "model"),
+                    ("plan", "distance_m"),
+                )
+            },
+        ),
+        (
+            _("Optics"),
+            {
+                "fields": (
+                    ("onu_rx_dbm", "olt_rx_dbm"),
+                    ("onu_tx_dbm", "temperature_c"),
+                    ("rx_usual_dbm", "optical_state"),
+                )
+            },
+        ),
+        (_("Times"), {"fields": (("presence", "raw_index"), ("first_seen", "last_seen"))}),
+    )
     actions = (export_csv,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
@@ -80,6 +108,14 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         if not search_term:
             return queryset, False
         return queryset.filter(id__in=onus_found(search_term, rows=queryset)), False
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        """A million only by what an index has; those of one OLT, or that were found, by anything."""
+        narrowed = {"olt__id__exact", SEARCH_VAR} & request.GET.keys()
+        return super().get_sortable_by(request) if narrowed else ("state_badge",)
+
+    def view_on_site(self, onu: Onu) -> str:
+        return reverse("onu", args=[onu.pk])
 
     @display(description="ONU", ordering="serial")
     def identity(self, onu: Onu) -> str:

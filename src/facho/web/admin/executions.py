@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -20,6 +21,10 @@ from facho.web.admin.exporting import export_csv
 from facho.web.words import STATE_COLOURS, WHY, translated
 
 
+def took(attempt: Attempt) -> str:
+    return "" if attempt.ended_at is None else duration(attempt.ended_at - attempt.started_at)
+
+
 class AttemptInline(ReadOnlyInline[Attempt, Execution]):
     model = Attempt
     fields = ("number", "started_at", "took", "failure", "worker")
@@ -27,7 +32,7 @@ class AttemptInline(ReadOnlyInline[Attempt, Execution]):
 
     @display(description=_("duration"))
     def took(self, attempt: Attempt) -> str:
-        return "" if attempt.ended_at is None else duration(attempt.ended_at - attempt.started_at)
+        return took(attempt)
 
     @display(description=_("error"))
     def failure(self, attempt: Attempt) -> str:
@@ -139,19 +144,42 @@ def _abort(execution_id: int) -> str:
 
 @admin.register(Attempt)
 class AttemptAdmin(ReadOnlyAdmin[Attempt]):
-    list_display = ("execution", "number", "started_at", "ended_at", "worker", "error")
+    list_display = ("execution", "number", "olt", "job", "started_at", "took", "failure", "worker")
     search_fields = ("=execution__id", "worker", "error")
+    ordering = ("-id",)
+    readonly_fields = ("olt", "job", "took", "failure")
+    fields = (("execution", "number"), ("olt", "job"), ("started_at", "ended_at"), "failure", "worker")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attempt]:
-        return super().get_queryset(request).select_related("execution")
+        related = super().get_queryset(request).select_related("execution__olt", "execution__node__job")
+        return related.defer("execution__olt__credentials")
+
+    @display(description="OLT", ordering="execution__olt__name")
+    def olt(self, attempt: Attempt) -> str:
+        return attempt.execution.olt.name
+
+    @display(description=_("job"))
+    def job(self, attempt: Attempt) -> str:
+        node = attempt.execution.node
+        return node.job.name if node else ""
+
+    @display(description=_("duration"))
+    def took(self, attempt: Attempt) -> str:
+        return took(attempt)
+
+    @display(description=_("error"))
+    def failure(self, attempt: Attempt) -> str:
+        return translated(attempt.error)
 
 
 @admin.register(SkippedSlots)
 class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
-    list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "detail")
+    list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("first_slot",)
     list_filter = (word_filter("why", _("why"), WHY), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "node__job__name", "detail")
+    readonly_fields = ("job", "reason", "more")
+    fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SkippedSlots]:
         related = super().get_queryset(request).select_related("olt", "node__job", "node__olt")
@@ -160,6 +188,10 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     @display(description=_("job"), ordering="node__job__name")
     def job(self, skipped: SkippedSlots) -> str:
         return skipped.node.job.name
+
+    @display(description=_("detail"))
+    def more(self, skipped: SkippedSlots) -> str:
+        return translated(skipped.detail)
 
     @display(description=_("why"), ordering="why")
     def reason(self, skipped: SkippedSlots) -> str:
@@ -172,6 +204,31 @@ class ExecutionTotalsAdmin(ReadOnlyAdmin[ExecutionTotals]):
     list_display_links = ("kind",)
     list_filter = ("kind", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "kind")
+    readonly_fields = ("time_taken", "waited", "sent", "received")
+    fields = (
+        ("olt", "kind"),
+        ("succeeded", "failed"),
+        ("time_taken", "retries"),
+        ("delayed", "waited"),
+        ("requests", "timeouts"),
+        ("varbinds", "sent", "received"),
+    )
+
+    @display(description=_("total duration"))
+    def time_taken(self, totals: ExecutionTotals) -> str:
+        return duration(timedelta(seconds=totals.seconds))
+
+    @display(description=_("delay"))
+    def waited(self, totals: ExecutionTotals) -> str:
+        return duration(timedelta(seconds=totals.delay_seconds))
+
+    @display(description=_("bytes sent"))
+    def sent(self, totals: ExecutionTotals) -> str:
+        return filesizeformat(totals.bytes_sent)
+
+    @display(description=_("bytes received"))
+    def received(self, totals: ExecutionTotals) -> str:
+        return filesizeformat(totals.bytes_received)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionTotals]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")

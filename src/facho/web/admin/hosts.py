@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -10,18 +11,19 @@ from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.config import current
+from facho.core.durations import about
 from facho.engine.clock import database_now
 from facho.engine.commands.removal import lost_with, remove_olt
 from facho.engine.maintenance import olts_under_maintenance
 from facho.web.admin import acting, olt_test
-from facho.web.admin.base import FachoModelAdmin, display
+from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, what_is_set
 from facho.web.admin.exporting import export_csv
@@ -31,15 +33,23 @@ _OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
 @admin.register(Brand)
 class BrandAdmin(FachoModelAdmin[Brand]):
-    list_display = ("name", "title")
+    list_display = ("title", "name", "olt_count")
     search_fields = ("name", "title")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Brand]:
+        return super().get_queryset(request).annotate(olt_count_=Count("olts"))
+
+    @display(description="OLTs", ordering="olt_count_")
+    def olt_count(self, brand: Brand) -> int:
+        count: int = brand.olt_count_  # type: ignore[attr-defined]  # annotated above
+        return count
 
 
 @admin.register(OltModel)
 class OltModelAdmin(FachoModelAdmin[OltModel]):
     list_display = ("name", "brand")
     list_select_related = ("brand",)
-    list_filter = ("brand",)
+    list_filter = (("brand", RelatedDropdownFilter),)
     search_fields = ("name", "brand__name")
     autocomplete_fields = ("brand",)
 
@@ -48,7 +58,11 @@ class OltModelAdmin(FachoModelAdmin[OltModel]):
 class OidAdmin(FachoModelAdmin[Oid]):
     list_display = ("name", "oid", "brand", "model", "entity", "provides")
     list_select_related = ("brand", "model")
-    list_filter = ("brand", "entity", "provides")
+    list_filter = (
+        ("brand", RelatedDropdownFilter),
+        values_filter("entity", _("about")),
+        values_filter("provides", _("provides")),
+    )
     search_fields = ("name", "oid", "provides")
     autocomplete_fields = ("brand", "model")
 
@@ -60,7 +74,12 @@ class OltAdmin(FachoModelAdmin[Olt]):
     fields_of_commands = MappingProxyType({"version": "snmp_version", "user": "v3_user"})
     list_display = ("name", "brand", "model", "address", "site", "health", "node_count", "enabled")
     list_select_related = ("brand", "model")
-    list_filter = ("enabled", "reachable", ("brand", RelatedDropdownFilter), "site")
+    list_filter = (
+        "enabled",
+        "reachable",
+        ("brand", RelatedDropdownFilter),
+        values_filter("site", _("site")),
+    )
     search_fields = ("name", "address", "site")
     ordering = ("name",)
     autocomplete_fields = ("brand", "model")
@@ -76,12 +95,12 @@ class OltAdmin(FachoModelAdmin[Olt]):
         "cpu_pct",
         "cpu_read_at",
         "version",
-        "uptime_s",
+        "uptime",
         "uptime_read_at",
-        "lacks",
         "sys_descr",
         "sys_object_id",
-        "learned",
+        "learned_",
+        "lacks_",
         "created_at",
         "credentials_set",
     )
@@ -188,6 +207,21 @@ class OltAdmin(FachoModelAdmin[Olt]):
         if olt.reachable is None:
             return "new", _("not asked yet")
         return ("ok", _("reachable")) if olt.reachable else ("silent", _("unreachable"))
+
+    def view_on_site(self, olt: Olt) -> str:
+        return reverse("olt", args=[olt.pk])
+
+    @display(description=_("uptime"))
+    def uptime(self, olt: Olt) -> str:
+        return "" if olt.uptime_s is None else about(timedelta(seconds=olt.uptime_s))
+
+    @display(description=_("learned"))
+    def learned_(self, olt: Olt) -> str:
+        return readable_json(olt.learned) if olt.learned else ""
+
+    @display(description=_("tables it does not have"))
+    def lacks_(self, olt: Olt) -> str:
+        return readable_json(olt.lacks) if olt.lacks else ""
 
     @display(description=_("credentials"))
     def credentials_set(self, olt: Olt) -> Any:

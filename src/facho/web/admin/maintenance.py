@@ -15,6 +15,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
@@ -23,7 +24,7 @@ from facho.core.maintenance import WEEKDAYS, Span, now_and_next
 from facho.engine.clock import database_now
 from facho.engine.commands import maintenance
 from facho.web.admin import acting
-from facho.web.admin.base import FachoModelAdmin, display
+from facho.web.admin.base import FachoModelAdmin, display, values_filter
 from facho.web.admin.job_forms import IntervalField
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class WindowForm(_WindowForm):
         label=capfirst(_("weekdays")),
         choices=list(_DAYS.items()),
         required=False,
-        widget=forms.CheckboxSelectMultiple,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
     duration = IntervalField(
         label=capfirst(_("duration")),
@@ -112,13 +113,13 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
     fields_of_commands = {"start": "start_time"}  # noqa: RUF012  as the base has it
     list_display = ("name", "olt", "site", "planned", "state", "following", "enabled")
     list_select_related = ("olt",)
-    list_filter = (NowFilter, "enabled", ("olt", AutocompleteSelectFilter), "site")
+    list_filter = (NowFilter, "enabled", ("olt", AutocompleteSelectFilter), values_filter("site", _("site")))
     search_fields = ("name", "site", "olt__name")
     autocomplete_fields = ("olt",)
     actions = ("end", "enable", "disable", "remove")
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("olt", "site"))}),
-        (_("Once"), {"fields": (("starts_at", "ends_at"),)}),
+        (_("Once"), {"fields": ("starts_at", "ends_at")}),
         (_("Every week"), {"fields": ("weekdays", ("start_time", "duration"))}),
     )
 
