@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 SAMPLE = Path(__file__).with_name("sample.py")
 PASSWORD = "a-long-password-7"
 DESKTOP = {"width": 1280, "height": 900}
+BROKEN_OFF = "net::ERR_ABORTED"
 PHONE = {"width": 390, "height": 844}
+# On every page: what is written in is complained of, be it a script or what it does on an event.
+NOTHING_INLINE = """addEventListener("DOMContentLoaded", () => {
+    const isInline = (one) => one.tagName === "SCRIPT" && !one.src && !one.type.endsWith("json")
+        || one.getAttributeNames().some((name) => name.startsWith("on"));
+    [...document.querySelectorAll("*")].filter(isInline).forEach(
+        (one) => console.error(`inline: ${one.outerHTML.slice(0, 200)}`));
+});"""
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "PYTHONWARNINGS": "error",
         # The samples' worker is seen once.
         "FACHO_WORKER_SEEN_WITHIN": "1h",
+        # No OLT of theirs answers: nobody waits for that.
+        "FACHO_REQUEST_TIMEOUT": "1s",
+        "FACHO_REQUEST_RETRIES": "0",
     }
     shots = os.environ.get("TESTS_SHOTS")
     site = Site(f"http://{LOOPBACK}:{port}", environment, Path(shots) if shots else None)
@@ -142,12 +153,14 @@ def _shared(site: Site, browser: "Browser", look: Look) -> "BrowserContext":
 
 
 def _context(site: Site, browser: "Browser", look: Look) -> "BrowserContext":
-    return browser.new_context(
+    context = browser.new_context(
         viewport={"width": look.width, "height": look.height},
         locale=look.language,
         color_scheme="dark" if look.dark else "light",
         storage_state=_state(site, browser, look.who) if look.who else None,
     )
+    context.add_init_script(NOTHING_INLINE)
+    return context
 
 
 def _watched(context: "BrowserContext", site: Site) -> Visit:
@@ -155,7 +168,11 @@ def _watched(context: "BrowserContext", site: Site) -> Visit:
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    # Whoever goes on to another page breaks off what this one was asking.
+    page.on(
+        "requestfailed",
+        lambda one: complaints.append(f"failed: {one.url}") if one.failure != BROKEN_OFF else None,
+    )
     page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
     elsewhere = f"loaded from elsewhere than {site.url}: "
     page.on(

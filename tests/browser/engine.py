@@ -25,11 +25,13 @@ class System:
     fleet: FleetProcess
     facho: OwnFacho
 
-    def add_olt(self, name: str, number: int) -> None:
-        """The simulated one of this number, with its usual jobs."""
+    def add_olt(self, name: str, number: int) -> str:
+        """The simulated one of this number, with its usual jobs; the path of its page."""
         host, port = self.fleet.addresses[number]
         self.facho.does("olt", "add", name, f"{host}:{port}", "--community-env", "PUBLIC", PUBLIC="public")
         self.facho.does("job", "usual", name)
+        ((olt_id,),) = self.facho.rows("SELECT id FROM olts WHERE name = ?", name)
+        return f"/olts/{olt_id}/"
 
 
 @contextlib.contextmanager
@@ -38,6 +40,8 @@ def whole_system(folder: Path) -> Iterator[System]:
     shutil.copytree(pattern.home(), home)
     address = f"{LOOPBACK}:{free_port()}"
     settings = {"FACHO_DATABASE_URL": f"sqlite:///{home / 'facho.db'}", "FACHO_WEB_ADDRESS": address}
+    # Nobody waits a minute here for what is new.
+    settings["FACHO_FIRST_RUN_DELAY"] = "2s"
     environment = {**os.environ, "FACHO_HOME": str(home), **settings}
     shots = os.environ.get("TESTS_SHOTS")
     site = Site(f"http://{address}", environment, Path(shots) if shots else None)

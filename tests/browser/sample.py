@@ -38,7 +38,6 @@ from facho.core.quota import hour_of, running_hour  # noqa: E402
 from facho.engine.commands.users import add_user  # noqa: E402
 
 PASSWORD = "a-long-password-7"
-NEW_ERROR = "something new happened"
 NOW = timezone.now()
 
 
@@ -383,12 +382,5 @@ def fill() -> None:
     logs(made)
 
 
-def another() -> None:
-    """One more execution, while somebody looks."""
-    node = SnmpJobHost.objects.select_related("job", "olt").filter(olt__name="Sur-03").first()
-    assert node is not None
-    execution(node.job, node.olt, State.FAILED, slot=ago(1), started_at=ago(1), ended_at=NOW, error=NEW_ERROR)
-
-
 if __name__ == "__main__":
-    {"fill": fill, "another": another, "people": people}[sys.argv[1]]()
+    {"fill": fill, "people": people}[sys.argv[1]]()

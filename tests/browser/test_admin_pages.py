@@ -1,4 +1,4 @@
-"""The forms of the admin that ask before they save."""
+"""The forms that ask before they save."""
 
 from playwright.sync_api import expect
 
@@ -22,6 +22,21 @@ def test_an_olt_is_tested_with_what_was_typed(visit: Visiting) -> None:
         visitor.shoot(f"olt-tested-{language}")
         assert not visitor.is_wider_than_the_window()
         assert not visitor.complaints
+
+
+def test_what_is_wrong_with_a_new_olt_is_said_beside_the_form_that_stays(visit: Visiting) -> None:
+    visitor = visit("admin", language="en", viewport=PHONE, dark=True)
+    page = visitor.go("/start/")
+    page.fill("#id_name", "Oeste-09")
+    page.fill("#id_address", "127.0.0.1")
+    page.fill("#id_port", "9")
+    page.fill("#id_community", "public")
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_role("alert")).to_contain_text("nothing listens on UDP port 9", timeout=20_000)
+    expect(page.locator("#id_community")).to_have_value("public")
+    visitor.shoot("start-wrong")
+    assert not visitor.is_wider_than_the_window()
+    assert not visitor.complaints
 
 
 def test_what_an_olt_said_it_is_goes_into_its_form(visit: Visiting) -> None:

@@ -5,17 +5,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import PHONE, Visiting
 
 
-def test_a_new_execution_appears_without_reloading(visit: Visiting) -> None:
-    visitor = visit("admin", language="en")
-    page = visitor.go("/coordinator/dashboard/")
-    expect(page.get_by_text("something new happened")).to_have_count(0)
-    page.evaluate("window.neverReloaded = true")
-    visitor.site.sample("another")
-    expect(page.get_by_text("something new happened")).to_be_visible(timeout=10_000)
-    assert page.evaluate("window.neverReloaded")
-    assert not visitor.complaints
-
-
 def test_it_says_so_when_the_server_is_gone_and_when_it_is_back(visit: Visiting) -> None:
     visitor = visit("admin", language="en")
     page = visitor.go("/coordinator/dashboard/")

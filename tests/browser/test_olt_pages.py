@@ -16,14 +16,13 @@ PAGES = {
 
 @pytest.mark.parametrize(("language", "viewport", "dark"), TWO)
 def test_they_read_well(visit: Visiting, language: str, viewport: dict[str, int], dark: bool) -> None:
+    visitor = visit("admin", language=language, viewport=viewport, dark=dark)
     for path, shown in PAGES.items():
-        # Each in its own window: to leave a page that is being brought up to date is to break that off.
-        visitor = visit("admin", language=language, viewport=viewport, dark=dark)
         page = visitor.go(path)
         expect(page.locator(".fd").get_by_text(shown).first).to_be_visible()
         visitor.shoot(shot(path.partition("?")[0].strip("/"), language, viewport, dark))
         assert not visitor.is_wider_than_the_window(), path
-        assert not visitor.complaints
+    assert not visitor.complaints
 
 
 def test_a_button_says_what_came_of_it_and_the_page_goes_on_by_itself(visit: Visiting) -> None:

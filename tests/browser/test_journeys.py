@@ -1,0 +1,188 @@
+"""What people come for, from one page to the next, while a real engine collects from simulated OLTs."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from facho.sim.scenario import Scenario
+from tests.browser.conftest import PASSWORD, PHONE, Visit, Visiting, visiting
+from tests.browser.engine import ONUS, System, whole_system
+
+DASHBOARD = "/coordinator/dashboard/"
+# The engine and the browser share two cores with all that runs beside them.
+SOON = 45_000
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    with whole_system(tmp_path_factory.mktemp("journeys")) as system:
+        yield system
+
+
+@pytest.fixture
+def visit(system: System, browser: Browser) -> Iterator[Visiting]:
+    with visiting(system.site, browser) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def sur(system: System) -> str:
+    """The path of an OLT that is collected from."""
+    return system.add_olt("Sur-02", 1)
+
+
+def is_in_order(visitor: Visit) -> None:
+    assert not visitor.is_wider_than_the_window()
+    assert not visitor.complaints
+
+
+def test_a_new_operator_comes_from_nothing_to_the_first_onus(system: System, visit: Visiting) -> None:
+    host, port = system.fleet.addresses[0]
+    visitor = visit(language="en", alone=True)
+    page = visitor.go("/")
+    page.fill("#id_username", "admin")
+    page.fill("#id_password", PASSWORD)
+    page.press("#id_password", "Enter")
+    page.get_by_role("link", name="Add the first OLT").click()
+    for field, value in {"name": "Centro-01", "address": host, "port": port, "community": "public"}.items():
+        page.fill(f"#id_{field}", str(value))
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_text("It answers.")).to_be_visible(timeout=SOON)
+    visitor.shoot("start-olt")
+    page.get_by_role("button", name="Ask it and add it").click()
+    expect(page.get_by_text("minutes an hour")).to_be_visible(timeout=SOON)
+    visitor.shoot("start-jobs")
+    page.get_by_role("button", name="Begin to collect").click()
+    expect(page.get_by_role("heading", name=f"{ONUS} ONUs on Centro-01")).to_be_visible(timeout=SOON)
+    visitor.shoot("start-wait")
+    page.get_by_role("link", name="See Centro-01").click()
+    expect(page.locator("#live").get_by_role("heading", name="Centro-01")).to_be_visible()
+    is_in_order(visitor)
+
+
+def test_a_job_made_in_the_admin_shows_its_first_run_on_a_dashboard_that_is_open(
+    sur: str, visit: Visiting
+) -> None:
+    watching, visitor = visit("viewer", language="es"), visit("admin", language="en")
+    board = watching.go(DASHBOARD)
+    board.evaluate("window.neverReloaded = true")
+    page = visitor.go("/admin/snmp_jobs/snmpjob/add/")
+    page.fill("#id_name", "distances")
+    choose(page, "brand", "zte")
+    page.select_option("#id_kind", "table")
+    page.fill("#id_interval", "10m")
+    page.fill("#id_facts", "distance_m")
+    page.get_by_role("link", name="Add another OLT").click()
+    choose(page, "nodes-0-olt", "Sur-02")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#what-if").get_by_role("cell", name="Sur-02")).to_be_visible(timeout=SOON)
+    visitor.shoot("job-what-if")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#result_list").get_by_text("distances").first).to_be_visible()
+    run = board.locator(".fd-ended tr", has_text="distances").first
+    expect(run.get_by_text("correcta")).to_be_visible(timeout=SOON)
+    assert board.evaluate("window.neverReloaded")
+    watching.shoot("journey-dashboard")
+    is_in_order(watching)
+    is_in_order(visitor)
+
+
+def choose(page: Page, field: str, name: str) -> None:
+    """In a box that looks names up as one types."""
+    page.locator(f"#id_{field} ~ .select2").first.click()
+    page.locator(".select2-search__field").last.fill(name)
+    page.locator(".select2-results__option", has_text=name).first.click()
+
+
+def test_an_operator_runs_a_node_now_and_sees_it_end(sur: str, visit: Visiting) -> None:
+    visitor = visit("operator", language="es", viewport=PHONE, dark=True)
+    page = visitor.go(sur)
+    page.get_by_role("button", name="Ejecutar discovery").click()
+    expect(page.get_by_text("discovery es la siguiente en Sur-02")).to_be_visible()
+    by_hand = runs(page, "Últimas ejecuciones").filter(has_text="ejecutar ahora").first
+    expect(by_hand.get_by_text("correcta")).to_be_visible(timeout=SOON)
+    visitor.shoot("journey-run-now")
+    is_in_order(visitor)
+
+
+def runs(page: Page, title: str) -> Locator:
+    return page.locator("section", has=page.get_by_role("heading", name=title)).locator("tbody tr")
+
+
+def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visit: Visiting) -> None:
+    lento = system.add_olt("Lento-03", 2)
+    # Each request is answered, and long after: its jobs are at it for a minute.
+    system.fleet.set_scenario(Scenario(latency_s=1.5), 2)
+    visitor = visit("operator", language="en", viewport=PHONE)
+    page = visitor.go(lento)
+    running = runs(page, "Last executions").filter(has=page.get_by_text("running", exact=True))
+    expect(running).to_be_visible(timeout=SOON)
+    page.get_by_role("button", name="Disable", exact=True).first.click()
+    expect(page.get_by_text("Lento-03 is disabled: nothing is asked there.")).to_be_visible()
+    expect(runs(page, "Last executions").get_by_text("aborted").first).to_be_visible(timeout=SOON)
+    expect(running).to_have_count(0, timeout=SOON)
+    visitor.shoot("journey-disabled")
+    is_in_order(visitor)
+
+
+def test_a_serial_in_the_search_box_leads_to_its_onu_and_its_chart(
+    system: System, sur: str, visit: Visiting
+) -> None:
+    def with_power() -> list[tuple[str]]:
+        return system.facho.rows("SELECT serial FROM onu_data WHERE onu_rx_dbm IS NOT NULL")
+
+    serial = waited_for(with_power)[0][0]
+    visitor = visit("viewer", language="es", viewport=PHONE)
+    page = visitor.go(DASHBOARD)
+    page.get_by_role("button", name="dock_to_right").click()
+    page.get_by_role("searchbox", name="Buscar").fill(serial)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/onus/*/")
+    expect(page.get_by_role("heading", name=serial)).to_be_visible()
+    expect(page.locator(".fd-chart svg").nth(1)).to_be_visible()
+    visitor.shoot("journey-onu")
+    is_in_order(visitor)
+
+
+def waited_for(ask: Callable[[], list[tuple[str]]]) -> list[tuple[str]]:
+    deadline = time.monotonic() + SOON / 1000
+    while not (found := ask()):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return found
+
+
+# What they may post to, each besides what those before may. What is posted here changes nothing.
+OPERATORS = ("{olt}test/",)
+ADMINISTRATORS = ("/start/", "/admin/snmp_jobs/snmpjob/add/", "/admin/hosts/olt/add/")
+
+
+@pytest.mark.parametrize(
+    ("role", "buttons", "refused"),
+    [
+        ("viewer", set(), OPERATORS + ADMINISTRATORS),
+        ("operator", {"Probar la conexión", "Desactivar"}, ADMINISTRATORS),
+        ("admin", {"Probar la conexión", "Desactivar", "Editar"}, ()),
+    ],
+)
+def test_nobody_is_shown_what_they_may_not_do_and_whoever_tries_is_refused(
+    sur: str, visit: Visiting, role: str, buttons: set[str], refused: tuple[str, ...]
+) -> None:
+    visitor = visit(role, language="es", viewport=PHONE)
+    page = visitor.go(sur)
+    expect(page.locator("#live h2").first).to_be_visible()
+    shown = page.locator(".fd-doing :is(button, a.fd-small)").all_inner_texts()
+    assert {"Probar la conexión", "Desactivar", "Editar"} & set(shown) == buttons
+    assert (page.locator('a[href="/start/"]').count() > 0) == (role == "admin")
+    for path in OPERATORS + ADMINISTRATORS:
+        assert (posted(visitor, path.format(olt=sur)) == 403) == (path in refused), path
+    is_in_order(visitor)
+
+
+def posted(visitor: Visit, path: str) -> int:
+    """What a form that somebody made for themselves would be answered."""
+    token = next(one["value"] for one in visitor.context.cookies() if one["name"] == "csrftoken")
+    headers = {"X-CSRFToken": token, "Referer": visitor.site.url}
+    return visitor.page.request.post(visitor.site.url + path, form={"name": "x"}, headers=headers).status
