@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -39,6 +40,21 @@ def tables_are_emptied_row_by_row(pytestconfig: pytest.Config) -> Iterator[None]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
+        yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """Workers have a database each, and make the tables of all of them once."""
+    from django.db.backends.base.creation import BaseDatabaseCreation
+
+    from tests.services.tables import made_once
+
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            patch.setattr(
+                BaseDatabaseCreation, "create_test_db", made_once(BaseDatabaseCreation.create_test_db)
+            )
         yield
 
 
