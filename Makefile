@@ -9,7 +9,7 @@ FUZZ_CASES ?= 1000000
 unexport PYTHONDONTWRITEBYTECODE
 # Tests with real services wait more than they compute. Those of one file share what they have started. Files
 # that wait come among files that compute (tests/services/plugin.py), those of faults, the longest, first.
-WAITING := 4 --dist loadscope --no-loadscope-reorder
+BY_FILE := --dist loadscope --no-loadscope-reorder
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
@@ -19,6 +19,7 @@ ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages ch
 	quota_week commands_by_hand cut_ports who_gets_what secrets_shown audit_web)
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
 	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
+# One at a time, and they wait for it: beside those on PostgreSQL, which have work for the cores meanwhile.
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help
@@ -35,12 +36,14 @@ demo: $(VENV)/.ready ## Start a simulated fleet and walk it
 
 test: setup ## Run every test: the quick ones, with real services, on PostgreSQL, in a browser
 	@$(BIN)/python -m tests.services prepare
-	@failed=""; \
+	@failed=""; browser=; said=$$(mktemp); \
+	trap 'kill $$browser 2>/dev/null; rm -f $$said' EXIT; trap 'exit 1' INT TERM; \
 	stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" || failed="$$failed $$name"; }; \
 	stage quick -n auto $(FIRST_TESTS); \
-	stage services -n $(WAITING) $(OTHER_TESTS); \
-	stage postgresql -n $(WAITING) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
-	$(if $(BROWSER_TESTS),stage browser $(BROWSER_TESTS);) \
+	stage services -n 4 $(BY_FILE) $(OTHER_TESTS); \
+	$(if $(BROWSER_TESTS),$(BIN)/python -m pytest $(BROWSER_TESTS) >$$said 2>&1 & browser=$$!;) \
+	stage postgresql -n 3 $(BY_FILE) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
+	$(if $(BROWSER_TESTS),wait $$browser || failed="$$failed browser"; cat $$said;) browser=; \
 	[ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }
 
 lint: setup ## Check style, types and the order of imports
@@ -73,6 +76,7 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py \
 		tests/faults/test_engine_killed.py
 	@TESTS_LONG=1 $(BIN)/python -m pytest --database postgresql -m both_databases tests/faults/test_engine_killed.py
+	@TESTS_LONG=1 $(BIN)/python -m pytest -n auto tests/property tests/unit/snmp/test_around.py
 	@FUZZ_CASES=$(FUZZ_CASES) $(BIN)/python -m pytest -n auto tests/property/test_fuzz.py tests/property/test_v3_fuzz.py
 
 lock: setup ## Compile requirements/*.in to lock files with hashes

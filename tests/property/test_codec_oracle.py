@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyasn1.codec.ber import decoder, encoder
 from pyasn1.type import univ
@@ -40,6 +40,7 @@ from facho.snmp.values import (
     decode_value,
     encode_value,
 )
+from tests.often import often
 
 bits32 = st.integers(0, 2**32 - 1) | st.sampled_from([0, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32 - 1])
 bits64 = st.integers(0, 2**64 - 1) | st.sampled_from([2**32, 2**63 - 1, 2**63, 2**64 - 1])
@@ -214,13 +215,13 @@ def exactly(value: Value) -> tuple[type, Value]:
 
 
 @given(messages())
-@settings(max_examples=1_000)
+@often(1_000)
 def test_pysnmp_understands_what_we_send(sent: Sent) -> None:
     assert_they_understand(our_datagram(sent), sent)
 
 
 @given(messages())
-@settings(max_examples=1_000)
+@often(1_000)
 def test_we_understand_what_pysnmp_sends(sent: Sent) -> None:
     data = their_datagram(sent)
     message = decode_message(data)
@@ -232,7 +233,7 @@ def test_we_understand_what_pysnmp_sends(sent: Sent) -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1) | signed32)
-@settings(max_examples=1_000)
+@often(1_000)
 def test_integers_are_those_of_pyasn1(number: int) -> None:
     encoded, theirs = encode_value(number), encoder.encode(univ.Integer(number))
     assert decoder.decode(encoded) == (number, b"")
@@ -241,7 +242,7 @@ def test_integers_are_those_of_pyasn1(number: int) -> None:
 
 
 @given(arcs)
-@settings(max_examples=1_000)
+@often(1_000)
 def test_oids_are_those_of_pyasn1(arcs: tuple[int, ...]) -> None:
     encoded = encode_value(Oid.of(arcs))
     assert encoded == encoder.encode(univ.ObjectIdentifier(arcs))
@@ -249,7 +250,7 @@ def test_oids_are_those_of_pyasn1(arcs: tuple[int, ...]) -> None:
 
 
 @given(values_of_v2c)
-@settings(max_examples=2_000)
+@often(2_000)
 def test_a_value_survives_the_wire(value: Value) -> None:
     encoded = encode_value(value)
     tag, start, end = ber.read_tlv(encoded, 0, len(encoded))
@@ -258,7 +259,7 @@ def test_a_value_survives_the_wire(value: Value) -> None:
 
 
 @given(st.integers(0, 255), st.binary(max_size=14))
-@settings(max_examples=2_000)
+@often(2_000)
 def test_any_value_that_came_can_be_sent_on(tag: int, content: bytes) -> None:
     """A broken value too; only the octets may become fewer, where the agent wrote a number too long."""
     value = decode_value(tag, content)
@@ -268,7 +269,7 @@ def test_any_value_that_came_can_be_sent_on(tag: int, content: bytes) -> None:
 
 
 @given(arcs)
-@settings(max_examples=1_000)
+@often(1_000)
 def test_an_oid_is_written_as_it_was_read(arcs: tuple[int, ...]) -> None:
     text = ".".join(map(str, arcs))
     oid = Oid.parse(text)
@@ -278,7 +279,7 @@ def test_an_oid_is_written_as_it_was_read(arcs: tuple[int, ...]) -> None:
 
 
 @given(st.lists(arcs, min_size=2, max_size=5))
-@settings(max_examples=500)
+@often(500)
 def test_oids_sort_as_their_numbers_do(numbers: list[tuple[int, ...]]) -> None:
     numbers += [arcs[:-1] for arcs in numbers if len(arcs) > 2]
     assert [oid.arcs for oid in sorted(map(Oid.of, numbers))] == sorted(numbers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from ipaddress import IPv4Address
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.snmp.ber import encode_arcs
@@ -24,6 +24,7 @@ from facho.snmp.values import (
     Value,
     encode_value,
 )
+from tests.often import often
 from tests.property.damage import KINDS, Damage, damaged
 from tests.property.strict_page import outcome, read_strictly
 
@@ -121,13 +122,13 @@ def assert_read_alike(column: Oid, bindings: bytes) -> None:
 
 
 @given(pages())
-@settings(max_examples=1_500)
+@often(1_500)
 def test_a_page_is_read_as_the_strict_decoder_reads_it(page: tuple[Oid, bytes]) -> None:
     assert_read_alike(*page)
 
 
 @given(pages(), damages)
-@settings(max_examples=2_000)
+@often(2_000)
 def test_a_damaged_page_is_read_or_refused_as_the_strict_decoder_does(
     page: tuple[Oid, bytes], damages: list[Damage]
 ) -> None:
@@ -136,7 +137,7 @@ def test_a_damaged_page_is_read_or_refused_as_the_strict_decoder_does(
 
 
 @given(pages(), st.binary(max_size=60))
-@settings(max_examples=300)
+@often(300)
 def test_what_follows_the_rows_is_never_ignored(page: tuple[Oid, bytes], tail: bytes) -> None:
     column, bindings = page
     assert_read_alike(column, bindings + tail)

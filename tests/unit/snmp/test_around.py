@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.snmp.around import MAX_ARC, Index, past_bad_row
+from tests.often import often
 
 # More than this, and an agent that fails would be asked for minutes.
 MOST_PROBES = 300
@@ -79,14 +80,14 @@ def tables(draw: st.DrawFn) -> list[Index]:
 
 
 @given(tables(), st.data())
-@settings(max_examples=500)
+@often(500)
 def test_one_bad_row_costs_that_row_alone(rows: list[Index], data: st.DataObject) -> None:
     bad = data.draw(st.sampled_from(rows))
     assert walk_around(Agent(rows, {bad})) == [row for row in rows if row != bad]
 
 
 @given(tables(), st.data())
-@settings(max_examples=500)
+@often(500)
 def test_several_bad_rows_are_all_left_behind(rows: list[Index], data: st.DataObject) -> None:
     """Good rows between them may be lost with them, but none before the first, and none is read twice."""
     bad = data.draw(st.sets(st.sampled_from(rows), min_size=1, max_size=4))
@@ -96,7 +97,7 @@ def test_several_bad_rows_are_all_left_behind(rows: list[Index], data: st.DataOb
 
 
 @given(st.sets(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=20), st.data())
-@settings(max_examples=500)
+@often(500)
 def test_one_bad_row_among_indices_that_are_names_costs_that_row_alone(
     names: set[str], data: st.DataObject
 ) -> None:
