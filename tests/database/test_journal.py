@@ -116,7 +116,7 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
     ),
     Event.SATURATION_BEGINS: (
         lambda to, olt: to.saturation_begins(NOW, busy_percentage=80.5, queue_size=4),
-        "pollers saturados: ocupados al 80.5 %, ejecuciones en espera: 4",
+        "pollers saturados: ocupados al 80,5 %, ejecuciones en espera: 4",
     ),
     Event.SATURATION_ENDS: (
         lambda to, olt: to.saturation_ends(NOW, busy_percentage=70.0, queue_size=0),

@@ -19,6 +19,7 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.clock import database_now
+from facho.engine.reading import NEEDS_WALK
 from facho.web.onu_now import onu_page
 from tests.database.asking_api import person
 from tests.database.filling import fill
@@ -166,12 +167,16 @@ def test_an_operator_reads_it_now_and_sees_the_answer_when_it_comes(client: Clie
     path = f"/onus/{onu.id}/reading/{execution.pk}/"
     assert f'hx-get="{path}"' in asking
     Execution.objects.update(
-        state=State.SUCCESS, result={"facts": {"onu_rx_dbm": -19.5}, "unread": {"model": "it needs a walk"}}
+        state=State.SUCCESS,
+        result={"facts": {"onu_rx_dbm": -19.5}, "unread": dict.fromkeys(("ip", "model"), NEEDS_WALK)},
     )
     answered = client.get(path, headers=english).content.decode()
     assert "hx-get" not in answered
-    assert "-19.5" in answered
-    assert "it needs a walk" in answered
+    assert "<dt>Power at the ONU</dt><dd>-19.5 dBm</dd>" in answered
+    assert "<b>The OLT would have to be walked for it:</b> Model, IP address" in answered
+    answered = client.get(path, headers={"Accept-Language": "es"}).content.decode()
+    assert "<dt>Potencia en la ONU</dt><dd>-19,5 dBm</dd>" in answered
+    assert "<b>Habría que recorrer la OLT para leerlo:</b> Modelo, Dirección IP" in answered
 
 
 def test_a_reading_that_cannot_be_is_refused_with_the_reason(client: Client) -> None:

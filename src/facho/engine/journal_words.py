@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from facho.apps.written import localized
 from facho.core.interval import format_interval
 from facho.log_files import one_line
 from facho.masking import masked
@@ -21,7 +22,7 @@ def shown(value: Any, zone: ZoneInfo) -> Any:
     if isinstance(value, datetime):
         return f"{value.astimezone(zone):%Y-%m-%d %H:%M}"
     if isinstance(value, float):
-        return f"{value:g}"
+        return localized(f"{value:g}")
     return value if isinstance(value, int) else str(value)
 
 

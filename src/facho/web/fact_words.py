@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from django.template.defaultfilters import filesizeformat
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format, localize
 from django.utils.translation import gettext_lazy as _
@@ -77,7 +78,7 @@ _WORDS: Final[Mapping[str, Mapping[str, Text]]] = {
         "unknown": ONU_STATES["unknown"],
     },
 }
-_UNITS: Final = {"C": "°C", "octets": "B"}
+_UNITS: Final = {"C": "°C"}
 _DECIMALS: Final = {"V": 2}
 
 
@@ -107,6 +108,8 @@ def fact_value(fact: str, value: object) -> str:
 def _with_unit(number: float, unit: str) -> str:
     if unit == "s":
         return about(timedelta(seconds=number))
+    if unit == "octets":
+        return filesizeformat(number)
     return f"{localize(round(number, _DECIMALS.get(unit, 1)))} {_UNITS.get(unit, unit)}".strip()
 
 

@@ -38,6 +38,7 @@ def test_every_meaning_is_said_in_spanish(fact: str, meaning: str) -> None:
         ("distance_m", 1234, "1234 m"),
         ("uptime_s", 273_600, "3 d 04 h"),
         ("mac_count", 0, "0"),
+        ("up_octets", 3_221_225_472, "3,0\xa0GB"),
         ("last_down", "2025-06-10 08:05:09", "10/06/2025 08:05:09"),
         ("last_down", "never", "never"),
         ("description", "Ana", "Ana"),

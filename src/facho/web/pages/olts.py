@@ -38,7 +38,7 @@ def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = _now(request, olt_id)
     device = context["board"].olt
     facts = olt_facts(device, context["board"].now, current())
-    return show(request, "facho/olt/page.html", device.name, **context, facts=facts)
+    return show(request, "facho/olt/page.html", f"OLT {device.name}", **context, facts=facts)
 
 
 @part_for(*VIEW)

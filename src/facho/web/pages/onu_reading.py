@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -30,13 +32,20 @@ def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpRespons
 def _shown(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
     execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
     result = execution.result or {}
+    read = in_order(result.get("facts", {}))
     context = {
         "execution": execution,
         "open": execution.state in OPEN,
         "onu_id": onu_id,
-        "read": [
-            (fact_name(fact), fact_value(fact, value)) for fact, value in in_order(result.get("facts", {}))
-        ],
-        "unread": [(fact_name(fact), why) for fact, why in in_order(result.get("unread", {}))],
+        "read": [(fact_name(fact), fact_value(fact, value)) for fact, value in read],
+        "unread": _by_reason(in_order(result.get("unread", {}))).items(),
     }
     return render(request, "facho/onu/reading.html", context)
+
+
+def _by_reason(unread: Iterable[tuple[str, object]]) -> dict[str, list[str]]:
+    """The names of the facts that were not read, by why: mostly there are few reasons, and many facts."""
+    found: dict[str, list[str]] = {}
+    for fact, why in unread:
+        found.setdefault(str(why), []).append(fact_name(fact))
+    return found

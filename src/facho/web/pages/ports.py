@@ -41,6 +41,6 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
 def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
     asked = asked_of(request.GET)
     page = port_page(found, asked, database_now(), current())
-    title = gettext("%(olt)s, port %(port)s") % {"olt": found.olt.name, "port": found.place}
+    title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
     context = {"page": page, "asked": asked, "days": DAYS, "weak": current().optical_weak}
     return show(request, "facho/port/page.html", title, **context)
