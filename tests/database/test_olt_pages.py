@@ -225,7 +225,7 @@ def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
         assert client.post(path).status_code == (302 if role >= lowest else 403), path
         if not path.endswith("/enable/"):
             assert (f'action="{path}"' in shown) == (role >= lowest), path
-    assert ("/admin/hosts/olt/" in shown) == (role == Role.ADMINISTRATOR)
+    assert (f"/admin/hosts/olt/{olt.id}/change/" in shown) == (role == Role.ADMINISTRATOR)
 
 
 def test_a_button_is_no_link(olt: Olt) -> None:
