@@ -21,8 +21,18 @@ if TYPE_CHECKING:
 SAMPLE = Path(__file__).with_name("sample.py")
 PASSWORD = "a-long-password-7"
 DESKTOP = {"width": 1280, "height": 900}
-BROKEN_OFF = "net::ERR_ABORTED"
 PHONE = {"width": 390, "height": 844}
+# What docs/ shows, of what is shot: as much as the window has. Made anew when TESTS_PICTURES is set.
+PICTURES = {
+    "start-olt": "first-run-olt",
+    "start-jobs": "first-run-jobs",
+    "start-wait": "first-run-onus",
+    "dashboard-en-1280-light": "dashboard",
+    "olts-1-en-1280-light": "olt",
+    "onus-8-en-1280-light": "onu",
+}
+DOCS = Path(__file__).parents[2] / "docs" / "pictures"
+BROKEN_OFF = "net::ERR_ABORTED"
 # On every page: what is written in is complained of, be it a script or what it does on an event.
 NOTHING_INLINE = """addEventListener("DOMContentLoaded", () => {
     const isInline = (one) => one.tagName === "SCRIPT" && !one.src && !one.type.endsWith("json")
@@ -74,9 +84,10 @@ class Visit:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
     def shoot(self, name: str) -> None:
-        if self.site.shots is None:
-            return
-        self.page.screenshot(path=self.site.shots / f"{name}.png", full_page=True)
+        if self.site.shots is not None:
+            self.page.screenshot(path=self.site.shots / f"{name}.png", full_page=True)
+        if "TESTS_PICTURES" in os.environ and name in PICTURES:
+            self.page.screenshot(path=DOCS / f"{PICTURES[name]}.png")
 
 
 Visiting = Callable[..., Visit]

@@ -3,6 +3,7 @@
 Times are around the moment at which it runs, as those of a living system would be.
 """
 
+import math
 import sys
 from datetime import timedelta
 from typing import Any
@@ -170,11 +171,13 @@ def onus(olts: list[Olt]) -> None:
             olt_rx_dbm=-21.0 - number / 5,
             optical_state="weak" if number > 37 else "",
             distance_m=1000 + number,
+            temperature_c=44.0 + number % 9,
             first_seen=ago(86400),
             last_seen=ago(86400),
         )
-    for datum in ("onu_rx_dbm", "state", "distance_m", "description"):
-        Collected.objects.create(olt=olts[0], datum=datum, collected_at=ago(120))
+    for datum in ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "state", "distance_m", "description"):
+        for olt in olts[:3]:
+            Collected.objects.create(olt=olt, datum=datum, collected_at=ago(120))
 
 
 def events(olts: list[Olt]) -> None:
@@ -183,9 +186,9 @@ def events(olts: list[Olt]) -> None:
     for kind, more in (
         ("new", {}),
         ("moved", {"before": "0/1/3:12"}),
+        ("absent", {}),
         ("offline", {"cause": "power_off"}),
         ("online", {}),
-        ("absent", {}),
     ):
         OnuEvent.objects.create(kind=kind, at=ago(900), **told, **more)
     for hours in range(2, 20, 3):
@@ -208,9 +211,17 @@ def powers(onu: Onu) -> None:
         said = {
             "onu_rx_dbm": [-20.2 - fall - number % 5 / 10],
             "olt_rx_dbm": [-22.8 - fall - number % 7 / 10],
-            "temperature_c": [44.0 + number % 9],
+            "temperature_c": [44.0 + 3 * math.sin(number / 23)],
         }
         append_frame(onu.olt_id, ago(600 * number), "onu", [onu.pk], said)
+    now = {
+        "state": "online",
+        "onu_rx_dbm": -24.3,
+        "olt_rx_dbm": -26.9,
+        "optical_state": "falling",
+        "temperature_c": 44.1,
+    }
+    Onu.objects.filter(pk=onu.pk).update(**now, down_cause="", rx_usual_dbm=-20.4, rx_usual_of="onu_rx_dbm")
 
 
 def chassis(olts: list[Olt]) -> None:

@@ -6,10 +6,10 @@ from playwright.sync_api import expect
 from tests.browser.conftest import DESKTOP, PHONE, Visiting
 
 EVERYBODY = [
-    pytest.param("es", DESKTOP, False, id="es-desktop-light"),
-    pytest.param("es", PHONE, True, id="es-phone-dark"),
-    pytest.param("en", DESKTOP, True, id="en-desktop-dark"),
-    pytest.param("en", PHONE, False, id="en-phone-light"),
+    pytest.param("es", DESKTOP, True, id="es-desktop-dark"),
+    pytest.param("es", PHONE, False, id="es-phone-light"),
+    pytest.param("en", DESKTOP, False, id="en-desktop-light"),
+    pytest.param("en", PHONE, True, id="en-phone-dark"),
 ]
 TWO = [
     pytest.param("es", PHONE, True, id="es-phone-dark"),
