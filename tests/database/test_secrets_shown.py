@@ -269,7 +269,7 @@ def test_a_message_to_a_poller_has_an_id_and_nothing_else(asking: Asking) -> Non
     execution_id = Execution.objects.order_by("id")[0].pk
     CeleryBackend(app).submit(execution_id)
     with app.connection_for_read() as broker, broker.SimpleQueue("snmp_default") as queue:
-        message = queue.get(timeout=1)
+        message = queue.get(timeout=60)
         message.ack()
     assert message.payload[:2] == [[execution_id], {}]
     sent = {"message": f"{message.body!r} {message.headers} {message.properties}"}

@@ -19,7 +19,15 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from tests.faults.engines import STARTS_WITHIN_S, Engine, Facho, comes_true, set_up, wait_until
+from tests.faults.engines import (
+    COMES_WITHIN_S,
+    STARTS_WITHIN_S,
+    Engine,
+    Facho,
+    comes_true,
+    set_up,
+    wait_until,
+)
 from tests.services.postgres import Postgres
 from tests.services.process import dies_with_us
 from tests.services.redis import Redis
@@ -96,7 +104,7 @@ class Site:
         assert isinstance(found, datetime)
         return found
 
-    def runs_again(self, since: datetime, seconds: float = 30.0) -> float:
+    def runs_again(self, since: datetime, seconds: float = COMES_WITHIN_S) -> float:
         """How long it took until every node had run for a slot that came later."""
         again = (
             "SELECT count(DISTINCT node_id) FROM snmp_executions "
@@ -181,7 +189,7 @@ class Site:
         assert facho.one("SELECT max(missed) FROM onu_data") == 0
         assert facho.rows("SELECT name, suspended_reason FROM olts WHERE suspended_reason <> ''") == []
         assert facho.rows("SELECT id FROM snmp_job_hosts WHERE suspended_reason <> ''") == []
-        wait_until(self._nothing_is_stuck, 10, what=lambda: f"nothing is stuck\n{facho.picture()}")
+        wait_until(self._nothing_is_stuck, what=lambda: f"nothing is stuck\n{facho.picture()}")
 
     def _nothing_is_stuck(self) -> bool:
         """A lease that ran out is taken back by the next step, and a worker that is gone is forgotten."""

@@ -38,6 +38,8 @@ QUICK = {
 
 # Of imports, most of it, which says nothing about anything: on a busy machine they take long.
 STARTS_WITHIN_S: Final = 60.0
+# Of what is waited for because it comes: that it takes long on a busy machine says as little.
+COMES_WITHIN_S: Final = 60.0
 
 
 def zone_amid_an_hour(now: datetime) -> str:
@@ -178,7 +180,7 @@ class Engine:
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def stop(self, seconds: float = 10.0) -> None:
+    def stop(self, seconds: float = COMES_WITHIN_S) -> None:
         """As an operator would: it must end by itself."""
         self.process.terminate()
         assert self.process.wait(seconds) == 0, self.log.read_text(errors="replace")
@@ -196,7 +198,7 @@ class Engine:
 
 
 def wait_until(
-    true: Callable[[], object], seconds: float = 20.0, what: str | Callable[[], str] = ""
+    true: Callable[[], object], seconds: float = COMES_WITHIN_S, what: str | Callable[[], str] = ""
 ) -> float:
     """How long it took."""
     began = time.monotonic()

@@ -18,7 +18,7 @@ from tests.faults.distributed import (
     steps_go_on,
     told,
 )
-from tests.faults.engines import Engine
+from tests.faults.engines import COMES_WITHIN_S, Engine
 from tests.services.postgres import Postgres
 from tests.services.redis import Redis
 
@@ -149,7 +149,8 @@ def test_a_worker_stopped_in_mid_walk_hands_back(site: Site) -> None:
     took = time.monotonic() - began
 
     print(f"the worker ended after {took:.1f} s")
-    assert took < 3.0 + 2.0
+    # The walk itself would have taken half a minute.
+    assert took < 15.0
     left = site.facho.one(
         "SELECT count(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING') "
         f"AND worker LIKE '%:{pid}:%' AND lease_token <> ''"
@@ -196,5 +197,5 @@ def test_all_stop_in_order(site: Site) -> None:
     for each in (*site.workers, *site.beats):
         each.send(signal.SIGTERM)
     for each in (*site.workers, *site.beats):
-        assert each.process.wait(10) == 0, each.log.read_text(errors="replace")
+        assert each.process.wait(COMES_WITHIN_S) == 0, each.log.read_text(errors="replace")
     assert_all_ended_in_order(site)

@@ -48,12 +48,12 @@ def test_an_olt_is_disabled_while_it_is_being_walked_by_a_person_and_by_sql(
         facho.run("olt", "disable", "olt-0")
         change(facho, "UPDATE olts SET enabled = 0 WHERE name = 'olt-1'")
 
-        wait_until(lambda: states(facho, "olt-1") == {"ABORTED"}, 5, facho.picture)
+        wait_until(lambda: states(facho, "olt-1") == {"ABORTED"}, what=facho.picture)
         assert states(facho, "olt-0") == {"ABORTED"}
         leases = "SELECT count(*) FROM snmp_executions WHERE lease_token <> ''"
-        wait_until(lambda: facho.one(leases) == 0, 5, "who walked it lets go")
+        wait_until(lambda: facho.one(leases) == 0, what="who walked it lets go")
         asked = [olt.requests for olt in fleet.report().olts]
-        wait_until(lambda: facho.one("SELECT count(*) FROM coordinator_logs") >= 4, 5, "it is written down")
+        wait_until(lambda: facho.one("SELECT count(*) FROM coordinator_logs") >= 4, what="it is written down")
         assert [olt.requests for olt in fleet.report().olts] == asked
         engine.stop()
     assert facho.one("SELECT count(*) FROM onu_data") == 0

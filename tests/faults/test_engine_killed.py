@@ -164,7 +164,7 @@ def test_a_stop_in_mid_walk_hands_back_and_the_next_engine_takes_it_up(
         wait_until(lambda: facho.states().get("RUNNING", 0) >= 2, what="executions run")
         began = time.monotonic()
         engine.stop()
-        assert time.monotonic() - began < 5.0
+        assert time.monotonic() - began < 15.0
     assert_nothing_is_stuck(facho)
     assert facho.states().get("WAITING", 0) >= 2
     fleet.set_scenario(PRESETS["plain"].scenario)

@@ -170,7 +170,7 @@ BUSY = (
 
 
 def wait_until(true: Any) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not true():
         assert time.monotonic() < until
         time.sleep(0.1)

@@ -59,7 +59,7 @@ def running(facho: OwnFacho, *words: str, **environment: str) -> Iterator[subpro
         process.communicate(timeout=30)
 
 
-def wait_until(true: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until, "it did not come about in time"

@@ -98,7 +98,7 @@ def test_the_command_serves_until_it_is_told_to_stop(number: signal.Signals) -> 
         host, port = json.loads(child.stdout.readline())["addresses"][1]
         assert len(ask((host, port)).rows) == 10
         child.send_signal(number)
-        output, errors = child.communicate(timeout=20)
+        output, errors = child.communicate(timeout=60)
     report = json.loads(output)
     assert (child.returncode, errors) == (0, "")
     assert report["total"]["get_bulk"] == 1
@@ -111,7 +111,7 @@ def test_the_command_prints_a_table_when_it_ends() -> None:
         assert child.stdout is not None
         lines = [child.stdout.readline() for _ in range(5)]
         child.send_signal(signal.SIGTERM)
-        output, errors = child.communicate(timeout=20)
+        output, errors = child.communicate(timeout=60)
     assert "huawei-001" in lines[2]
     assert "Ctrl-C" in lines[4]
     assert (child.returncode, errors) == (0, "")

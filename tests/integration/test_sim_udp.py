@@ -165,7 +165,7 @@ def test_a_distant_agent_answers_later() -> None:
             await client.arrivals(1)
             return client.arrived[0][2] - start
 
-    assert 0.099 < run(main()) < 1.0
+    assert 0.099 < run(main()) < 10.0
 
 
 def test_some_answers_come_twice() -> None:

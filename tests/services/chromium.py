@@ -4,12 +4,14 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from playwright.sync_api import Browser, Error, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 from tests.services import packages
 from tests.services.folder import temporary_folder
 from tests.services.unavailable import Unavailable
 
+# What comes is waited for, also where other tests run beside it.
+PATIENCE_MS = 30_000
 # It talks to nobody but the pages that the tests open.
 ARGUMENTS = (
     "--no-sandbox",
@@ -26,6 +28,7 @@ ARGUMENTS = (
 def run_chromium() -> Iterator[Browser]:
     """While it runs this thread has an event loop: `asyncio.run` and Django's database are refused in it."""
     program = packages.find("chromium", packages.CHROMIUM)
+    expect.set_options(timeout=PATIENCE_MS)
     with temporary_folder() as folder, sync_playwright() as playwright:
         try:
             browser = playwright.chromium.launch(
