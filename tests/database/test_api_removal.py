@@ -19,7 +19,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.commands.removal import remove_olt
+from facho.engine.commands.removal import go_on_removing, remove_olt
+from facho.engine.housekeeping import keep_house
 from tests.database.asking_api import asking, refused_at
 from tests.database.filling import NOW, fill
 from tests.database.making import make_olt
@@ -65,7 +66,7 @@ def test_the_admin_holds_no_transaction_while_histories_go(
 ) -> None:
     olt, held = make_olt(), []
     removed = "facho.web.admin.hosts.remove_olt"
-    monkeypatch.setattr(removed, lambda *_: held.append(connection.in_atomic_block))
+    monkeypatch.setattr(removed, lambda *_, **_few: held.append(connection.in_atomic_block))
     admin_client.post(reverse("admin:hosts_olt_delete", args=[olt.pk]), {"post": "yes"})
     chosen = {"action": "delete_selected", ACTION_CHECKBOX_NAME: [olt.pk], "post": "yes"}
     admin_client.post(reverse("admin:hosts_olt_changelist"), chosen)
@@ -82,6 +83,40 @@ def test_long_histories_go_in_chunks() -> None:
     config = replace(Config(), retention_chunk=2)
     remove_olt(olt.name, timezone.now(), config, between=lambda: pauses.append(Execution.objects.count()))
     assert pauses[:3] == [3, 1, 0]
+    assert not Olt.objects.exists()
+
+
+def test_who_waits_for_an_answer_does_not_wait_for_all_of_it_and_the_engine_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fill(2)
+    monkeypatch.setattr("facho.web.api.v1.olts.FEW", 2)
+    client, olt = asking(Role.ADMINISTRATOR), Olt.objects.get(name="olt-001")
+    path = f"/api/v1/olts/{olt.id}/"
+    assert client.delete(path).status_code == 202
+    told = client.get(path).json()
+    assert (told["enabled"], told["state"]) == (False, "disabled")
+    assert told["removed_at"]
+    # It is somebody's decision, and stands.
+    assert refused_at(client.post(f"{path}enable/")).keys() == {"olts"}
+    assert refused_at(client.patch(path, {"enabled": True}, content_type="application/json"))
+    assert Onu.objects.filter(olt=olt).exists()
+    keep_house(Config())
+    assert list(Olt.objects.values_list("name", flat=True)) == ["olt-000"]
+    assert (Onu.objects.count(), Execution.objects.count()) == (1, 1)
+
+
+def test_a_turn_of_the_engine_removes_so_much_of_an_olt_and_the_next_one_the_rest() -> None:
+    fill(1)
+    olt, first = Olt.objects.get(), Execution.objects.get()
+    for number in range(1, 30):
+        first.pk, first.slot = None, NOW + timedelta(minutes=number)
+        first.save(force_insert=True)
+    Olt.objects.update(removed_at=NOW)
+    config = replace(Config(), retention_chunk=1)
+    assert go_on_removing(timezone.now(), config, between=lambda: None) == 0
+    assert (Execution.objects.count(), Olt.objects.get()) == (10, olt)
+    assert go_on_removing(timezone.now(), config, between=lambda: None) == 1
     assert not Olt.objects.exists()
 
 

@@ -135,6 +135,10 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),
     olts.disable_olts: Case(lambda: olts.disable_olts(["olt-1"], NOW), "change", "hosts.olt", "olt-1", OFF),
+    removal.begin_removal: Case(
+        lambda: removal.begin_removal(Olt.objects.get(name="olt-1").id, NOW),
+        "change", "hosts.olt", "olt-1", OFF,
+    ),
     removal.remove_olt: Case(
         lambda: removal.remove_olt("olt-1", NOW, current(), between=lambda: None),
         "delete", "hosts.olt", "olt-1", {"address": changed("10.0.0.1", None)},

@@ -79,6 +79,13 @@ def delete_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
         cursor.execute(f"DELETE FROM {table} WHERE {_name(_column(model, 'pk'))} {which}", keys)  # noqa: S608
 
 
+def delete_plain_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
+    """Those to which nothing refers any more."""
+    table, name = connection.ops.quote_name(model._meta.db_table), _name(_column(model, "pk"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(keys))})", keys)  # noqa: S608
+
+
 def _referring(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
     """The columns that refer to it, also those that have no name on its side."""
     for relation in model._meta.get_fields(include_hidden=True):

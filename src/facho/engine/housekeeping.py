@@ -10,6 +10,7 @@ from typing import Final
 
 from facho.config import Config
 from facho.engine.clock import database_now
+from facho.engine.commands.removal import go_on_removing
 from facho.engine.history import tend_history
 from facho.engine.loop import attempt, repeat
 from facho.engine.optics import tend_optics
@@ -19,7 +20,7 @@ from facho.engine.storage import take_sample
 Task = Callable[[datetime, Config], object]
 
 # Each does a part of its work and leaves the rest for its next turn. Two processes may do the same at once.
-TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, tend_optics, remove_old)
+TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, tend_optics, remove_old, go_on_removing)
 
 _under_way: Final = threading.Lock()
 

@@ -160,7 +160,7 @@ def _remove(now: datetime, config: Config, rules: Sequence[Rule], between: Calla
 def remove_chunk(rule: Rule, now: datetime, config: Config) -> int:
     """The oldest, in a transaction of its own. How many it were."""
     with sql.writing():
-        _lock()
+        one_at_a_time()
         keys = _keys(too_old(rule, now, config), config) or _keys(too_many(rule, config), config)
         if keys:
             delete_rows(rule.model, keys)
@@ -173,7 +173,7 @@ def _keys(rows: QuerySet[Model], config: Config) -> list[Any]:
     return list(oldest.values_list("pk", flat=True)[: config.retention_chunk])
 
 
-def _lock() -> None:
+def one_at_a_time() -> None:
     """Two at once whose rows refer to one another would end in a deadlock. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         sql.rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])

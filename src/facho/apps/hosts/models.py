@@ -118,12 +118,14 @@ class Olt(models.Model):
     lacks = models.JSONField(_("tables it does not have"), default=dict, editable=False)
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)
     sys_object_id = models.CharField("sysObjectID", max_length=200, default="", blank=True, editable=False)
+    # Somebody removes it: it is disabled for good, and goes bit by bit.
+    removed_at = models.DateTimeField(_("removed at"), null=True, editable=False)
 
     objects = AuditedRows.as_manager()
     audited: ClassVar = Audited(
         (
             "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled", "max_in_flight",
-            "max_varbinds", "max_requests_per_second", "shortest_interval_s",
+            "max_varbinds", "max_requests_per_second", "shortest_interval_s", "removed_at",
         ),
         secrets=("credentials",),
     )  # fmt: skip
@@ -152,7 +154,8 @@ class Olt(models.Model):
                 fields=["next_probe_at"],
                 name="olts_to_probe",
                 condition=Q(next_probe_at__isnull=False),
-            )
+            ),
+            models.Index(fields=["removed_at"], name="olts_to_remove", condition=Q(removed_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -171,7 +171,9 @@ def _changed_brand(olt: Olt, brand: Brand, detected: Identified | None) -> dict[
 @command
 def enable_olts(names: Sequence[str], now: datetime) -> Replanned:
     """Also what brings a suspended OLT back before its probe does."""
-    ids = [olt.id for olt in olts_named(names)]
+    found = olts_named(names)
+    _refuse_going(found)
+    ids = [olt.id for olt in found]
     olts = Olt.objects.filter(id__in=ids)
     suspended = olts.exclude(suspended_reason="").values_list("id", flat=True)
     note_rows(Action.RESUME, olts.exclude(suspended_reason=""))
@@ -179,6 +181,12 @@ def enable_olts(names: Sequence[str], now: datetime) -> Replanned:
     start_anew(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
     olts.update(enabled=True, **NOT_SUSPENDED)
     return replan(ids, now)
+
+
+def _refuse_going(olts: Sequence[Olt]) -> None:
+    for olt in olts:
+        if olt.removed_at is not None:
+            raise CommandError("olts", _("%s is being removed") % olt.name)
 
 
 @command

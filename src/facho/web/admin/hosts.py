@@ -5,13 +5,14 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
@@ -20,7 +21,7 @@ from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.config import current
 from facho.core.durations import about
 from facho.engine.clock import database_now
-from facho.engine.commands.removal import lost_with, remove_olt
+from facho.engine.commands.removal import FEW, lost_with, remove_olt
 from facho.engine.maintenance import olts_under_maintenance
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
@@ -179,8 +180,10 @@ class OltAdmin(FachoModelAdmin[Olt]):
         shown: HttpResponse = self._delete_view(request, object_id, extra_context)  # type: ignore[attr-defined]
         return shown
 
-    def delete_model(self, request: HttpRequest, obj: Olt) -> None:  # noqa: ARG002
-        remove_olt(obj.name, database_now(), current())
+    def delete_model(self, request: HttpRequest, obj: Olt) -> None:
+        if not remove_olt(obj.name, database_now(), current(), chunks=FEW):
+            words = gettext("%(olt)s is being removed: what it has goes bit by bit.")
+            self.message_user(request, words % {"olt": obj.name}, messages.WARNING)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Olt]) -> None:
         for olt in queryset:
@@ -199,7 +202,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     )
     def health(self, olt: Olt) -> tuple[str, Any]:
         if not olt.enabled:
-            return "off", _("disabled")
+            return "off", _("disabled") if olt.removed_at is None else _("being removed")
         if olt.left_alone_:  # type: ignore[attr-defined]  # annotated above
             return "alone", _("maintenance")
         if olt.is_suspended:

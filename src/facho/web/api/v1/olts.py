@@ -24,7 +24,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands import olts
 from facho.engine.commands.edits import edit_olt
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.removal import goes_with, remove_olt
+from facho.engine.commands.removal import FEW, goes_with, remove_olt
 from facho.engine.identify import Identified
 from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.targets import target_of, target_of_new
@@ -48,7 +48,7 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
             "site", "enabled", "state", "reachable", "unreachable_since", "suspended_reason", "suspended_at",
             "next_probe_at", "failed_in_a_row", "max_in_flight", "max_varbinds", "max_requests_per_second",
             "shortest_interval_s", "learned", "lacks", "cpu_pct", "cpu_read_at", "version", "uptime_s",
-            "uptime_read_at", "sys_descr", "sys_object_id", "created_at",
+            "uptime_read_at", "sys_descr", "sys_object_id", "created_at", "removed_at",
         )  # fmt: skip
         read_only_fields = fields
 
@@ -126,11 +126,13 @@ class Olts(ReadOnlyRows[Olt]):
             edit_olt(olt.name, olt_changes(olt, given), database_now(), enabled=given.get("enabled"))
         return Response(self._shown(olt.id))
 
-    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
+    @extend_schema(responses={status.HTTP_204_NO_CONTENT: None, status.HTTP_202_ACCEPTED: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """With its ONUs and all its history: `removal/` says how much that is. It may take a while."""
-        remove_olt(self.get_object().name, database_now(), current())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        """With its ONUs and all its history: `removal/` says how much that is. 202 when that is much: it has
+        a `removed_at` then, cannot be enabled any more, and goes bit by bit.
+        """
+        gone = remove_olt(self.get_object().name, database_now(), current(), chunks=FEW)
+        return Response(status=status.HTTP_204_NO_CONTENT if gone else status.HTTP_202_ACCEPTED)
 
     @extend_schema(responses={status.HTTP_200_OK: RemovalSerializer})
     @action(detail=True)
