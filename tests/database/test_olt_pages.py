@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import override
 
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu, PortOutage
@@ -173,6 +174,9 @@ def test_the_load_is_told_by_the_hour_in_which_runs_ended(olt: Olt) -> None:
     assert [hour.requests for hour in load.hours][-3:] == [5, 30, 0]
     assert (load.requests, load.timeouts) == (35, 3)
     assert [bar.weak for bar in load.request_bars][-3:] == [True, True, False]
+    with override("en"):
+        *_, two_ago, last, now = (bar.label.partition(" ")[2] for bar in load.request_bars)
+    assert (two_ago, last, now) == ("(1 time-out)", "(2 time-outs)", "")
 
 
 def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.utils.timezone import localtime
+from django.utils.translation import ngettext
 
 from facho.apps.executions.models import Execution
 from facho.web.charts import Bar
@@ -89,9 +90,18 @@ def _bars(hours: Sequence[HourOfLoad], values: Sequence[float]) -> list[Bar]:
             width=width,
             height=100 * value / most,
             count=value,
-            label=f"{localtime(hour.start):%H:%M}",
+            label=_label(hour),
             weak=hour.timeouts > 0,
             edge="" if number % _NAMED else f"{localtime(hour.start):%H:%M}",
         )
         for number, (hour, value) in enumerate(zip(hours, values, strict=True))
     ]
+
+
+def _label(hour: HourOfLoad) -> str:
+    """`10:00 (3 time-outs)`."""
+    clock = f"{localtime(hour.start):%H:%M}"
+    if not hour.timeouts:
+        return clock
+    lost = ngettext("%(number)s time-out", "%(number)s time-outs", hour.timeouts)
+    return f"{clock} ({lost % {'number': hour.timeouts}})"
