@@ -78,9 +78,10 @@ class _Maker:
             description="'customer ' || (i * 7919 % 1000000) || ' of ' || i",
             technology="'gpon'",
             state="CASE i % 20 WHEN 0 THEN 'los' WHEN 1 THEN 'dying_gasp' ELSE 'online' END",
-            onu_rx_dbm="-15 - i % 14",
+            # One in 33 is weak.
+            onu_rx_dbm="CASE i % 33 WHEN 0 THEN -28 ELSE -14 END - i % 12",
             olt_rx_dbm="-17 - i % 14",
-            optical_state="CASE WHEN i % 14 = 13 THEN 'weak' ELSE '' END",
+            optical_state="CASE i % 33 WHEN 0 THEN 'weak' ELSE '' END",
             distance_m="i % 20000",
             first_seen=_moment(str(self.now - 86400)),
             last_seen=_moment(str(self.now - 86400)),

@@ -160,13 +160,15 @@ def _multiples(period: Period, step: timedelta) -> Iterator[datetime]:
 def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) -> Line:
     points: list[str] = []
     last_time, last, gap = 0, None, longest_gap.total_seconds() * 1000
-    for time, value in _thinned(series, period):
+    # A month has thousands of points: it is worked out once.
+    width = period.span
+    for time, value in _thinned(series, width):
         if value is None:
             last_time = 0
             continue
         last = value
         begins = not last_time or time - last_time > gap
-        x, y = period.span.percent(time) * SIZE / 100, SIZE - span.percent(value) * SIZE / 100
+        x, y = width.percent(time) * SIZE / 100, SIZE - span.percent(value) * SIZE / 100
         points.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
         # A value alone is a dot: a line of no length, with round ends.
         if begins:
@@ -175,11 +177,12 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
     return Line(series.name, "".join(points), last)
 
 
-def _thinned(series: Values, period: Period) -> Iterator[tuple[int, float | None]]:
+def _thinned(series: Values, width: Span) -> Iterator[tuple[int, float | None]]:
     """The lowest and the highest of each column that can be seen: no drop gets lost in a month."""
     column, kept = -1, list[tuple[int, float | None]]()
+    low, each = width.low, SIZE / (width.high - width.low)
     for time, value in zip(series.times, series.values, strict=True):
-        its = int(period.span.percent(time) * SIZE / 100)
+        its = int((time - low) * each)
         if its != column:
             yield from _extremes(kept)
             column, kept = its, []

@@ -66,6 +66,13 @@ class JobChanges:
 
 @command
 def create_job(new: NewJob, now: datetime) -> SnmpJob:
+    job, nodes = make_job(new)
+    begin(nodes, now)
+    return job
+
+
+def make_job(new: NewJob) -> tuple[SnmpJob, list[SnmpJobHost]]:
+    """In the transaction of a command, which then lets the nodes begin: those of several jobs at once."""
     config = current()
     name, brand, kind = name_of(new.name), brand_for(new.brand), _kind_of(new.kind)
     check_enough(kind, new.facts, new.oids)
@@ -87,8 +94,7 @@ def create_job(new: NewJob, now: datetime) -> SnmpJob:
     )
     _save(job)
     _set_oids(job, new.oids)
-    _attach(job, new.olts, now)
-    return job
+    return job, make_nodes(job, new.olts)
 
 
 @command
@@ -140,18 +146,23 @@ def duplicate_job(name: str, copy: str) -> SnmpJob:
 @command
 def attach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
     """OLTs that have the job already keep their times."""
-    return _attach(job_named(job), olts, now)
+    return begin(make_nodes(job_named(job), olts), now)
 
 
-def _attach(job: SnmpJob, names: Sequence[str], now: datetime) -> Replanned:
+def make_nodes(job: SnmpJob, names: Sequence[str]) -> list[SnmpJobHost]:
     olts = olts_named(names)
     _refuse_other_brands(job, olts)
     _refuse_families_without(job, olts)
     refuse_too_short(olts, job.interval_s, "olts" if job.nodes.exists() else "interval")
     there = set(job.nodes.values_list("olt_id", flat=True))
     nodes = [SnmpJobHost(job=job, olt=olt) for olt in olts if olt.id not in there]
-    SnmpJobHost.objects.bulk_create(nodes)
-    return replan([node.olt_id for node in nodes], now, new=[node.id for node in nodes])
+    return SnmpJobHost.objects.bulk_create(nodes)
+
+
+def begin(nodes: Sequence[SnmpJobHost], now: datetime) -> Replanned:
+    """Each OLT once, in the order of its first node."""
+    olt_ids = list(dict.fromkeys(node.olt_id for node in nodes))
+    return replan(olt_ids, now, new=[node.id for node in nodes])
 
 
 @command

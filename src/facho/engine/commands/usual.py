@@ -12,7 +12,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS, USUAL_SETS, facts_offered
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.jobs import NewJob, attach, create_job
+from facho.engine.commands.jobs import NewJob, begin, job_named, make_job, make_nodes
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
 from facho.engine.commands.turns import command
@@ -81,21 +81,19 @@ def _own_name(offer: str, olt: Olt) -> str:
 @command
 def collect_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
     """Those offers that `intervals` names; a CommandError names the one that it is about."""
-    device = olt_named(olt)
-    for usual in usual_for(device):
-        if usual.offer not in intervals:
-            continue
-        try:
-            _collect(usual, replace(usual.job, interval=intervals[usual.offer], olts=[olt]), now)
-        except CommandError as refused:
-            raise CommandError(usual.offer, refused.message) from None
+    wanted = [usual for usual in usual_for(olt_named(olt)) if usual.offer in intervals]
+    made = (
+        _collect(usual, replace(usual.job, interval=intervals[usual.offer], olts=[olt])) for usual in wanted
+    )
+    # All together: what an OLT will do is worked out once, and not after each of them.
+    begin([node for nodes in made for node in nodes], now)
 
 
-def _collect(usual: Usual, job: NewJob, now: datetime) -> None:
-    if usual.is_there:
-        attach(job.name, job.olts, now)
-    else:
-        create_job(job, now)
+def _collect(usual: Usual, job: NewJob) -> list[SnmpJobHost]:
+    try:
+        return make_nodes(job_named(job.name), job.olts) if usual.is_there else make_job(job)[1]
+    except CommandError as refused:
+        raise CommandError(usual.offer, refused.message) from None
 
 
 def begin_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
