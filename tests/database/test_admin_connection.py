@@ -118,6 +118,19 @@ def test_why_it_does_not_answer_is_said(administrator: Client, monkeypatch: pyte
     assert "10.0.0.9: &lt;nobody&gt; is there" in said(administrator.post(NEW, FORM))
 
 
+def test_a_few_are_tested_from_the_list_and_the_rest_is_told(
+    administrator: Client, asked: list[Target], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    olts = add_olts(*(f"olt-{number}" for number in range(7)))
+    chosen = {"action": "test_each", "_selected_action": [olt.pk for olt in olts]}
+    page = administrator.post("/admin/hosts/olt/", chosen, follow=True).content.decode()
+    assert f"olt-0 answers: {Brand.objects.get(name='huawei')} MA5800-X7" in page
+    assert "2 more were not tested." in page
+    assert len(asked) == 5
+    monkeypatch.setattr(connection, "ask", lambda _target: Silence("no answer", NoAnswer("no answer")))
+    assert "olt-0: no answer" in administrator.post("/admin/hosts/olt/", chosen, follow=True).content.decode()
+
+
 def test_the_form_says_which_secrets_are_set_and_none_of_them(administrator: Client) -> None:
     (olt,) = add_olts("Centro")
     Olt.objects.filter(pk=olt.pk).update(credentials=Credentials(community="stored-one"))

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from facho.apps.executions.models import Execution, State
-from facho.apps.hosts.models import Brand, Oid
+from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
 from tests.database.test_what_if import takes
@@ -18,6 +18,7 @@ from tests.database.test_what_if import takes
 pytestmark = pytest.mark.django_db
 
 ADD = "/admin/snmp_jobs/snmpjob/add/"
+JOBS = "/admin/snmp_jobs/snmpjob/"
 NODES = "/admin/snmp_jobs/snmpjobhost/"
 
 
@@ -215,6 +216,16 @@ def test_run_now_says_which_execution_it_became(admin_client: Client) -> None:
     execution = Execution.objects.get()
     assert f"Execution {execution.pk}: state goes next on Centro." in answer.content.decode()
     assert execution.run_now
+
+
+def test_a_job_is_run_now_on_all_its_olts_where_it_can(admin_client: Client) -> None:
+    add_olts("Centro", "Norte", "Sur")
+    job = add_job("state", "Centro", "Norte", "Sur")
+    Olt.objects.filter(name="Sur").update(enabled=False)
+    chosen = {"action": "run_now", "_selected_action": [job.pk]}
+    said = admin_client.post(JOBS, chosen, follow=True, headers={"accept-language": "en"}).content.decode()
+    assert "state goes next on 2 OLTs. Not on 1: the OLT Sur is disabled" in said
+    assert set(Execution.objects.values_list("olt__name", "run_now")) == {("Centro", True), ("Norte", True)}
 
 
 def test_run_now_on_what_is_disabled_says_why_not(admin_client: Client) -> None:

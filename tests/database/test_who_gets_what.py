@@ -183,10 +183,11 @@ ACTIONS: dict[str, dict[str, Role]] = {
     "execution_coordinator.quotatracker": {"export_csv": V},
     "execution_coordinator.quotaviolation": {"acknowledge": O, "export_csv": V},
     "executions.execution": {"abort": O, "export_csv": V},
-    "hosts.olt": {"enable": O, "disable": O, "export_csv": V},
+    "hosts.olt": {"test_each": O, "enable": O, "disable": O, "export_csv": V},
     "maintenance.maintenancewindow": {"end": O, "enable": O, "disable": O, "remove": O},
-    "notifications.notificationchannel": {"send_test_to_each": O},
-    "snmp_jobs.snmpjob": {"enable": O, "disable": O, "duplicate": A, "export_csv": V},
+    "notifications.notificationchannel": {"send_test_to_each": O, "enable": A, "disable": A},
+    "notifications.notificationrule": {"enable": A, "disable": A},
+    "snmp_jobs.snmpjob": {"run_now": O, "enable": O, "disable": O, "duplicate": A, "export_csv": V},
     "snmp_jobs.snmpjobhost": {"run_now": O, "enable": O, "disable": O, "detach": A, "export_csv": V},
 }
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.clock import database_now
-from facho.engine.commands import jobs, nodes, olts
+from facho.engine.commands import jobs, nodes, olts, runs
 from facho.engine.commands.errors import CommandError
 
 Given = dict[str, Any]
@@ -115,6 +115,24 @@ def duplicate_job(name: str) -> str:
     tried = itertools.chain([copy], (f"{copy[:-1]} {number})" for number in itertools.count(2)))
     made = jobs.duplicate_job(name, next(each for each in tried if each not in taken))
     return gettext("%(name)s was made. It is attached to no OLT yet.") % {"name": made.name}
+
+
+def run_everywhere(job: SnmpJob) -> str:
+    """On every OLT that has it; where it cannot run, the first reason is told."""
+    done, refused = 0, list[str]()
+    for node_id in job.nodes.filter(enabled=True).order_by("olt__name").values_list("id", flat=True):
+        try:
+            runs.run_now(node_id, database_now())
+            done += 1
+        except CommandError as error:
+            refused.append(error.message)
+    if not done:
+        raise CommandError("job", refused[0] if refused else gettext("It is attached to no OLT."))
+    said = ngettext("%(job)s goes next on %(count)d OLT.", "%(job)s goes next on %(count)d OLTs.", done)
+    told = said % {"job": job.name, "count": done}
+    if not refused:
+        return told
+    return f"{told} " + gettext("Not on %(count)d: %(why)s") % {"count": len(refused), "why": refused[0]}
 
 
 def set_olts_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
@@ -84,7 +85,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     search_fields = ("name", "address", "site")
     ordering = ("name",)
     autocomplete_fields = ("brand", "model")
-    actions = ("enable", "disable", export_csv)
+    actions = ("test_each", "enable", "disable", export_csv)
     change_form_after_template = "facho/olts/test.html"
     conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_OF_V3})
     readonly_fields = (
@@ -234,6 +235,14 @@ class OltAdmin(FachoModelAdmin[Olt]):
     def node_count(self, olt: Olt) -> int:
         count: int = olt.node_count_  # type: ignore[attr-defined]  # annotated above
         return count
+
+    @admin.action(description=_("Test connection"), permissions=["test"])
+    def test_each(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
+        for olt in olts[: olt_test.MOST]:
+            acting.told(request, lambda olt=olt: olt_test.told(olt))  # type: ignore[misc]  # bound at once
+        if (left := olts.count() - olt_test.MOST) > 0:
+            said = ngettext("%(count)d more was not tested.", "%(count)d more were not tested.", left)
+            messages.warning(request, said % {"count": left})
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:

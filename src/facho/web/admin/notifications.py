@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -58,7 +59,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
     list_display = ("name", "kind_of_address", "language", "enabled")
     search_fields = ("name",)
     fields = ("name", "enabled", "address", "language")
-    actions = ("send_test_to_each",)
+    actions = ("send_test_to_each", "enable", "disable")
     actions_submit_line = ("send_test",)
 
     def changeform_view(
@@ -106,6 +107,14 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
         for name in channels.values_list("name", flat=True):
             acting.told(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once
 
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
+        acting.told(request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
+        acting.told(request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=False))
+
     @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, obj: NotificationChannel) -> None:
         """Sent when it is saved, above."""
@@ -125,6 +134,7 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
     list_filter = ("enabled", "channels")
     search_fields = ("name", "site", "olt__name")
     autocomplete_fields = ("olt", "channels")
+    actions = ("enable", "disable")
     fieldsets = (
         (None, {"fields": ("name", "enabled", "channels")}),
         (_("Of what"), {"fields": ("notices", "min_severity", ("olt", "site"))}),
@@ -154,6 +164,14 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing: a rule is saved as one with its channels, above."""
 
+    @admin.action(description=_("Enable"), permissions=["change"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
+        acting.told(request, lambda: _switch(chosen, _set_rule, enabled=True))
+
+    @admin.action(description=_("Disable"), permissions=["change"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
+        acting.told(request, lambda: _switch(chosen, _set_rule, enabled=False))
+
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:
         return ", ".join(str(NoticeKind(each).label) for each in rule.notices) or gettext("all")
@@ -167,6 +185,17 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
     @display(description=_("channels"))
     def to_whom(self, rule: NotificationRule) -> str:
         return ", ".join(channel.name for channel in rule.channels.all())
+
+
+def _set_rule(name: str, *, enabled: bool) -> None:
+    commands.update_rule(name, commands.RuleChanges(enabled=enabled))
+
+
+def _switch(chosen: QuerySet[Any], switch: Callable[..., None], *, enabled: bool) -> str:
+    names = list(chosen.values_list("name", flat=True))
+    for name in names:
+        switch(name, enabled=enabled)
+    return acting.how_many(len(names), enabled=enabled)
 
 
 class _OfNotices(ReadOnlyAdmin[M]):

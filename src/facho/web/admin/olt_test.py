@@ -19,9 +19,14 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.identify import Identified
 from facho.engine.targets import target_of
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
+from facho.web.words import translated
 
 # The others may still be wrong: they are not needed to ask.
 _NEEDED: Final = ("address", "port", "snmp_version", *CREDENTIALS)
+
+
+# At once: of each that does not answer the person waits for seconds.
+MOST: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,16 @@ def written(request: HttpRequest, form_class: Any, stored: Olt | None) -> Tested
     except CommandError as refused:
         return Tested(mistakes=(refused.message,))
     return asked(form.instance)
+
+
+def told(olt: Olt) -> str:
+    """In one line."""
+    tested = asked(olt)
+    if tested.answer is None:
+        raise CommandError("olt", f"{olt.name}: {translated(tested.mistakes[0])}")
+    found = tested.answer.detection
+    what = f"{tested.brand or found.profile} {found.model or ''}".strip()
+    return _("%(olt)s answers: %(what)s") % {"olt": olt.name, "what": what}
 
 
 def asked(olt: Olt) -> Tested:
