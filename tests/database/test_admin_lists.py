@@ -10,6 +10,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -21,6 +22,8 @@ from facho.apps.discovery.models import Onu
 from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobOid
+from facho.core.roles import Role
+from tests.database.asking_api import person
 from tests.database.filling import fill
 
 pytestmark = pytest.mark.django_db
@@ -156,3 +159,21 @@ def test_a_million_onus_are_not_sorted_by_what_no_index_has(admin_client: Client
     assert set(of_all.sortable_by) == {"state_badge"}
     of_one = admin_client.get(page_of(Onu, "changelist"), {"olt__id__exact": Olt.objects.get().pk})
     assert "at_onu" in of_one.context["cl"].sortable_by
+
+
+def test_the_history_of_a_row_is_what_the_audit_log_has_of_it(admin_client: Client) -> None:
+    fill(2)
+    olt = Olt.objects.order_by("id")[1]
+    admin_client.post(page_of(Olt, "changelist"), {"action": "disable", "_selected_action": [olt.pk]})
+    assert b"/history/" in admin_client.get(page_of(Olt, "change", olt.pk)).content
+    found = admin_client.get(page_of(Olt, "history", olt.pk), follow=True).context["cl"].result_list
+    assert {(entry.model, entry.object_id) for entry in found} == {("hosts.olt", olt.pk)}
+    assert not LogEntry.objects.exists()
+
+
+def test_who_may_not_see_the_audit_log_is_offered_no_history(client: Client) -> None:
+    fill(1)
+    client.force_login(person(Role.OPERATOR))
+    olt = Olt.objects.get()
+    assert b"/history/" not in client.get(page_of(Olt, "change", olt.pk)).content
+    assert client.get(page_of(Olt, "history", olt.pk)).status_code == 403

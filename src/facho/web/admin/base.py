@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display as unfold_display
 
+from facho.apps.access.audited import audited_of
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.quota import hour_of
@@ -96,11 +101,36 @@ class FachoModelAdmin(_Admin[M]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """What a command refuses is undone as a whole; the form comes back with the sentence at its field."""
+        extra_context = {**(extra_context or {}), "show_history": self._has_history(request)}
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except CommandError as refused:
             request.refused = refused  # type: ignore[attr-defined]  # read by get_form
             return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def history_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002
+    ) -> HttpResponse:
+        """What people did to it, here and elsewhere: all of that is in the audit log."""
+        if not self._has_history(request):
+            raise PermissionDenied
+        asked = urlencode({"model": self.opts.label_lower, "object_id": object_id})
+        return redirect(f"{reverse('admin:access_auditentry_changelist')}?{asked}")
+
+    def _has_history(self, request: HttpRequest) -> bool:
+        return audited_of(self.model) is not None and request.user.has_perm("access.view_auditentry")
+
+    def log_addition(self, request: HttpRequest, obj: M, message: Any) -> Any:
+        """Nothing: the audit log has it, and Django's own would grow for ever."""
+
+    def log_change(self, request: HttpRequest, obj: M, message: Any) -> Any:
+        """Nothing, as above."""
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[M]) -> Any:
+        """Nothing, as above."""
 
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
