@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.often import often
+
 # On a busy machine a slow example says nothing about the code.
-settings.register_profile("facho", deadline=None)
+settings.register_profile("facho", often(200), deadline=None)
 settings.load_profile("facho")
 
 
