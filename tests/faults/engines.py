@@ -37,9 +37,9 @@ QUICK = {
 }
 
 # Of imports, most of it, which says nothing about anything: on a busy machine they take long.
-STARTS_WITHIN_S: Final = 60.0
+STARTS_WITHIN_S: Final = 180.0
 # Of what is waited for because it comes: that it takes long on a busy machine says as little.
-COMES_WITHIN_S: Final = 60.0
+COMES_WITHIN_S: Final = 120.0
 
 
 def zone_amid_an_hour(now: datetime) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ from facho.sim.fleet import Fleet, FleetConfig
 from facho.snmp import Target
 from facho.vendors import builtin
 
-CONFIG = Config()
+# Nobody renews a lease here, however long a busy machine takes.
+CONFIG = replace(Config(), lease=timedelta(hours=1))
 # Whose it is and when it was seen is the same for all cases.
 _ONU_LEAVES_OUT = ("olt", "presence", "last_seen")
 _WAITING = ("port", "serial", "mac", "model")
