@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,8 +19,10 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.delay import Why
+from facho.core.plan import Plan
 from facho.core.roles import Role
 from facho.engine.clock import database_now
+from facho.engine.workloads import Workload
 from facho.web.timeline import Row
 from facho.web.timeline_rows import Wanted, timeline, wanted_of
 from facho.web.words import run_in_words
@@ -96,6 +98,21 @@ def test_the_hour_to_come_is_as_it_would_be_planned() -> None:
     assert second.run.slot == first.run.slot == slot
     assert second.run.waited_for == "discovery"
     assert second.run.start >= (first.run.end or slot)
+
+
+@pytest.mark.usefixtures("_three_olts")
+def test_slots_that_were_missed_are_not_gone_through_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an engine that stopped a year ago they would be millions."""
+    SnmpJobHost.objects.update(next_run_at=NOW - timedelta(days=365), interval_s=10)
+    begun_at: list[datetime] = []
+
+    def plan(work: Workload, *_: object) -> Plan:
+        begun_at.extend(task.next_slot for task in work.tasks)
+        return Plan((), ())
+
+    monkeypatch.setattr(Workload, "plan", plan)
+    rows()
+    assert begun_at == [NOW] * 3
 
 
 @pytest.mark.usefixtures("_three_olts")

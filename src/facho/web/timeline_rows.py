@@ -16,9 +16,10 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.config import Config
-from facho.core.plan import Entry
+from facho.core.plan import Entry, Task
 from facho.core.plan_data import Planned, read
 from facho.core.quota import running_hour
+from facho.core.schedule import advance
 from facho.engine.maintenance import olts_under_maintenance, windows_of
 from facho.engine.workloads import workloads
 from facho.web.timeline import Row, Run, Window, drawn_all, shaded
@@ -158,8 +159,15 @@ def _expected(
 ) -> Iterator[tuple[int, Run]]:
     """Of the hour after, where it has no plan yet: as it would be planned now."""
     for olt_id, work in workloads(list(ids), window.now, window.end, config).items():
-        tasks = {task.node_id: task for task in work.tasks}
-        for each in work.plan(window.now, window.end, config).entries:
+        tasks = {task.node_id: _due_once(task, window.now) for task in work.tasks}
+        for each in replace(work, tasks=tuple(tasks.values())).plan(window.now, window.end, config).entries:
             if each.slot > begins and each.node_id in tasks:
                 task = tasks[each.node_id]
                 yield olt_id, _to_come(task.job, task.task_types, each)
+
+
+def _due_once(task: Task, now: datetime) -> Task:
+    """Of the slots that it missed one runs: of an engine that stopped long ago there are very many."""
+    if task.next_slot > now:
+        return task
+    return replace(task, next_slot=advance(task.next_slot, task.interval, now).slot)

@@ -9,6 +9,8 @@ from django.utils import translation
 
 from facho import snmp
 from facho.apps.executions.failure_words import translated
+from facho.core.chain import ChainError, check_master
+from facho.core.interval import BadInterval, parse_interval
 from facho.engine.reading import ANOTHER, NEEDS_WALK, NO_VALUE, NOT_ONLINE, NOT_THERE
 from facho.snmp import errors
 from facho.vendors import Identity, builtin, detect
@@ -113,6 +115,22 @@ def test_sentences_are_said_again_with_what_is_in_them(said: str, spanish: str) 
 )
 def test_how_an_olt_was_recognised_is_told_in_spanish(object_id: str, descr: str, spanish: str) -> None:
     assert translated(detect(Identity(object_id, descr), {}, builtin()).why).startswith(spanish)
+
+
+@pytest.mark.parametrize("text", ["5 min", "0s", "9999d"])
+def test_an_interval_is_refused_in_spanish(text: str) -> None:
+    with pytest.raises(BadInterval) as refused:
+        parse_interval(text)
+    assert "intervalo" in translated(str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("job", "masters"), [(1, {1: None}), (1, {1: None, 2: 3}), (1, {1: None, 3: 1, 2: None})]
+)
+def test_a_chain_is_refused_in_spanish(job: int, masters: dict[int, int | None]) -> None:
+    with pytest.raises(ChainError) as refused:
+        check_master(job, 2 if 2 in masters else 1, masters, {1: "a", 2: "b", 3: "c"})
+    assert translated(str(refused.value)) != str(refused.value)
 
 
 def test_a_text_without_end_is_shown_as_it_is() -> None:

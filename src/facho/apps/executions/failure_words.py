@@ -1,7 +1,7 @@
-"""What went wrong with an OLT, in the words of who reads it.
+"""What went wrong, in the words of who reads it.
 
-The layers that ask OLTs know no languages: they write English sentences, and so they are stored. Here is the
-form of each, by which it is recognised and said again. What has no form is shown as it was written.
+The layers that decide and that ask OLTs know no languages: they write English sentences, and so these are
+stored. Here is the form of each, by which it is recognised and said again. What has no form stays as it is.
 """
 
 from __future__ import annotations
@@ -164,7 +164,21 @@ DETECTIONS: Final = (
     gettext_noop("or %(what)s, but it says %(text)s, which those do not"),
     gettext_noop("or %(what)s, but it has no rows in %(oid)s, as those have"),
 )
-FORMS: Final = (*DETECTIONS, *SILENCES, *REFUSALS, *TIMES, *PARTS, *READINGS, *ENDINGS)
+REFUSED_INPUT: Final = (
+    gettext_noop("%(job)s cannot run after itself: choose another job"),
+    gettext_noop(
+        "%(job)s itself runs after %(master)s, and chains have one level: "
+        "choose %(other)s or a job that runs after no other"
+    ),
+    gettext_noop(
+        "%(job)s has jobs that run after it (%(jobs)s), and chains have one level: "
+        "let them run after %(master)s instead, or alone"
+    ),
+    gettext_noop("%(text)s is not an interval: write a whole number and s, m, h or d, as in 5m"),
+    gettext_noop("%(text)s is no time at all: an interval must be at least 1s"),
+    gettext_noop("%(text)s is too long: an interval may be up to %(longest)s"),
+)
+FORMS: Final = (*REFUSED_INPUT, *DETECTIONS, *SILENCES, *REFUSALS, *TIMES, *PARTS, *READINGS, *ENDINGS)
 
 
 def translated(said: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from facho.apps.executions.failure_words import translated
 from facho.core.interval import BadInterval, parse_interval
 from facho.engine.commands.errors import CommandError
 
@@ -34,7 +35,7 @@ def seconds_of(interval: str | timedelta, field: str = "interval") -> int:
         try:
             interval = parse_interval(interval)
         except BadInterval as error:
-            raise CommandError(field, str(error)) from None
+            raise CommandError(field, translated(str(error))) from None
     seconds = interval.total_seconds()
     if seconds < 1 or seconds != int(seconds):
         raise CommandError(field, _("a time is a whole number of seconds, and at least one"))

@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.remembered import columns_now
@@ -298,7 +299,7 @@ def _master_for(job_id: int | None, name: str) -> SnmpJob:
             {each: name for each, _, name in jobs},
         )
     except ChainError as error:
-        raise CommandError("master", str(error)) from None
+        raise CommandError("master", translated(str(error))) from None
     return master
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import (
     DeliveryStatus,
@@ -251,7 +252,7 @@ def _repeat_of(text: str) -> int:
     try:
         seconds = int(parse_interval(text).total_seconds())
     except BadInterval as error:
-        raise CommandError("no_repeat", str(error)) from None
+        raise CommandError("no_repeat", translated(str(error))) from None
     if seconds > _LONGEST_REPEAT_S:
         raise CommandError("no_repeat", _("at most 30 days"))
     return seconds
