@@ -1,5 +1,6 @@
 """A broker, a database or a network that goes away and comes back, and messages that come twice."""
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -121,6 +122,21 @@ def test_the_database_restarts(site: Site, shared_postgres: Postgres) -> None:
     assert before <= site.onus()
     site.assert_sound()
     assert_the_same_live(site)
+
+
+def test_one_onu_is_read_now_by_a_worker(site: Site) -> None:
+    site.ready()
+    query = "SELECT u.serial, o.name FROM onu_data u JOIN olts o ON o.id = u.olt_id ORDER BY u.id LIMIT 1"
+    ((serial, olt),) = site.facho.rows(query)
+
+    answer = json.loads(site.facho.run("onu", "read", serial, "--olt", olt, "--json"))
+
+    assert (answer["state"], answer["facts"]["serial"], answer["error"]) == ("SUCCESS", serial, None)
+    row = f"FROM snmp_executions WHERE id = {answer['execution']}"
+    ((trigger, onu, worker),) = site.facho.rows(f"SELECT trigger, onu_id IS NOT NULL, worker {row}")
+    assert (trigger, onu) == ("run-now", True)
+    assert any(f":{each.process.pid}:" in worker for each in site.workers)
+    site.assert_sound()
 
 
 def test_a_message_that_comes_twice(site: Site, app: Any) -> None:
