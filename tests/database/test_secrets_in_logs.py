@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.contrib import admin
 from django.core import serializers
 from django.db import OperationalError
+from django.test import Client
 
 from facho.apps.access.models import AuditEntry
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
@@ -37,6 +40,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
+from tests.database.bare_pages import leave_out_what_is_on_all
 from tests.database.making import make_job, make_node, make_olt
 from tests.database.planting import (
     AUTH,
@@ -48,7 +52,9 @@ from tests.database.planting import (
     know_addresses,
     leaks,
     own_secrets,
+    told_by,
 )
+from tests.database.walking import pages_of_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,8 +124,24 @@ def everything(config: Config) -> dict[str, str]:
     return files | rows
 
 
+def shown(page: Client) -> dict[str, str]:
+    """What an administrator is shown of it: he may see the most."""
+    paths = [
+        "/coordinator/dashboard/",
+        "/coordinator/dashboard/overview/",
+        "/coordinator/dashboard/timeline/",
+    ]
+    for olt in Olt.objects.values_list("id", flat=True):
+        paths += [f"/olts/{olt}/", f"/olts/{olt}/facts/"]
+    of_rows = pages_of_rows(Olt, *(table for table in TABLES if table in admin.site._registry))
+    paths += [path for path in of_rows if not path.endswith(("/add/", "/history/", "/delete/"))]
+    answers = {path: page.get(path) for path in paths}
+    assert {answer.status_code for answer in answers.values()} == {200}
+    return {path: told_by(answer) for path, answer in answers.items()}
+
+
 def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
-    config_with_logs: Config, port: int, monkeypatch: pytest.MonkeyPatch
+    config_with_logs: Config, port: int, monkeypatch: pytest.MonkeyPatch, admin_client: Client
 ) -> None:
     config = config_with_logs
     know_addresses()
@@ -145,3 +167,9 @@ def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
         assert trace in left["engine.log"]
     assert "beside ***" in left["main.log"]
     assert leaks(left, {*PLANTED, *own_secrets()}) == set()
+    # What a person wrote where everybody may read it is shown there.
+    Olt.objects.update(site="")
+    # It tells of every variable that is looked for in vain, below what the system logs.
+    monkeypatch.setattr(logging.getLogger("django.template"), "disabled", True)
+    leave_out_what_is_on_all(monkeypatch)
+    assert leaks(shown(admin_client), {*PLANTED, *own_secrets()}) == set()
