@@ -64,7 +64,7 @@ class Site:
     contexts: dict[Look, "BrowserContext"] = field(default_factory=dict)
 
     def sample(self, what: str) -> None:
-        subprocess.run([sys.executable, SAMPLE, what], env=self.environment, check=True, timeout=60)
+        subprocess.run([sys.executable, SAMPLE, what], env=self.environment, check=True, timeout=120)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         str(port),
     ]
     log = home / "web.log"
-    with running([*argv, "--log-level", "warning"], log=log, answers=answers(site.url), env=environment):
+    with running(
+        [*argv, "--log-level", "warning"], log=log, answers=answers(site.url), env=environment, seconds=60
+    ):
         yield site
     assert not log.read_text(), "the server complained"
 
