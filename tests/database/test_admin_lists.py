@@ -177,3 +177,11 @@ def test_who_may_not_see_the_audit_log_is_offered_no_history(client: Client) -> 
     olt = Olt.objects.get()
     assert b"/history/" not in client.get(page_of(Olt, "change", olt.pk)).content
     assert client.get(page_of(Olt, "history", olt.pk)).status_code == 403
+
+
+def test_the_page_of_an_app_and_the_search_for_pages_still_know_its_lists(admin_client: Client) -> None:
+    # The sidebar leads to lists too, and to no form.
+    assert b"/admin/hosts/olt/add/" in admin_client.get("/admin/hosts/").content
+    found = admin_client.get("/admin/search/?s=olt").content
+    assert b"/admin/hosts/olt/" in found
+    assert b"nav-sidebar" not in found

@@ -26,6 +26,10 @@ class FachoAdminSite(_Site):
         """The lists are in the sidebar; who opens the admin wants to see how things are."""
         return redirect("dashboard")
 
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Of one app, for its page. Every page would be given all of them, and none shows them."""
+        return super().get_app_list(request, app_label) if app_label else []
+
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Who is logged in and has no role is told so, and not sent to log in again."""
         inner = super().admin_view(view, cacheable)

@@ -26,7 +26,8 @@ def _once_a_page(heads: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[
     @wraps(heads)
     def of_page(page: Any) -> list[Any]:
         if not hasattr(page, "heads"):
-            page.heads = list(heads(page))
+            # In the reader's language now, and not again in every cell.
+            page.heads = [{**head, "text": str(head["text"])} for head in heads(page)]
         found: list[Any] = page.heads
         return found
 
