@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.services import pattern
 from tests.services.process import LOOPBACK, running
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ Visiting = Callable[..., Visit]
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    home = tmp_path_factory.mktemp("site")
+    home = tmp_path_factory.mktemp("site") / "home"
+    shutil.copytree(pattern.home(), home)
     port = free_port()
     environment = {
         **os.environ,

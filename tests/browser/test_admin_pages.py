@@ -69,20 +69,3 @@ def test_a_job_is_previewed_beside_its_form(visit: Visiting) -> None:
         visitor.shoot(f"job-previewed-{language}")
         assert not visitor.is_wider_than_the_window()
         assert not visitor.complaints
-
-
-READINGS = (
-    "executions/execution/7/change",
-    "snmp_jobs/snmpjob",
-    "execution_coordinator/quotaviolation",
-)
-
-
-def test_what_ended_and_what_was_owed_reads_well(visit: Visiting) -> None:
-    for language, viewport in (("es", PHONE), ("en", DESKTOP)):
-        visitor = visit("admin", language=language, viewport=viewport, dark=language == "es")
-        for path in READINGS:
-            visitor.go(f"/admin/{path}/")
-            visitor.shoot(f"{path.replace('/', '-')}-{language}")
-            assert not visitor.is_wider_than_the_window(), path
-        assert not visitor.complaints

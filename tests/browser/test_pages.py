@@ -32,6 +32,7 @@ LISTS = {
 }
 FORMS = {"hosts/olt/1/change": "10.0.0.1", "snmp_jobs/snmpjob/2/change": "5m"}
 READINGS = {
+    "executions/execution/7/change": "Puerto-04",
     "execution_coordinator/quotatracker/8/change": "time-out: no answer to 3 requests",
     "execution_coordinator/quotaviolation/2/change": "get_description_and_another_long_name",
     "execution_coordinator/coordinatorlog/1/change": "Optics Huawei",
