@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.snmp import ber
@@ -21,6 +21,7 @@ from facho.vendors.rules import compile_rule
 from facho.vendors.schema import BitField, Bits, IndexLayout, Only, Origin, Packed, Plain, Rule, Skip
 from facho.vendors.unread import encode_fact, encode_index
 from facho.vendors.vocabulary import FACTS, Confidence, Entity
+from tests.often import often
 
 ORIGIN = Origin(Confidence.GUESS, "a test")
 ARC = st.integers(0, 0xFFFF_FFFF)
@@ -231,7 +232,7 @@ quirks: [{what: odd, confidence: guess, source: a test}]
 """
 
 
-@settings(max_examples=300)
+@often(300)
 @given(st.data())
 def test_a_profile_with_any_value_changed_is_refused_or_can_be_used(data: st.DataObject) -> None:
     root = yaml.compose(ALL_KINDS)
