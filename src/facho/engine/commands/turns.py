@@ -14,12 +14,14 @@ from django.db import OperationalError, connection
 
 from facho.apps import sql
 from facho.apps.access.acting import gathered
+from facho.databases import WAIT_S
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC41
-_TRIES: Final = 10
 # Shorter than the second after which PostgreSQL ends one of two that wait for each other: never the engine.
-_PATIENCE: Final = "300ms"
+_PATIENCE_MS: Final = 300
+# All together longer than a process that was frozen in the middle of a transaction may keep its locks.
+_TRIES: Final = 2 * WAIT_S * 1000 // _PATIENCE_MS
 # lock_not_available, deadlock_detected
 _GAVE_WAY: Final = ("55P03", "40P01")
 
@@ -52,7 +54,7 @@ def _take_turn() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
+            cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_MS}ms'")
 
 
 def _end_turn() -> None:
