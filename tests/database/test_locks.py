@@ -11,12 +11,13 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.executions.models import Attempt, Execution, State
+from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
 from facho.engine import recorder
 from facho.engine.leases import Held, Keeper, LeaseLost, Started, start
 from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
+from facho.engine.scheduler import queue_due
 from tests.database.making import at, make_execution, make_node
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,6 +128,19 @@ def test_what_is_being_stored_is_not_taken_back_and_keeps_nobody_waiting(
         assert Execution.objects.get(id=stored.execution_id).state == State.RUNNING
     assert working.result(10) == State.WAITING
     assert Attempt.objects.get(execution=stored.execution_id).error == "no answer"
+
+
+def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The skipped slot refers to the execution, and the recorder wants the node that the scheduler has."""
+    node = make_node(next_run_at=at("10:10"))
+    started = start(make_execution(node, at("10:00"), State.PENDING).id, "worker-1", CONFIG)
+    assert started is not None
+    with aside(recording(started, monkeypatch)) as working:
+        assert queue_due(at("10:10"), CONFIG).skipped == 1
+    assert working.result(10) == State.WAITING
+    assert SkippedSlots.objects.get().execution_id == started.execution_id
 
 
 def fail(started: Started) -> None:

@@ -51,7 +51,7 @@ def end_open(executions: QuerySet[Execution], why: str, now: datetime, *, counts
 def _locked(executions: QuerySet[Execution]) -> list[Ended]:
     rows = (
         executions.order_by("id")
-        .select_for_update(of=("self",))
+        .select_for_update(of=("self",), no_key=True)
         .values_list("id", "olt_id", "node_id", "node__job__name", "slot", "owes")
     )
     return [

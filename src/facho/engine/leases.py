@@ -208,7 +208,7 @@ def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
     A row that somebody has locked is left out, for all others would have to wait for it: its results are
     being stored, and nobody can take it back until that has ended.
     """
-    lock = " FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
+    lock = " FOR NO KEY UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
     statement = (
         "UPDATE snmp_executions SET lease_expires_at = %s WHERE id IN "  # noqa: S608
         f"(SELECT id FROM snmp_executions WHERE {_hold(len(tokens))}{lock}) RETURNING lease_token"

@@ -173,7 +173,7 @@ def _check_lease(started: Started, now: datetime) -> _Ours:
 
     Everything else that the transaction locks comes after it, in the order of `locks`.
     """
-    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update else ""
+    lock = " FOR NO KEY UPDATE OF e" if connection.features.has_select_for_update else ""
     rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")

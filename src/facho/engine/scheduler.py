@@ -118,7 +118,7 @@ def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
         # Of two at once the older node: plans count on it.
         .order_by("next_run_at", "id")
         # Another scheduler has the nodes that are locked.
-        .select_for_update(of=("self",), skip_locked=True)
+        .select_for_update(of=("self",), skip_locked=True, no_key=True)
         .values_list(
             "id",
             "olt_id",
@@ -249,7 +249,7 @@ def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     ids = [fate.replaces for _, _, fate in fates if isinstance(fate, Queue) and fate.replaces is not None]
     if not ids:
         return
-    waiting = Execution.objects.filter(id__in=ids, state=State.WAITING).select_for_update()
+    waiting = Execution.objects.filter(id__in=ids, state=State.WAITING).select_for_update(no_key=True)
     rows = list(waiting.values_list("id", "olt_id", "slot", "owes", "error"))
     Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
     for _, olt_id, slot, owes, error in rows:
@@ -312,7 +312,7 @@ def set_right(now: datetime, config: Config) -> int:
         rows = list(
             runnable()
             .filter(next_run_at__gt=now + slack)
-            .select_for_update(of=("self",), skip_locked=True)
+            .select_for_update(of=("self",), skip_locked=True, no_key=True)
             .values_list("id", "olt_id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
         )
         olt_of = {node_id: olt_id for node_id, olt_id, *_ in rows}

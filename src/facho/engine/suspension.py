@@ -33,7 +33,7 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
     waiting = Execution.objects.filter(olt=olt.id, state=State.WAITING, run_now=False)
-    rows = list(waiting.select_for_update().values_list("id", "slot", "owes"))
+    rows = list(waiting.select_for_update(no_key=True).values_list("id", "slot", "owes"))
     waiting.filter(id__in=[row[0] for row in rows]).update(
         state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
     )
@@ -90,7 +90,7 @@ def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     rows = (
         runnable()
         .filter(id__in=nodes, next_run_at__isnull=False)
-        .select_for_update(of=("self",))
+        .select_for_update(of=("self",), no_key=True)
         .values_list("id", "olt_id", Coalesce("interval_s", "job__interval_s"))
     )
     planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]

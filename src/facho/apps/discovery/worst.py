@@ -36,13 +36,16 @@ def weakest(where: Where, most: int = MOST) -> list[Onu]:
     """By power at the ONU, else at the OLT. Everywhere, or at a site, only those that were told to be weak or
     falling: an index has them, and power itself has none, for it would be written with every collection.
     """
-    onus = _with_olt(Onu.objects.filter(presence=Presence.PRESENT, **_of_olts(where)))
+    onus = Onu.objects.filter(presence=Presence.PRESENT, **_of_olts(where))
     if where.olt_id is None:
         onus = onus.exclude(optical_state="")
     elif where.port:
         onus = onus.filter(_on_port(where.port))
     powered = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
-    return list(powered.order_by("power", "id")[:most])
+    # Tens of thousands may be put in order: only their numbers, and all else of the first ones.
+    ids = list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
+    found = _with_olt(Onu.objects.all()).in_bulk(ids)
+    return [found[each] for each in ids if each in found]
 
 
 def flapping(where: Where, since: datetime, most: int = MOST) -> list[Flapping]:
