@@ -6,7 +6,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from django.db import connection
-from django.db.models import Func, Q, TextField, Value
+from django.db.models import F, Func, OrderBy, Q, TextField, Value
 from django.db.models.functions import Lower
 from django.db.models.lookups import GreaterThanOrEqual, LessThan
 
@@ -30,6 +30,15 @@ class Beginning(Func):
     def as_sqlite(self, compiler: Any, connection: Any, **rest: Any) -> Any:
         """It has no other order."""
         return self.as_sql(compiler, connection, template=self.template.removesuffix(' COLLATE "C"'), **rest)
+
+
+class InOrderOfBytes(OrderBy):
+    """That of the index which PostgreSQL has for LIKE. In any other order it reads by that, or by ids and
+    whatever it comes by, as it guesses how many there are: a wrong guess took it through half of a million.
+    """
+
+    # Django looks for the word to tell what is ordered by from how.
+    template = "%(expression)s USING ~<~ /* ASC */"
 
 
 class Ask(NamedTuple):
@@ -74,5 +83,4 @@ def _column(name: str, text: str) -> Ask:
     if connection.vendor == "sqlite":
         # Its LIKE would look at every row, and it would sort all that it finds by anything but the index.
         return Ask(Q(**{f"{name}__gte": text, f"{name}__lt": text + _LAST}), name)
-    # It knows how many begin so, and goes by the ids where these are many.
-    return Ask(Q(**{f"{name}__startswith": text}), "id")
+    return Ask(Q(**{f"{name}__startswith": text}), InOrderOfBytes(F(name)))
