@@ -75,8 +75,7 @@ def delete_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
             else:
                 assert column.null
                 cursor.execute(f"UPDATE {table} SET {name} = NULL WHERE {name} {which}", keys)  # noqa: S608
-        table = connection.ops.quote_name(model._meta.db_table)
-        cursor.execute(f"DELETE FROM {table} WHERE {_name(_column(model, 'pk'))} {which}", keys)  # noqa: S608
+    delete_plain_rows(model, keys)
 
 
 def delete_plain_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
