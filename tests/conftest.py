@@ -20,6 +20,15 @@ def no_thread_of_the_log() -> None:
     journal.background = False
 
 
+@pytest.fixture(autouse=True)
+def default_language_and_time_zone() -> None:
+    """Start each test in those of the settings: a command or a page that ran in this thread leaves its own active."""
+    from django.utils import timezone, translation
+
+    translation.deactivate()
+    timezone.deactivate()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def passwords_that_cost_nothing() -> Iterator[None]:
     """The real ones take half a second each, which is more than most pages that a test logs in for."""
