@@ -3,7 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-compile
+# As pip does, but on all cores. What does not compile is not imported: files that are only data to their package.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 FUZZ_CASES ?= 1000000
 # Some machines forbid it, and then each of the hundreds of processes that the tests start compiles it all anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,11 +19,10 @@ OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integ
 ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages chassis_told channels \
 	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
 	quota_week commands_by_hand cut_ports who_gets_what secrets_shown audit_web audit_commands log_in tokens users \
-	web_bench api_base api_coordinator api_examples api_executions api_index api_jobs api_maintenance api_nodes \
-	api_notifications api_oids api_olts api_onus api_pollers api_throttling)
+	web_bench api_base api_coordinator api_examples api_executions api_index api_jobs api_list_costs \
+	api_maintenance api_nodes api_notifications api_oids api_olts api_onus api_pollers api_throttling)
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
 	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
-# One at a time, and they wait for it: beside those on PostgreSQL, which have work for the cores meanwhile.
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help
@@ -36,17 +37,23 @@ setup: $(VENV)/.dev-ready ## Make the virtual environment, with all that develop
 demo: $(VENV)/.ready ## Start a simulated fleet and walk it
 	@$(BIN)/facho demo
 
+# Those of a browser, and then those on PostgreSQL, go beside those with real services, which wait for most of
+# their time. What they say is shown when all have ended.
 test: setup ## Run every test: the quick ones, with real services, on PostgreSQL, in a browser
 	@$(BIN)/python -m tests.services prepare
-	@failed=""; browser=; said=$$(mktemp); \
-	trap 'kill $$browser 2>/dev/null; rm -f $$said' EXIT; trap 'exit 1' INT TERM; \
+	@failed=""; beside=; said=$$(mktemp); \
+	trap 'kill $$beside 2>/dev/null; rm -f $$said' EXIT; trap 'exit 1' INT TERM; \
 	stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" || failed="$$failed $$name"; }; \
+	tell() { [ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }; }; \
 	stage quick -n auto $(FIRST_TESTS); \
-	stage services -n 4 $(BY_FILE) $(OTHER_TESTS); \
-	$(if $(BROWSER_TESTS),$(BIN)/python -m pytest $(BROWSER_TESTS) >$$said 2>&1 & browser=$$!;) \
-	stage postgresql -n 3 $(BY_FILE) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
-	$(if $(BROWSER_TESTS),wait $$browser || failed="$$failed browser"; cat $$said;) browser=; \
-	[ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }
+	( failed=""; running=; trap 'kill $$running 2>/dev/null' EXIT; trap 'exit 1' TERM; \
+	  stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" & running=$$!; \
+	    wait $$running || failed="$$failed $$name"; running=; }; \
+	  $(if $(BROWSER_TESTS),stage browser $(BROWSER_TESTS);) \
+	  stage postgresql -n 2 $(BY_FILE) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
+	  tell ) >$$said 2>&1 & beside=$$!; \
+	stage services -n 3 $(BY_FILE) $(OTHER_TESTS); \
+	wait $$beside || failed="$$failed browser-or-postgresql"; beside=; cat $$said; tell
 
 lint: setup ## Check style, types and the order of imports
 	@$(BIN)/ruff check .
@@ -98,9 +105,11 @@ $(VENV)/.ready: pyproject.toml requirements/build.lock requirements/runtime.lock
 	@echo "Installing what facho needs ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/build.lock -r requirements/runtime.lock
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev-ready: $(VENV)/.ready requirements/dev.lock
 	@echo "Installing what development needs ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
+	@$(COMPILE)
 	@touch $@

@@ -39,6 +39,25 @@ def passwords_that_cost_nothing() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def static_files_are_found_once() -> Iterator[None]:
+    """Each client of a test has a handler of its own, which would look for all of them again."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
+
+    find = WhiteNoiseMiddleware.add_files_from_finders
+    found: dict[str, dict[str, Any]] = {}
+
+    def find_once(self: Any) -> None:
+        if self.static_prefix not in found:
+            find(self)
+            found[self.static_prefix] = self.files
+        self.files = dict(found[self.static_prefix])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def tables_are_emptied_row_by_row(pytestconfig: pytest.Config) -> Iterator[None]:
     """TRUNCATE makes new files of all tables and indexes, which takes half a second; their rows are few."""
     if pytestconfig.getoption("--database") == "sqlite":

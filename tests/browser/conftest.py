@@ -1,6 +1,7 @@
 """A real server with sample rows, and people who look at it with a real browser."""
 
 import contextlib
+import http.client
 import os
 import shutil
 import socket
@@ -16,6 +17,7 @@ import pytest
 
 from tests.services import pattern
 from tests.services.process import LOOPBACK, running
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -66,7 +68,11 @@ class Site:
     contexts: dict[Look, "BrowserContext"] = field(default_factory=dict)
 
     def sample(self, what: str) -> None:
-        subprocess.run([sys.executable, SAMPLE, what], env=self.environment, check=True, timeout=120)
+        add_sample(what, self.environment)
+
+
+def add_sample(what: str, environment: dict[str, str]) -> None:
+    subprocess.run([sys.executable, SAMPLE, what], env=environment, check=True, timeout=PATIENCE_S)
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,6 @@ Visiting = Callable[..., Visit]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = tmp_path_factory.mktemp("site") / "home"
     shutil.copytree(pattern.home(), home)
-    port = free_port()
     environment = {
         **os.environ,
         "FACHO_HOME": str(home),
@@ -113,8 +118,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "FACHO_REQUEST_RETRIES": "0",
     }
     shots = os.environ.get("TESTS_SHOTS")
+    add_sample("fill", environment)
+    # Until the server has the port, others may take it: it is chosen last.
+    port = free_port()
     site = Site(f"http://{LOOPBACK}:{port}", environment, Path(shots) if shots else None)
-    site.sample("fill")
     argv = [
         sys.executable,
         "-m",
@@ -219,7 +226,10 @@ def _state(site: Site, browser: "Browser", who: str) -> Any:
 
 def answers(url: str) -> Callable[[], bool]:
     def ask() -> bool:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/admin/login/", timeout=2) as answer:
+        with (
+            contextlib.suppress(OSError, http.client.HTTPException),
+            urllib.request.urlopen(f"{url}/admin/login/", timeout=20) as answer,
+        ):
             return bool(answer.status == 200)
         return False
 

@@ -11,16 +11,16 @@ def test_it_says_so_when_the_server_is_gone_and_when_it_is_back(visit: Visiting)
     warning = page.get_by_text("The server does not answer")
     expect(warning).to_be_hidden()
     page.route("**/live/", lambda route: route.abort())
-    expect(warning).to_be_visible(timeout=10_000)
+    expect(warning).to_be_visible(timeout=120_000)
     page.unroute("**/live/")
-    expect(warning).to_be_hidden(timeout=10_000)
+    expect(warning).to_be_hidden(timeout=120_000)
 
 
 def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting) -> None:
     visitor = visit("admin", language="en", alone=True)
     page = visitor.go("/coordinator/dashboard/")
     visitor.context.clear_cookies(name="sessionid")
-    expect(page.get_by_role("button", name="Log in")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("button", name="Log in")).to_be_visible(timeout=120_000)
 
 
 def test_a_viewer_sees_everything_but_users_and_nothing_to_save_or_run(visit: Visiting) -> None:

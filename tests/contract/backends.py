@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,22 +30,26 @@ from facho.engine.loop import SchedulerLoop, keep_alive
 from facho.engine.pollers import Board, register
 from facho.engine.runner import Runtime
 from facho.engine.snmp_loop import SnmpLoop
-from tests.services.process import dies_with_us
+from tests.services import warm
 from tests.services.redis import Redis
+from tests.waiting import PATIENCE_S
 
+# Nothing runs out by itself, however busy the machine is: neither a lease, nor the wait for an answer.
 CONFIG: Final = replace(
     Config(),
     pollers=3,
-    lease=timedelta(seconds=4),
+    lease=timedelta(seconds=120),
     lease_renew=timedelta(seconds=0.5),
-    request_timeout=timedelta(seconds=0.5),
+    worker_seen_within=timedelta(seconds=120),
+    request_timeout=timedelta(seconds=120),
     stop_within=timedelta(seconds=2),
 )
 _AS_SETTINGS: Final = {
     "FACHO_POLLERS": "3",
-    "FACHO_LEASE": "4",
+    "FACHO_LEASE": "120",
     "FACHO_LEASE_RENEW": "0.5",
-    "FACHO_REQUEST_TIMEOUT": "0.5",
+    "FACHO_WORKER_SEEN_WITHIN": "120",
+    "FACHO_REQUEST_TIMEOUT": "120",
     "FACHO_STOP_WITHIN": "2",
 }
 # Of imports, most of it: on a busy machine they take long.
@@ -125,7 +128,7 @@ def local_system() -> Iterator[LocalSystem]:
 class CelerySystem:
     """One real `facho worker`; what a beat does beside it is done here."""
 
-    def __init__(self, app: Any, redis: Redis, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, app: Any, redis: Redis, process: warm.Process) -> None:
         self._config = replace(CONFIG, broker_url=redis.url)
         self._backend = CeleryBackend(app)
         self._redis = redis
@@ -145,7 +148,7 @@ class CelerySystem:
     def stop(self) -> None:
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(CONFIG.stop_within.total_seconds() + 10)
+            self._process.wait(PATIENCE_S)
         self._process.kill()
         self._process.wait()
 
@@ -163,18 +166,8 @@ def celery_app(redis: Redis) -> Iterator[Any]:
 @contextmanager
 def celery_system(redis: Redis) -> Iterator[CelerySystem]:
     with tempfile.TemporaryFile() as output, celery_app(redis) as app:
-        process = subprocess.Popen(
-            [*dies_with_us(), sys.executable, "-m", "facho", "worker"],
-            env={
-                **os.environ,
-                **_AS_SETTINGS,
-                "FACHO_DATABASE_URL": _database_url(),
-                "FACHO_BROKER_URL": redis.url,
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        addresses = {"FACHO_DATABASE_URL": _database_url(), "FACHO_BROKER_URL": redis.url}
+        process = warm.start(["worker"], env={**os.environ, **_AS_SETTINGS, **addresses}, output=output)
         system = CelerySystem(app, redis, process)
         try:
             _wait_for(process, output)
@@ -189,7 +182,7 @@ def _database_url() -> str:
     return f"postgresql://{ours['USER']}@/{ours['NAME']}?host={ours['HOST']}"
 
 
-def _wait_for(process: subprocess.Popen[bytes], output: Any) -> None:
+def _wait_for(process: warm.Process, output: Any) -> None:
     until = time.monotonic() + _START_S
     while not Worker.objects.exists():
         if process.poll() is not None or time.monotonic() > until:

@@ -1,7 +1,6 @@
 """What every way to run keeps to. Another backend joins by a line in `systems`."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,18 +12,17 @@ from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.clock import database_now
 from facho.sim.fleet import FleetConfig
-from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
-from facho.sim.scenario import Scenario
 from facho.vendors import builtin
 from tests.contract.backends import CONFIG, System, systems
 from tests.database.making import make_execution, make_job, make_node, make_olt
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ONUS = 200
-# A discovery takes some five seconds: long enough to do something to it.
-UNHURRIED = Scenario(latency_s=0.25, max_message=600)
+# A discovery has begun by then, and is far from its end.
+IN_MID_WALK = 5
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -38,11 +36,6 @@ def fleet() -> Iterator[FleetProcess]:
         yield fleet
 
 
-@pytest.fixture(autouse=True)
-def well_behaved(fleet: FleetProcess) -> None:
-    fleet.set_scenario(PRESETS["plain"].scenario)
-
-
 @pytest.fixture
 def olts(fleet: FleetProcess) -> list[Olt]:
     sync_profiles(builtin())
@@ -53,13 +46,6 @@ def olts(fleet: FleetProcess) -> list[Olt]:
 def system(request: pytest.FixtureRequest, way: str, olts: list[Olt]) -> Iterator[System]:
     with systems(request.config.getoption("--database"))[way](request) as system:
         yield system
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "it did not come about in time"
-        time.sleep(0.02)
 
 
 def pending(node: SnmpJobHost) -> Execution:
@@ -132,16 +118,19 @@ def test_the_next_node_of_an_olt_starts_when_the_one_before_ends(
 def test_an_aborted_execution_stops_asking_and_stores_nothing(
     system: System, olts: list[Olt], fleet: FleetProcess
 ) -> None:
-    fleet.set_scenario(UNHURRIED, 1)
     execution = pending(make_node(olts[1]))
-    system.submit(execution.id)
-    wait_until(lambda: state_of(execution) == State.RUNNING)
+    with fleet.hold(1, skip=IN_MID_WALK) as gate:
+        system.submit(execution.id)
+        gate.wait_until_held()
 
-    Execution.objects.filter(id=execution.id).update(state=State.ABORTED, ended_at=database_now())
+        Execution.objects.filter(id=execution.id).update(state=State.ABORTED, ended_at=database_now())
 
-    wait_until(lambda: not Execution.objects.exclude(lease_token="").exists())
-    asked = fleet.report().olts[1].requests
-    time.sleep(1.0)
+        wait_until(lambda: not Execution.objects.exclude(lease_token="").exists())
+        asked = fleet.report().olts[1].requests
+    # The answer comes now; another execution passes through the same loop after it.
+    after = pending(make_node(olts[0]))
+    system.submit(after.id)
+    wait_until(lambda: state_of(after) == State.SUCCESS)
     assert fleet.report().olts[1].requests == asked
     assert not Onu.objects.filter(olt=olts[1]).exists()
     assert state_of(execution) == State.ABORTED
@@ -150,15 +139,14 @@ def test_an_aborted_execution_stops_asking_and_stores_nothing(
 def test_a_stop_hands_back_what_cannot_end_in_time(
     system: System, olts: list[Olt], fleet: FleetProcess
 ) -> None:
-    fleet.set_scenario(UNHURRIED, 2)
     execution = pending(make_node(olts[2]))
-    system.submit(execution.id)
-    wait_until(lambda: state_of(execution) == State.RUNNING)
+    with fleet.hold(2, skip=IN_MID_WALK) as gate:
+        system.submit(execution.id)
+        gate.wait_until_held()
 
-    began = time.monotonic()
-    system.stop()
+        # The walk cannot end: it is handed back, or this does not return.
+        system.stop()
 
-    assert time.monotonic() - began < CONFIG.stop_within.total_seconds() + 10
     execution.refresh_from_db()
     assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 0, "")
 

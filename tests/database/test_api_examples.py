@@ -21,6 +21,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands.tokens import create_token
 from tests.database.asking_api import person
 from tests.database.filling import fill
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -39,7 +40,9 @@ def blocks(language: str, page: Path) -> list[str]:
 
 
 def said(argv: list[str], environment: dict[str, str]) -> str:
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

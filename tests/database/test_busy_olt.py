@@ -12,13 +12,12 @@ from facho.apps.hosts.store import sync_profiles
 from facho.engine import leases, recorder, runner
 from facho.engine.leases import Keeper
 from facho.engine.runner import Runtime
-from facho.engine.snmp_loop import SnmpLoop
 from facho.sim.fleet import FleetConfig
-from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
 from tests.database.making import at, make_job
 from tests.database.test_executions import CONFIG, Site
+from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,26 +26,25 @@ NEAR = Scenario(latency_s=0.002)
 
 
 @pytest.fixture
-def fleet() -> Iterator[FleetProcess]:
-    with FleetProcess(FleetConfig(olts=1, onus=200)) as fleet:
+def fleet() -> Iterator[VirtualFleet]:
+    with VirtualFleet(FleetConfig(olts=1, onus=200)) as fleet:
         yield fleet
 
 
 @pytest.fixture
-def site(fleet: FleetProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    with SnmpLoop() as snmp:
-        site = Site(fleet, Runtime(CONFIG, "here", snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
 
-        def now() -> datetime:
-            return site.now
+    def now() -> datetime:
+        return site.now
 
-        for module in (leases, recorder, runner):
-            monkeypatch.setattr(module, "database_now", now)
-        yield site
+    for module in (leases, recorder, runner):
+        monkeypatch.setattr(module, "database_now", now)
+    return site
 
 
-def most_at_once(fleet: FleetProcess) -> int:
+def most_at_once(fleet: VirtualFleet) -> int:
     """Requests that were at the OLT at the same time, since the fleet began."""
     return fleet.report().total.max_outstanding
 
@@ -55,7 +53,7 @@ def ran(executions: list[Execution]) -> dict[str, str]:
     return {each.node.job.name: each.state for each in executions if each.node is not None}
 
 
-def test_an_olt_is_spared_while_its_cpu_is_high_and_for_no_longer(site: Site, fleet: FleetProcess) -> None:
+def test_an_olt_is_spared_while_its_cpu_is_high_and_for_no_longer(site: Site, fleet: VirtualFleet) -> None:
     Olt.objects.update(learned={"varbinds": 20, "in_flight": 5})
     site.node(make_job("discovery", interval=86_400), next_run_at=at("09:00"))
     site.step()

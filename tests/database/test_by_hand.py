@@ -27,6 +27,7 @@ from facho.engine.work import PartOutcome
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
 from tests.database.making import make_olt
+from tests.waiting import PATIENCE_S
 
 # On a server the connection is given back while the OLT is asked, and a test's own transaction with it.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,7 +148,7 @@ def test_the_olt_is_taken_back_from_a_process_that_died_also_without_an_engine()
     waiting = collect_all(olt.name, now)
     # Where it never comes, the wait is ended instead of the test hanging.
     stopping = threading.Event()
-    patience = threading.Timer(10, stopping.set)
+    patience = threading.Timer(PATIENCE_S, stopping.set)
     patience.start()
     wait_for_turn(waiting, replace(current(), lease_renew=timedelta(0)), stopping)
     patience.cancel()

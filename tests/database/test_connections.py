@@ -41,7 +41,7 @@ def test_who_is_the_writer_already_waits_for_no_turn() -> None:
     def hold() -> None:
         with sql._turns:
             has_turn.set()
-            in_time.append(written.wait(2))
+            in_time.append(written.wait(30))
 
     other = threading.Thread(target=hold)
     other.start()

@@ -19,12 +19,12 @@ from facho.apps.notifications.models import NotificationDelivery
 from facho.apps.secret_text import SecretText
 from facho.engine.notifying import Sender
 from facho.sim.fleet import FleetConfig
-from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from tests.database import test_executions
 from tests.database.making import at, make_job
 from tests.database.notifying import CONFIG, Receiver, make_channel, make_rule, sender_to
 from tests.database.test_executions import PLAIN, Site
+from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,9 +35,9 @@ EVERY = timedelta(minutes=5)
 site = test_executions.site
 
 
-@pytest.fixture(scope="module")
-def fleet() -> Iterator[FleetProcess]:
-    with FleetProcess(FleetConfig(olts=1, onus=ONUS)) as fleet:
+@pytest.fixture
+def fleet() -> Iterator[VirtualFleet]:
+    with VirtualFleet(FleetConfig(olts=1, onus=ONUS)) as fleet:
         yield fleet
 
 
@@ -114,7 +114,7 @@ def test_both_messages_arrive_over_http_in_the_language_of_who_reads_them(people
     people.channel.url = SecretText(f"json://127.0.0.1:{server.server_port}/hook")
     people.channel.language = "es"
     people.channel.save()
-    people.sender = Sender(CONFIG, wait=timedelta(seconds=10))
+    people.sender = Sender(CONFIG, wait=timedelta(seconds=120))
     people.told_after(Scenario(power_cut_ports=(0,)))
     people.told_after()
     server.shutdown()

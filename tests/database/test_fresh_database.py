@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 TABLES = """
 import django
 from django.db import connection
@@ -27,6 +29,6 @@ def test_it_is_of_the_kind_that_was_asked_for(database_url: str, pytestconfig: p
 def test_another_process_finds_it_empty_each_time(database_url: str, time: str) -> None:
     environment = {**os.environ, "FACHO_DATABASE_URL": database_url}
     done = subprocess.run(
-        [sys.executable, "-c", TABLES], env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", TABLES], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.stdout.splitlines() == ["[]", "['mine']"], done.stderr

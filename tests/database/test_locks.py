@@ -19,6 +19,7 @@ from facho.engine.recorder import hand_back, record_failure
 from facho.engine.recovery import Recovered, recover
 from facho.engine.scheduler import queue_due
 from tests.database.making import at, make_execution, make_node
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CONFIG = Config()
@@ -53,7 +54,7 @@ def aside(work: Callable[[Event, Event], object]) -> Iterator[Future[object]]:
     with ThreadPoolExecutor(1) as threads:
         working = threads.submit(run)
         try:
-            assert there.wait(10)
+            assert there.wait(PATIENCE_S)
             yield working
         finally:
             go_on.set()
@@ -68,7 +69,7 @@ def recording(started: Started, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ev
         def check_and_wait(ours: Started, now: datetime) -> None:
             check(ours, now)
             there.set()
-            assert go_on.wait(10)
+            assert go_on.wait(PATIENCE_S)
 
         monkeypatch.setattr(recorder, "_check_lease", check_and_wait)
         return record_failure(started, "no answer", CONFIG)
@@ -96,7 +97,7 @@ def test_a_long_store_keeps_no_other_lease_from_being_renewed(monkeypatch: pytes
             keeper.renew()
             for each in held:
                 each.check()
-        assert working.result(10) == State.WAITING
+        assert working.result(PATIENCE_S) == State.WAITING
     after = Execution.objects.get(id=other.execution_id).lease_expires_at
     assert before is not None
     assert after is not None
@@ -126,7 +127,7 @@ def test_what_is_being_stored_is_not_taken_back_and_keeps_nobody_waiting(
         now = datetime.now(UTC) + CONFIG.lease
         assert recover(now, CONFIG) == Recovered(abandoned=1)
         assert Execution.objects.get(id=stored.execution_id).state == State.RUNNING
-    assert working.result(10) == State.WAITING
+    assert working.result(PATIENCE_S) == State.WAITING
     assert Attempt.objects.get(execution=stored.execution_id).error == "no answer"
 
 
@@ -139,7 +140,7 @@ def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_i
     assert started is not None
     with aside(recording(started, monkeypatch)) as working:
         assert queue_due(at("10:10"), CONFIG).skipped == 1
-    assert working.result(10) == State.WAITING
+    assert working.result(PATIENCE_S) == State.WAITING
     assert SkippedSlots.objects.get().execution_id == started.execution_id
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.maintenance.models import MaintenanceWindow
-from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
+from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
 from facho.core.notices import Notice
 from facho.engine.notifying import Sender
 from tests.database.making import at, make_olt
@@ -24,6 +24,7 @@ from tests.database.notifying import (
     sender_to,
     tell_of,
 )
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")
@@ -92,13 +93,18 @@ def test_a_channel_that_hangs_delays_no_other_and_is_given_up() -> None:
 
     def send(letter: Any, timeout: timedelta) -> str:
         if "slow" in letter.url:
-            hangs.wait(10)
+            hangs.wait(PATIENCE_S)
         return receiver(letter, timeout)
 
     sender = Sender(CONFIG, send, wait=0.05 * SECOND)
     tell_of(DOWN, NOW, make_olt().id)
     sender.step(NOW)
-    assert NotificationDelivery.objects.get(channel=quick).status == "SENT"
+
+    def arrived(channel: NotificationChannel, now: datetime) -> bool:
+        sender.settle(now)
+        return NotificationDelivery.objects.get(channel=channel).status == "SENT"
+
+    wait_until(lambda: arrived(quick, NOW))
     sender.step(NOW + 31 * SECOND)
     row = NotificationDelivery.objects.get(channel=slow)
     assert (row.status, row.error) == ("WAITING", "no answer in 30 s")
@@ -106,9 +112,7 @@ def test_a_channel_that_hangs_delays_no_other_and_is_given_up() -> None:
     sender.step(NOW + 2 * MINUTE)
     assert NotificationDelivery.objects.get(channel=slow).attempts == 1
     hangs.set()
-    sender.settle(NOW + 3 * MINUTE, 5 * SECOND)
-    while NotificationDelivery.objects.get(channel=slow).status != "SENT":
-        sender.settle(NOW + 3 * MINUTE)
+    wait_until(lambda: arrived(slow, NOW + 3 * MINUTE))
     assert len(receiver.taken) == 2
 
 
@@ -283,7 +287,7 @@ def test_two_senders_at_once_send_once() -> None:
 
     def run() -> None:
         sender = sender_to(receiver)
-        together.wait(10)
+        together.wait(PATIENCE_S)
         sender.step(NOW)
         sender.step(NOW)
         connection.close()
@@ -292,7 +296,7 @@ def test_two_senders_at_once_send_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert became() == [("OLT_DOWN", "SENT")] * 50
     told = [line for letter in receiver.taken for line in (letter.title, *letter.body.split("\n"))]
     assert sum("does not answer" in line for line in told) == 50

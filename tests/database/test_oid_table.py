@@ -16,6 +16,7 @@ from facho.apps.hosts.store import SyncReport, profile_rows, sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobOid
 from facho.vendors import Profile, builtin
 from facho.vendors.parse import parse_profile
+from tests.waiting import PATIENCE_S
 
 PROFILE = """
 profile: acme
@@ -164,10 +165,12 @@ def test_brands_of_other_profiles_are_left_alone() -> None:
 def test_two_processes_at_once_make_each_row_once(database_url: str) -> None:
     environment = {**os.environ, "FACHO_DATABASE_URL": database_url}
     migrate = [sys.executable, "-m", "django", "migrate", "--verbosity", "0", "--skip-checks"]
-    subprocess.run(migrate, env=environment, timeout=60, check=True)
+    subprocess.run(migrate, env=environment, timeout=PATIENCE_S, check=True)
     sync = partial(subprocess.Popen, env=environment, stdout=subprocess.PIPE, text=True)
     both = [sync([sys.executable, "-c", SYNC]) for _ in range(2)]
-    created, rows = zip(*(map(int, each.communicate(timeout=60)[0].split()) for each in both), strict=True)
+    created, rows = zip(
+        *(map(int, each.communicate(timeout=PATIENCE_S)[0].split()) for each in both), strict=True
+    )
     wanted = sum(len(profile_rows(profile)) for profile in builtin().values())
     assert sorted(created) == [0, wanted]
     assert rows == (wanted, wanted)

@@ -29,13 +29,12 @@ from facho.engine.pollers import register
 from facho.engine.reading import ANOTHER, NOT_ONLINE
 from facho.engine.runner import Runtime, run_execution
 from facho.engine.scheduler import queue_due
-from facho.engine.snmp_loop import SnmpLoop
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
-from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
 from tests.database.making import at, make_job, make_node, make_olt
+from tests.virtual_fleet import VirtualFleet
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -43,16 +42,16 @@ ONUS = 40
 CONFIG = replace(Config(), request_timeout=timedelta(seconds=0.15), request_retries=1)
 
 
-@pytest.fixture(scope="module")
-def fleet() -> Iterator[FleetProcess]:
-    with FleetProcess(FleetConfig(olts=1, onus=ONUS)) as fleet:
+@pytest.fixture
+def fleet() -> Iterator[VirtualFleet]:
+    with VirtualFleet(FleetConfig(olts=1, onus=ONUS)) as fleet:
         yield fleet
 
 
 class Site:
     """One OLT whose ONUs were discovered, one poller, and a clock that the test sets."""
 
-    def __init__(self, fleet: FleetProcess, runtime: Runtime) -> None:
+    def __init__(self, fleet: VirtualFleet, runtime: Runtime) -> None:
         self.fleet = fleet
         self.runtime = runtime
         self.now = at("10:00")
@@ -77,18 +76,17 @@ class Site:
 
 
 @pytest.fixture
-def site(fleet: FleetProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    with SnmpLoop() as snmp:
-        site = Site(fleet, Runtime(CONFIG, "here", snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
 
-        def now() -> datetime:
-            return site.now
+    def now() -> datetime:
+        return site.now
 
-        for module in (leases, recorder, runner):
-            monkeypatch.setattr(module, "database_now", now)
-        site.run()
-        yield site
+    for module in (leases, recorder, runner):
+        monkeypatch.setattr(module, "database_now", now)
+    site.run()
+    return site
 
 
 def an_onu(**columns: Any) -> Onu:

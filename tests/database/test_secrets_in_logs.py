@@ -37,7 +37,6 @@ from facho.engine.runner import Runtime, run_execution
 from facho.engine.scheduler import queue_due
 from facho.engine.snmp_loop import SnmpLoop
 from facho.sim.fleet import FleetConfig
-from facho.sim.process import FleetProcess
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
 from tests.database.bare_pages import leave_out_what_is_on_all
@@ -55,6 +54,7 @@ from tests.database.planting import (
     told_by,
 )
 from tests.database.walking import pages_of_rows
+from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,9 +66,9 @@ TABLES: tuple[Any, ...] = (
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
-    with FleetProcess(FleetConfig(olts=1, onus=8, community=COMMUNITY)) as fleet:
-        yield fleet.addresses[0][1]
+def fleet() -> Iterator[VirtualFleet]:
+    with VirtualFleet(FleetConfig(olts=1, onus=8, community=COMMUNITY)) as fleet:
+        yield fleet
 
 
 def make_site(port: int) -> dict[str, Olt]:
@@ -107,14 +107,13 @@ def break_things(olts: dict[str, Olt], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "record", refused)
 
 
-def run_all(config: Config) -> None:
-    with SnmpLoop() as snmp:
-        runtime = Runtime(config, "here", snmp, Keeper(config))
-        register("here", 10, database_now())
-        queue_due(database_now(), config)
-        while claimed := claim(database_now(), config):
-            for execution_id in claimed:
-                attempt("poller", lambda each=execution_id: run_execution(each, runtime))  # type: ignore[misc]
+def run_all(config: Config, snmp: SnmpLoop) -> None:
+    runtime = Runtime(config, "here", snmp, Keeper(config))
+    register("here", 10, database_now())
+    queue_due(database_now(), config)
+    while claimed := claim(database_now(), config):
+        for execution_id in claimed:
+            attempt("poller", lambda each=execution_id: run_execution(each, runtime))  # type: ignore[misc]
 
 
 def everything(config: Config) -> dict[str, str]:
@@ -141,19 +140,19 @@ def shown(page: Client) -> dict[str, str]:
 
 
 def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
-    config_with_logs: Config, port: int, monkeypatch: pytest.MonkeyPatch, admin_client: Client
+    config_with_logs: Config, fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch, admin_client: Client
 ) -> None:
     config = config_with_logs
     know_addresses()
     sync_profiles(builtin())
-    olts, due = make_site(port), database_now()
+    olts, due = make_site(fleet.addresses[0][1]), database_now()
     job = make_job("everything", "discovery", max_attempts=1, facts=["serial"])
     for olt in olts.values():
         make_node(olt, job, next_run_at=due)
     coordinator_step(due, config)
     break_things(olts, monkeypatch)
 
-    run_all(config)
+    run_all(config, fleet.snmp)
     update_olt("good", OltChanges(site=f"beside {WRONG_COMMUNITY}"), database_now())
     coordinator_step(database_now(), config)
     assert journal.flush()

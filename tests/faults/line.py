@@ -12,6 +12,7 @@ from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.olt import SimulatedOlt
 from facho.sim.scenario import Scenario
 from facho.snmp import Agent, Client, Learned, Oid, Target, Value, Version, WalkResult, ber
+from tests import virtual_time
 
 XPON: Final = "1.3.6.1.4.1.2011.6.128.1.1"
 SERIAL: Final = Oid.parse(f"{XPON}.2.43.1.3")
@@ -25,6 +26,9 @@ BULK: Final[dict[str, Any]] = {}
 GETNEXT: Final[dict[str, Any]] = {"bulk": False}
 V1: Final[dict[str, Any]] = {"version": Version.V1}
 WAYS: Final = {"v2c": BULK, "v2c without GETBULK": GETNEXT, "v1": V1}
+
+# The time of day at which a test begins.
+BEGAN: Final = 1_700_000_000.0
 
 Table = dict[Oid, dict[bytes, Value]]
 T = TypeVar("T")
@@ -72,7 +76,8 @@ class Line:
 @asynccontextmanager
 async def line(scenario: Scenario, *, onus: int = 100, seed: int = 1) -> AsyncIterator[Line]:
     """The OLT has told the truth once, to somebody else, and is in the scenario from then on."""
-    async with Fleet(FleetConfig(onus=onus, seed=seed)) as fleet, Client() as client:
+    now = asyncio.get_running_loop().time
+    async with Fleet(FleetConfig(onus=onus, seed=seed), lambda: BEGAN + now()) as fleet, Client() as client:
         olt = fleet.olts[0]
         truth = await _truth(olt)
         before = olt.report().requests
@@ -100,7 +105,7 @@ def on_line(
         async with line(scenario, onus=onus, seed=seed) as there:
             return await conversation(there)
 
-    return asyncio.run(run())
+    return virtual_time.run(run())
 
 
 def kinds(errors: Iterable[Exception]) -> list[type[Exception]]:

@@ -14,6 +14,7 @@ import pytest
 from facho.sim.scenario import Scenario
 from facho.snmp import Client, Learned, Limits, Target, WalkResult
 from facho.snmp.errors import ClientClosed, DeadlineExceeded, NoAnswer
+from tests import virtual_time
 from tests.faults.line import COLUMNS, SERIAL, Line, kinds, on_line
 
 BATCH, BATCHES = 1000, 10
@@ -100,7 +101,7 @@ def test_ten_thousand_walks_of_the_dead_leave_nothing(dead_port: int) -> None:
         assert descriptors() == before
         assert objects[-1] - objects[1] < BATCH
 
-    asyncio.run(run())
+    virtual_time.run(run())
 
 
 @pytest.mark.parametrize("silent", [True, False], ids=["dead", "alive"])

@@ -45,7 +45,7 @@ class OwnFacho:
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Straight from the database file: what is there, whatever a command says."""
-        database = sqlite3.connect(self.home / "facho.db", timeout=10)
+        database = sqlite3.connect(self.home / "facho.db", timeout=60)
         with database:
             found = database.execute(statement, values).fetchall()
         database.close()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.integration.own_facho import OwnFacho, new_facho
 from tests.services import warm
+from tests.waiting import PATIENCE_S
 
 STATE = ("--kind", "get", "--brand", "huawei", "--fact", "state", "--interval", "5m")
 
@@ -156,7 +157,7 @@ def _end_while_waiting(facho: OwnFacho, words: list[str], state: str) -> int:
         assert process.stderr is not None
         number = process.stderr.readline().split()[-1]
         facho.rows("UPDATE snmp_executions SET state = ? WHERE id = ?", state, number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_S)
         return process.returncode
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.vendors import Decoder, Facts, Said, builtin
 from tests.integration.own_facho import new_facho
+from tests.waiting import PATIENCE_S, wait_until
 
 ONUS = 30
 QUICK = ("--timeout", "0.3", "--retries", "0")
@@ -111,7 +111,7 @@ def test_what_came_before_a_silence_is_kept_and_said_to_be_not_complete(
 ) -> None:
     scenario.set_scenario(Scenario(silent_rows=(20,), columns=("description",)), 0)
     file = tmp_path / "part.snmprec"
-    done = record(address_of(scenario), "-o", str(file), *QUICK)
+    done = record(address_of(scenario), "-o", str(file), "--timeout", "5", "--retries", "0")
     assert done.exit_code == 5
     assert done.stderr.splitlines()[-1].startswith("Not complete: ")
     assert "stays silent after row" in done.stderr
@@ -151,7 +151,7 @@ def test_a_stored_olt_is_recorded_when_its_turn_has_come(
     wait_until(lambda: facho.rows("SELECT 1 FROM snmp_executions WHERE state = 'WAITING'") != [])
     assert fleet.report().total.requests == before
     facho.rows("UPDATE snmp_executions SET state = 'SUCCESS' WHERE state = 'RUNNING'")
-    _, errors = recording.communicate(timeout=60)
+    _, errors = recording.communicate(timeout=PATIENCE_S)
     assert (recording.returncode, errors) == (0, "")
     assert len(onus_in(file)) == ONUS
     ((state, parts),) = facho.rows("SELECT state, parts FROM snmp_executions ORDER BY id DESC LIMIT 1")
@@ -167,10 +167,3 @@ BUSY = (
     " SELECT id, ?, 'schedule', 0, '2026-01-01', '2026-01-01', '2026-01-01', '', 1, '[]', '{}', '{}', '{}',"
     " '[]', '', 'somebody', '' FROM olts"
 )
-
-
-def wait_until(true: Any) -> None:
-    until = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.1)

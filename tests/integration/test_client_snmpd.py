@@ -201,7 +201,7 @@ def net_snmp_walk(
         argv = [net_snmp("snmpbulkwalk"), "-v2c", f"-c{snmpd.community}", "-m", "", "-OnqextU"]
         argv += [f"{snmpd.host}:{snmpd.port}", str(subtree)]
         env = {"SNMP_PERSISTENT_DIR": str(tmp_path)}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120, check=True)
         # A long string goes on in the next line, where no dot begins it.
         lines = re.split(r"\n(?=\.)", done.stdout.rstrip("\n"))
         return {

@@ -40,10 +40,10 @@ def fleet() -> Iterator[FleetProcess]:
 def tool(net_snmp: Callable[[str], str], tmp_path: Path) -> Tool:
     def run(name: str, fleet: FleetProcess, number: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         host, port = fleet.addresses[number]
-        argv = [net_snmp(name), "-c", "public", "-On", "-m", "", "-t", "2", "-r", "1"]
+        argv = [net_snmp(name), "-c", "public", "-On", "-m", "", "-t", "60", "-r", "0"]
         argv += [argument.replace("AGENT", f"{host}:{port}") for argument in arguments]
         env = {"SNMP_PERSISTENT_DIR": str(tmp_path)}
-        return subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", timeout=60)
+        return subprocess.run(argv, env=env, capture_output=True, text=True, errors="replace", timeout=120)
 
     return run
 
@@ -136,7 +136,7 @@ def ask_with_pysnmp(address: Address, version: int, pdu: Any) -> list[tuple[str,
     module.apiMessage.set_community(asked, "public")
     module.apiMessage.set_pdu(asked, pdu)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(5)
+        client.settimeout(120)
         client.sendto(encoder.encode(asked), address)
         answer, rest = decoder.decode(client.recv(65535), asn1Spec=module.Message())
     assert not rest

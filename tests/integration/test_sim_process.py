@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from facho.cli.sim import app
 from facho.sim.fleet import FleetConfig, FleetError
+from facho.sim.gate import PATIENCE_S
 from facho.sim.model import Cause
 from facho.sim.olt import Address
 from facho.sim.presets import PRESETS
@@ -28,7 +30,7 @@ COMMAND = [sys.executable, "-c", "from facho.cli.sim import app; app()"]
 
 def ask(address: Address, request_id: int = 1, oid: str = SERIAL) -> Said:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(5)
+        client.settimeout(PATIENCE_S)
         pdu = encode_request(GET_BULK, request_id, 0, 10, [Oid.parse(oid).content])
         client.sendto(message(pdu), address)
         return read(client.recv(65535))
@@ -74,6 +76,33 @@ def test_a_fleet_in_a_process_can_be_made_to_misbehave_later() -> None:
         assert fleet.report().total.restarts == 1
         with pytest.raises(ValueError, match="not explode"):
             fleet.call(0, "explode")
+
+
+def test_requests_to_an_olt_in_a_process_are_held_until_they_are_released() -> None:
+    with FleetProcess(FleetConfig(olts=2, onus=50)) as fleet, ThreadPoolExecutor() as threads:
+        with fleet.hold(1, skip=1, under=SERIAL) as gate:
+            assert len(ask(fleet.addresses[1]).rows) == 10
+            assert len(ask(fleet.addresses[1], oid=HUAWEI).rows) == 10
+            assert len(ask(fleet.addresses[0]).rows) == 10
+            assert gate.held == 0
+            asked = threads.submit(ask, fleet.addresses[1])
+            gate.wait_until_held()
+            assert not asked.done()
+            report = fleet.report().olts[1]
+            assert (report.requests, report.answers) == (3, 2)
+        assert len(asked.result(PATIENCE_S).rows) == 10
+        assert len(ask(fleet.addresses[1]).rows) == 10
+        assert gate.held == 1
+
+
+def test_waiting_for_a_request_that_nobody_sends_says_so() -> None:
+    with FleetProcess(FleetConfig(onus=5)) as fleet:
+        with pytest.raises(TimeoutError, match="0 of 1 requests were held within 0 s"):
+            fleet.hold(0).wait_until_held(seconds=0)
+        with pytest.raises(ValueError, match="no OLT 1"):
+            fleet.hold(1)
+        with pytest.raises(ValueError, match="nonsense"):
+            fleet.hold(0, under="nonsense")
 
 
 def test_a_fleet_that_cannot_start_says_why() -> None:

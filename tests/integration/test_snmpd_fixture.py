@@ -31,7 +31,7 @@ def ask(net_snmp: Callable[[str], str], tmp_path: Path) -> Callable[..., list[st
         ]
         # Without a folder of its own the tool writes to the system's.
         env = {"SNMP_PERSISTENT_DIR": str(tmp_path)}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 
@@ -67,7 +67,7 @@ def test_another_community_gets_no_answer(
 ) -> None:
     argv = [net_snmp("snmpget"), "-v2c", "-cprivate", "-t0.5", "-r0", f"{snmpd.host}:{snmpd.port}", SYS_DESCR]
     env = {"SNMP_PERSISTENT_DIR": str(tmp_path)}
-    assert subprocess.run(argv, env=env, capture_output=True, timeout=30).returncode != 0
+    assert subprocess.run(argv, env=env, capture_output=True, timeout=120).returncode != 0
 
 
 def test_snmpsim_answers_from_the_records_it_is_given(

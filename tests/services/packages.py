@@ -45,6 +45,7 @@ SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
 POSTGRESQL = Package("postgresql", "postgres", services=("postgresql",))
 CHROMIUM = Package("chromium", "chromium")
 REDIS = Package("redis-server", "redis-server", services=("redis-server",))
+CADDY = Package("caddy", "caddy", services=("caddy",))
 # Load on the web, for `make bench`.
 WRK = Package("wrk", "wrk")
 PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, CHROMIUM, WRK)

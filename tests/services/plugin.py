@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.services import packages, postgres
+from tests.services import packages, pattern, postgres
 from tests.services.folder import temporary_folder
 from tests.services.postgres import Databases, Postgres, run_postgres
 from tests.services.redis import Redis, run_redis
@@ -79,7 +79,7 @@ def own_postgres(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pos
     """A PostgreSQL of the test's own, that it may stop and start; on any `--database`."""
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(run_postgres(tmp_path))
+            server = stack.enter_context(run_postgres(tmp_path, pattern=pattern.postgres_data()))
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server
@@ -103,7 +103,8 @@ def shared_postgres(
     """One for all tests of a module; whoever stops it starts it again."""
     with ExitStack() as stack:
         try:
-            server = stack.enter_context(run_postgres(tmp_path_factory.mktemp("postgres")))
+            folder = tmp_path_factory.mktemp("postgres")
+            server = stack.enter_context(run_postgres(folder, pattern=pattern.postgres_data()))
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server

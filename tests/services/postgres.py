@@ -29,14 +29,19 @@ OPTIONS = ("listen_addresses=", "max_connections=200", "fsync=off", "full_page_w
 class Databases:
     """The databases of a running server, for whoever knows the folder of its socket."""
 
+    # Its socket is named after it.
+    port = 5432
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def url(self, database: str = "postgres") -> str:
-        return f"postgresql://{USER}@/{database}?host={self.folder}"
+        elsewhere = "" if self.port == Databases.port else f"&port={self.port}"
+        return f"postgresql://{USER}@/{database}?host={self.folder}{elsewhere}"
 
-    def create_database(self, name: str) -> None:
-        self._do(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    def create_database(self, name: str, template: str = "template1") -> None:
+        names = map(sql.Identifier, (name, template))
+        self._do(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
 
     def drop_database(self, name: str) -> None:
         """Whoever is still connected to it is cut off."""
@@ -54,14 +59,22 @@ class Postgres(Databases):
         super().__init__(folder)
         self.log = log
         self.data = folder / "data"
+        # Of the next start, beside those that all have.
+        self.options: tuple[str, ...] = ()
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
+
+    def own(self, path: Path) -> None:
+        """Give a file to the server, which reads no key that belongs to others."""
+        path.chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(path, *_account())
 
     def start(self) -> None:
         """Returns when it answers; raises DidNotStart with the last line of its log."""
         assert self._process is None, "it is running"
         argv = [*_as_its_user(), str(self._program), "-D", str(self.data), "-k", str(self.folder)]
-        for option in OPTIONS:
+        for option in (*OPTIONS, *self.options):
             argv += ["-c", option]
         self._process = process.start(argv, log=self.log, answers=self._answers)
 
@@ -86,13 +99,21 @@ class Postgres(Databases):
 
 
 @contextlib.contextmanager
-def run_postgres(folder: Path) -> Iterator[Postgres]:
-    """Its log is written in `folder`; data and socket are in a folder of their own, which goes away."""
+def run_postgres(folder: Path, *, pattern: Path | None = None) -> Iterator[Postgres]:
+    """Its log is written in `folder`; data and socket are in a folder of their own, which goes away.
+
+    `pattern` is the data of a server that was stopped in order, to begin with a copy of it.
+    """
     program = Path(packages.find("postgres", packages.POSTGRESQL)).resolve()
     with temporary_folder() as home:
         postgres = Postgres(home, program, folder / "postgres.log")
         try:
-            _make_data(postgres, program.with_name("initdb"))
+            if os.geteuid() == 0:
+                shutil.chown(home, *_account())
+            if pattern is None:
+                _make_data(postgres, program.with_name("initdb"))
+            else:
+                copy_data(pattern, postgres.data)
             postgres.start()
         except process.DidNotStart as error:
             raise Unavailable(SERVICE, f"it does not start; {error}") from error
@@ -102,11 +123,16 @@ def run_postgres(folder: Path) -> Iterator[Postgres]:
             postgres.stop()
 
 
+def copy_data(source: Path, target: Path) -> None:
+    """With its owner, who is not us if we are root."""
+    subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
+
+
 def _make_data(postgres: Postgres, initdb: Path) -> None:
-    if os.geteuid() == 0:
-        shutil.chown(postgres.folder, *_account())
     argv = [*_as_its_user(), str(initdb), "-D", str(postgres.data), "-U", USER]
     argv += ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"]
+    # Small files of the log, for copies of the data to be small.
+    argv += ["--wal-segsize=1"]
     done = subprocess.run(
         argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=postgres.folder, check=False
     )

@@ -21,8 +21,8 @@ class SnmpLoop:
     `client` is for executions. `aside` is for questions beside them, which keep to limits of their own.
     """
 
-    def __init__(self) -> None:
-        self._loop = uvloop.new_event_loop()
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop or uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="snmp", daemon=True)
         self.client = Client()
         self.aside = Client()

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from facho.sim.agent import Agent, Answer
 from facho.sim.cpu import CpuCosts, VirtualCpu
+from facho.sim.gate import Gate
 from facho.sim.model import Cause
 from facho.sim.path import Path
 from facho.sim.report import OltReport, Tally
@@ -46,6 +47,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stranger: socket.socket | None = None
         self._down_until = 0.0
+        self._gates: tuple[Gate, ...] = ()
         self.address: Address = ("", 0)
         self._scenario = Scenario()
         self.scenario = Scenario()
@@ -92,6 +94,22 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     def silence(self, silent: bool = True) -> None:
         """Stops answering; the rest of the scenario stays."""
         self._scenario = self._scenario.but(silent=silent)
+
+    def hold(self, *, skip: int = 0, under: str = "") -> Gate:
+        """Hold requests from now on, after the first `skip`, until the gate is released.
+
+        With an OID, only requests for names under it. SNMPv3 discovery is never held.
+        """
+        gate = Gate(self._call_in_loop, skip=skip, under=under)
+        self._gates = (*(each for each in self._gates if not each.is_released), gate)
+        return gate
+
+    def _call_in_loop(self, serve: Callable[[], None]) -> None:
+        """Serves at once without a loop, which an OLT has when it listens. A closed loop serves nobody."""
+        if self._loop is None:
+            serve()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(serve)
 
     def restart(self, silent_for: float = 0.0) -> None:
         """Loses what was on its way, says nothing for a while, and counts its uptime from zero."""
@@ -165,7 +183,6 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             opened = self._security.open(data)
             pdu = parse_pdu(opened.data, opened.start, opened.end)
             tally.see(pdu.tag, pdu.request_id)
-            answer = self._answer(opened, pdu)
         except ReportDue as report:
             tally.reports += 1
             self._send_report(report.datagram, addr)
@@ -174,10 +191,28 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         except BerError:
             tally.garbage += 1
         else:
-            if answer is None:
-                tally.unanswered += 1
-            else:
-                self._dispatch(opened, pdu, answer, addr)
+            if not (self._gates and self._is_held(opened, pdu, addr)):
+                self._serve(opened, pdu, addr)
+
+    def _is_held(self, opened: Opened, pdu: Pdu, peer: Address) -> bool:
+        serve = partial(self._serve_held, self._tally.restarts, opened, pdu, peer)
+        return any(gate.hold(pdu, serve) for gate in self._gates)
+
+    def _serve_held(self, life: int, opened: Opened, pdu: Pdu, peer: Address) -> None:
+        """A restart loses what was held, like everything that was on its way."""
+        if life == self._tally.restarts:
+            self._serve(opened, pdu, peer)
+
+    def _serve(self, opened: Opened, pdu: Pdu, peer: Address) -> None:
+        try:
+            answer = self._answer(opened, pdu)
+        except BerError:
+            self._tally.garbage += 1
+            return
+        if answer is None:
+            self._tally.unanswered += 1
+        else:
+            self._dispatch(opened, pdu, answer, peer)
 
     def _send_report(self, datagram: bytes, peer: Address) -> None:
         """An OLT that is silent or down does not report, either."""

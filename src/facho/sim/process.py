@@ -23,16 +23,19 @@ from typing import IO, Any, Final, Self
 import uvloop
 
 from facho.sim.fleet import Fleet, FleetConfig, FleetError
+from facho.sim.gate import PATIENCE_S, Gate, too_few_held
 from facho.sim.model import Cause
 from facho.sim.olt import Address
 from facho.sim.report import OltReport, total
 from facho.sim.scenario import Scenario
+from facho.snmp.values import Oid
 
 _METHODS: Final = (
     "restart", "silence", "take_offline", "bring_back", "cut_fibre", "cut_power", "restore"
 )  # fmt: skip
 _PATHS: Final = ("recording", "profile")
-_PATIENCE_S: Final = 10.0
+_ENDS_WITHIN_S: Final = 60.0
+_POLL_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,39 @@ class ProcessReport:
     @property
     def total(self) -> OltReport:
         return total(self.olts)
+
+
+class FleetGate:
+    """A Gate of an OLT in another process: it is used in the same way."""
+
+    def __init__(self, ask: Callable[[dict[str, Any]], Any], number: int) -> None:
+        self._ask = ask
+        self._number = number
+
+    @property
+    def held(self) -> int:
+        """How many requests it has held so far; repetitions count too."""
+        return int(self._ask({"gate": self._number})["held"])
+
+    def wait_until_held(self, count: int = 1, seconds: float = PATIENCE_S) -> None:
+        """Block until so many requests were held. Raises TimeoutError."""
+        until = time.monotonic() + seconds
+        while (held := self.held) < count:
+            if time.monotonic() > until:
+                raise TimeoutError(too_few_held(held, count, seconds))
+            time.sleep(_POLL_S)
+
+    def release(self) -> None:
+        """Serve the held requests as if they came now, and hold no more. Does nothing the second time."""
+        self._ask({"gate": self._number, "release": True})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
 
 
 class FleetProcess:
@@ -98,6 +134,15 @@ class FleetProcess:
         told = [each.value if isinstance(each, Cause) else each for each in arguments]
         self._tell({"method": method, "arguments": told, "olt": olt})
 
+    def hold(self, olt: int, *, skip: int = 0, under: str = "") -> FleetGate:
+        """As `SimulatedOlt.hold`: hold the requests to an OLT until the gate is released."""
+        if not 0 <= olt < len(self.addresses):
+            raise ValueError(f"there is no OLT {olt}: they are 0 to {len(self.addresses) - 1}")
+        if under:
+            Oid.parse(under)
+        opened = self._ask(json.dumps({"hold": {"skip": skip, "under": under}, "olt": olt}))
+        return FleetGate(lambda order: self._ask(json.dumps(order)), opened["gate"])
+
     def _tell(self, order: dict[str, Any]) -> ProcessReport:
         answer = self._ask(json.dumps(order))
         return ProcessReport(
@@ -127,7 +172,7 @@ class FleetProcess:
                 with contextlib.suppress(OSError):
                     stream.close()
         try:
-            child.wait(_PATIENCE_S)
+            child.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
@@ -152,10 +197,15 @@ async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Call
         if prebuilt:
             for olt in fleet.olts:
                 olt.build_all()
+        gates: list[Gate] = []
         started = time.process_time()
         say({"addresses": [olt.address for olt in fleet.olts]})
         while line := await asyncio.to_thread(source.readline):
-            _obey(fleet, json.loads(line))
+            order = json.loads(line)
+            if "hold" in order or "gate" in order:
+                say(_obey_gate(fleet, gates, order))
+                continue
+            _obey(fleet, order)
             say(
                 {
                     "olts": [asdict(olt.report()) for olt in fleet.olts],
@@ -173,6 +223,16 @@ def _obey(fleet: Fleet, order: dict[str, Any]) -> None:
     if "method" in order:
         arguments = [Cause(each) if isinstance(each, str) else each for each in order["arguments"]]
         getattr(fleet.olts[order["olt"]], order["method"])(*arguments)
+
+
+def _obey_gate(fleet: Fleet, gates: list[Gate], order: dict[str, Any]) -> dict[str, int]:
+    if "hold" in order:
+        gates.append(fleet.olts[order["olt"]].hold(**order["hold"]))
+        return {"gate": len(gates) - 1}
+    gate = gates[order["gate"]]
+    if order.get("release"):
+        gate.release()
+    return {"held": gate.held}
 
 
 def _config_to_json(config: FleetConfig) -> dict[str, Any]:

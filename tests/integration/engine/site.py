@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
+from unittest.mock import Mock, patch
 
 from facho.engine.collect import collect
 from facho.engine.snmp_loop import Errand, SnmpLoop
 from facho.engine.work import AskedColumn, Collection, KnownOnu, Part, PartOutcome, Work
 from facho.sim.fleet import FleetConfig
-from facho.sim.process import FleetProcess
 from facho.sim.report import OltReport
 from facho.sim.scenario import Scenario
 from facho.snmp import Target
 from facho.vendors import Entity, Profile, Said, builtin
+from tests.virtual_fleet import VirtualFleet
 
 FAMILIES: Final = ("huawei", "zte")
-# Long enough for a busy machine to answer, and short enough to wait for.
 TIMEOUT_S: Final = 0.5
 
 
 @dataclass(slots=True)
 class Site:
-    fleet: FleetProcess
+    fleet: VirtualFleet
     snmp: SnmpLoop
     profile: Profile
 
@@ -99,5 +99,5 @@ class Site:
 @contextmanager
 def site(family: str = "huawei", *, onus: int = 100, **knobs: Any) -> Iterator[Site]:
     config = FleetConfig(onus=onus, family=family, scenario=Scenario(**knobs))
-    with FleetProcess(config) as fleet, SnmpLoop() as snmp:
-        yield Site(fleet, snmp, builtin()[family])
+    with VirtualFleet(config) as fleet, patch("facho.engine.collect.time", Mock(monotonic=fleet.time)):
+        yield Site(fleet, fleet.snmp, builtin()[family])

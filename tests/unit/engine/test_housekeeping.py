@@ -52,7 +52,7 @@ def test_a_turn_is_left_out_while_the_one_before_takes_its_time() -> None:
         turns.append("slow")
         other = threading.Thread(target=keep_house, args=(CONFIG, (quick,)))
         other.start()
-        other.join(10)
+        other.join(120)
         assert not other.is_alive()
 
     def quick(_now: datetime, _config: Config) -> None:
