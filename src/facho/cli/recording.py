@@ -13,7 +13,7 @@ from facho.engine.conversation import Guard, with_manners
 from facho.engine.questions import is_under
 from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
-from facho.snmp.errors import BadOid, DeadlineExceeded, NoAnswer, SecurityError
+from facho.snmp.errors import BadOid, BerError, DeadlineExceeded, NoAnswer, SecurityError
 from facho.vendors import Profile
 from facho.vendors.schema import Asking, NeverRead, table_oids
 
@@ -194,6 +194,6 @@ def records_of(rows: Mapping[str, Mapping[bytes, Value]]) -> list[Record]:
 def _can_be_written(content: bytes) -> bool:
     try:
         Oid.of(Oid(content).arcs)
-    except BadOid:
+    except (BadOid, BerError):
         return False
     return True

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC
+
 Index = tuple[int, ...]
 
-MAX_ARC: Final = 0xFFFF_FFFF
 # Bad rows mostly follow their neighbour at once; one by one first, so that good rows between two bad ones are
 # not jumped over.
 _STEPS: Final = (1, 2, 3, 4, *(2**n for n in range(3, 33)))
@@ -33,7 +34,7 @@ def past_bad_row(last_good: Index) -> Search:
         found = yield from _smallest(known, start)
         if found is not None:
             break
-        while known and known[-1] == MAX_ARC:
+        while known and known[-1] == LARGEST_ARC:
             known = known[:-1]
         if not known:
             return None
@@ -61,13 +62,13 @@ def _smallest(known: Index, start: int) -> Generator[Index, Index | None, tuple[
     works: int | None = None
     follower: Index = ()
     for step in _STEPS:
-        arc = min(start + step, MAX_ARC)
+        arc = min(start + step, LARGEST_ARC)
         row = yield (*known, arc)
         if row is not None:
             works, follower = arc, row
             break
         fails = arc
-        if arc == MAX_ARC:
+        if arc == LARGEST_ARC:
             break
     if works is None:
         return None

@@ -7,9 +7,20 @@ written longer than needed. Whatever else is wrong raises BerError and no other 
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.snmp.errors import BerError
+
+_OCTETS_OF_ARC: Final = 5
+# A sub-identifier of six octets and more, or one of five octets that is larger than the largest.
+_is_too_large: Final = re.compile(rb"[\x80-\xff]{5}|[\x90-\xff][\x80-\xff]{3}").search
+_NOT_LAST: Final = bytes(range(0x80, 0x100))
+# Octets by what they are in a sub-identifier: 0 for its last one, others for those before it; of these, 2 for
+# what the first of five may not be.
+_HIGH: Final = bytes(octet >= 0x80 for octet in range(0x100))
+_LARGE: Final = bytes((octet >= 0x80) + (octet >= 0x90) for octet in range(0x100))
 
 INTEGER: Final = 0x02
 OCTET_STRING: Final = 0x04
@@ -61,10 +72,35 @@ def encode_arcs(arcs: tuple[int, ...]) -> bytes:
     return b"".join([encode_arc(arc) for arc in arcs])
 
 
+def check_arcs(content: bytes) -> None:
+    """Refuses what no OID may have, in a time that does not depend on what an agent made up."""
+    size = len(content)
+    if size and content[-1] & 0x80:
+        raise BerError("an OID ends in the middle of a sub-identifier")
+    if size > MOST_ARCS * _OCTETS_OF_ARC:
+        raise BerError(f"an OID has {size} octets")
+    if size >= _OCTETS_OF_ARC and _is_too_large(content):
+        raise BerError(f"an OID has a sub-identifier over {LARGEST_ARC}")
+    if size > MOST_ARCS and len(content.translate(None, _NOT_LAST)) > MOST_ARCS:
+        raise BerError(f"an OID has more than {MOST_ARCS} sub-identifiers")
+
+
+def has_large_arc(contents: bytes) -> bool:
+    """Whether one of several OIDs or parts of them, written one after the other, has a number that is too
+    large. Each must end between two numbers.
+    """
+    high = contents.translate(_HIGH)
+    if b"\1" * 4 not in high:
+        return False
+    if b"\1" * 5 not in high and b"\0\2" not in (b"\0" + contents).translate(_LARGE):
+        # No number has six octets, and none begins as one of five octets that is too large would.
+        return False
+    return _is_too_large(contents) is not None
+
+
 def decode_arcs(content: bytes) -> tuple[int, ...]:
     """The sub-identifiers of an OID's content or of a part of it that starts and ends between two of them."""
-    if content and content[-1] & 0x80:
-        raise BerError("an OID ends in the middle of a sub-identifier")
+    check_arcs(content)
     arcs: list[int] = []
     arc = 0
     for octet in content:

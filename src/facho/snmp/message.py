@@ -12,6 +12,8 @@ from facho.snmp.errors import BerError
 from facho.snmp.values import Value, decode_value
 
 MAX_REQUEST_ID: Final = 0x7FFF_FFFF
+# No request asks for nearly as many. One answer must not keep all other agents waiting.
+_MOST_BINDINGS: Final = 1_000
 
 
 class Version(enum.IntEnum):
@@ -234,16 +236,20 @@ def _unbounded(data: bytes, position: int) -> int:
 
 def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
     """(name, tag, content) of each binding; the whole list must be well-formed."""
-    position, size = 0, len(bindings)
+    position, size, count = 0, len(bindings), 0
     while position < size:
         start, end = ber.expect_tlv(bindings, position, size, ber.SEQUENCE)
         name_start, name_end = ber.expect_tlv(bindings, start, end, ber.OBJECT_IDENTIFIER)
         tag, value_start, value_end = ber.read_tlv(bindings, name_end, end)
         if value_end != end:
             raise BerError("there are octets after a value")
+        if name_end == name_start:
+            raise BerError("an OID is empty")
+        count += 1
+        if count > _MOST_BINDINGS:
+            raise BerError(f"there are more than {_MOST_BINDINGS} values")
         name = bindings[name_start:name_end]
-        if not name or name[-1] & 0x80:
-            raise BerError("an OID is empty or ends in the middle of a sub-identifier")
+        ber.check_arcs(name)
         yield name, tag, bindings[value_start:value_end]
         position = end
 

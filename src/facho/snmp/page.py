@@ -22,6 +22,11 @@ from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
 # A binding with a longer name has a length of two octets, which the patterns below do not cover.
 _LONGEST_NAME: Final = 100
+_SHORTEST_LARGE_ARC: Final = 5
+# A pattern is tried at every octet, so it is kept to pages of the usual size.
+_LONGEST_PAGE: Final = 16_384
+# A shape is compiled when so many pages had it; each reader uses so many shapes, and so many are counted.
+_OFTEN: Final = 4
 
 
 class End(enum.Enum):
@@ -78,6 +83,7 @@ class _Shape:
         branches = [outer + row + inner + b".{%d}" % size for outer, inner, size in sizes]
         self._rows = re.compile(b"\\x30(" + b"|".join(branches) + b")", re.DOTALL).findall
         start = 1 + len(name)
+        self._may_have_large_arc = suffix_size >= _SHORTEST_LARGE_ARC
         self._suffix: Callable[[bytes], bytes] = itemgetter(slice(start, start + suffix_size))
         value = itemgetter(slice(start + suffix_size + (2 if strings else 0), None))
         self._values: Callable[[list[bytes]], Iterable[Value]] = (
@@ -93,7 +99,10 @@ class _Shape:
             found = self._rows(bindings[:size])
             if _size(found) != size:
                 return [], [], 0
-        return list(map(self._suffix, found)), list(self._values(found)), size
+        indexes = list(map(self._suffix, found))
+        if self._may_have_large_arc and ber.has_large_arc(b"".join(indexes)):
+            return [], [], 0
+        return indexes, list(self._values(found)), size
 
 
 def _size(rows: list[bytes]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -19,8 +20,11 @@ SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 _LARGEST_DATAGRAM: Final = 65_535
 # Answers come in bursts from many agents at once; the default of 200 kB loses them before we look.
 _RECEIVE_BUFFER: Final = 8 * 1024 * 1024
-# After so many datagrams the loop gets its turn.
+# After so many datagrams, or so many seconds, the loop gets its turn.
 _BURST: Final = 64
+_BURST_S: Final = 0.005
+# How long a port is used. Its socket is read for as long again: longer than any request waits.
+PORT_CHANGES_AFTER_S: Final = 600.0
 # SO_RCVBUFFORCE, which the socket module does not name: goes past the system's limit when we may.
 _SO_RCVBUFFORCE: Final = 33
 
@@ -60,7 +64,8 @@ class Endpoint:
         self._socket.close()
 
     def _read(self) -> None:
-        receive, received = self._socket.recvfrom, self._received
+        receive, received, now = self._socket.recvfrom, self._received, time.monotonic
+        until = now() + _BURST_S
         with contextlib.suppress(BlockingIOError):
             for _ in range(_BURST):
                 try:
@@ -71,6 +76,9 @@ class Endpoint:
                     # An ICMP error about a datagram sent earlier: its request will time out and say so.
                     continue
                 received(data, address)
+                if now() > until:
+                    # What is left is still there in the loop's next turn.
+                    return
 
     def _write(self) -> None:
         while self._unsent:

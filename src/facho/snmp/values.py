@@ -14,6 +14,7 @@ from functools import total_ordering
 from ipaddress import IPv4Address
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.snmp import ber
 from facho.snmp.errors import BadOid, BerError
 
@@ -32,9 +33,8 @@ END_OF_MIB_VIEW: Final = 0x82
 _OPAQUE_FLOAT: Final = b"\x9f\x78\x04"
 _OPAQUE_DOUBLE: Final = b"\x9f\x79\x08"
 
-# What we accept from people. What agents send is carried as it comes, whatever its size.
-_MAX_ARCS: Final = 128
-_MAX_ARC: Final = 0xFFFF_FFFF
+# Of a number in an OID, leading zeros included.
+_MOST_DIGITS: Final = 20
 
 
 @total_ordering
@@ -50,19 +50,23 @@ class Oid:
         parts = text.removeprefix(".").split(".")
         if not all(part.isascii() and part.isdigit() for part in parts):
             raise BadOid(f"'{text}' is not an OID: write it as numbers with dots, such as 1.3.6.1.2.1.1.1.0")
+        if max(map(len, parts)) > _MOST_DIGITS:
+            raise BadOid(f"'{text[:80]}' is not an OID: a number is over {LARGEST_ARC}")
         return cls.of(map(int, parts))
 
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Oid:
         arcs = tuple(numbers)
         text = ".".join(map(str, arcs))
-        if not 2 <= len(arcs) <= _MAX_ARCS:
-            raise BadOid(f"'{text}' is not an OID: it needs 2 to {_MAX_ARCS} numbers")
+        if not 2 <= len(arcs) <= MOST_ARCS:
+            raise BadOid(f"'{text}' is not an OID: it needs 2 to {MOST_ARCS} numbers")
         if arcs[0] > 2 or (arcs[0] < 2 and arcs[1] > 39):
             raise BadOid(f"'{text}' is not an OID: it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x")
-        if not 0 <= min(arcs) <= max(arcs) <= _MAX_ARC:
-            raise BadOid(f"'{text}' is not an OID: a number is negative or over {_MAX_ARC}")
-        return cls(ber.encode_arcs((arcs[0] * 40 + arcs[1], *arcs[2:])))
+        # The first two travel as one.
+        joined = (arcs[0] * 40 + arcs[1], *arcs[2:])
+        if min(arcs) < 0 or max(joined) > LARGEST_ARC:
+            raise BadOid(f"'{text}' is not an OID: a number is negative or over {LARGEST_ARC}")
+        return cls(ber.encode_arcs(joined))
 
     @property
     def arcs(self) -> tuple[int, ...]:
@@ -136,7 +140,7 @@ def _null(content: bytes) -> Value:
 def _oid(content: bytes) -> Value:
     if not content:
         raise BerError("an OID is empty")
-    ber.decode_arcs(content)
+    ber.check_arcs(content)
     return Oid(content)
 
 

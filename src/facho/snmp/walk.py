@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC
 from facho.snmp import ber
 from facho.snmp.around import Index, past_bad_row
 from facho.snmp.errors import (
@@ -31,7 +32,6 @@ from facho.snmp.talk import Talk
 from facho.snmp.values import Oid, TimeTicks, Value
 
 _TICKS: Final = 1 << 32
-_LARGEST_ARC: Final = 0xFFFF_FFFF
 # An agent's clock may be coarse and our walk slow; a restart puts it back by far more than this share of the
 # walk and these seconds.
 _CLOCK_SHARE: Final = 0.1
@@ -254,7 +254,7 @@ class _ColumnWalk:
         """Whoever is in a subtree that is not wanted goes on after its end."""
         for unwanted in self._around:
             if self._cursor.startswith(unwanted):
-                self._cursor = unwanted + ber.encode_arcs((_LARGEST_ARC,))
+                self._cursor = unwanted + ber.encode_arcs((LARGEST_ARC,))
                 self._cursor_arcs = ber.decode_arcs(self._cursor)
 
     def _leave_out(self) -> None:

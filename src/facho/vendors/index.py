@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.vendors.errors import BadIndex
 from facho.vendors.schema import (
     BitField,
@@ -29,8 +30,8 @@ from facho.vendors.schema import (
 )
 
 Arcs = tuple[int, ...]
-_LARGEST_ARC: Final = 0xFFFF_FFFF
-_MOST_ARCS: Final = 128
+# The octets of a number but for the last one.
+_NOT_LAST: Final = bytes(range(0x80, 0x100))
 _REMEMBERED: Final = 1 << 16
 _LONGEST_NAME: Final = 255
 
@@ -111,9 +112,9 @@ def split_arcs(suffix: bytes) -> Arcs:
         if octet < 0x80:
             arcs.append(arc)
             arc = 0
-            if len(arcs) > _MOST_ARCS:
-                raise BadIndex(f"an index of more than {_MOST_ARCS} numbers")
-    if not suffix or suffix[-1] >= 0x80 or max(arcs) > _LARGEST_ARC:
+            if len(arcs) > MOST_ARCS:
+                raise BadIndex(f"an index of more than {MOST_ARCS} numbers")
+    if not suffix or suffix[-1] >= 0x80 or max(arcs) > LARGEST_ARC:
         raise BadIndex(f"0x{suffix[:32].hex()} is no index")
     return tuple(arcs)
 

@@ -10,14 +10,13 @@ from typing import Final
 
 import yaml
 
+from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.vendors.errors import BadProfile, Mistake
 
 Scalar = str | int | float | bool | None
 _LARGEST_FILE: Final = 1 << 20
 _DEEPEST: Final = 50
 _LARGEST_NUMBER_BITS: Final = 256
-_MOST_ARCS: Final = 128
-_LARGEST_ARC: Final = 0xFFFF_FFFF
 _NO_OID: Final = "0.0"
 _DATE_TAG: Final = "tag:yaml.org,2002:timestamp"
 
@@ -184,10 +183,10 @@ def checked_oid(text: str) -> tuple[str, str]:
     parts = text.split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):
         return _NO_OID, "write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8"
-    if not 2 <= len(parts) <= _MOST_ARCS:
-        return _NO_OID, f"it needs 2 to {_MOST_ARCS} numbers"
-    if any(len(part.lstrip("0")) > 10 or int(part) > _LARGEST_ARC for part in parts):
-        return _NO_OID, f"a number is over {_LARGEST_ARC}"
+    if not 2 <= len(parts) <= MOST_ARCS:
+        return _NO_OID, f"it needs 2 to {MOST_ARCS} numbers"
+    if any(len(part.lstrip("0")) > 10 or int(part) > LARGEST_ARC for part in parts):
+        return _NO_OID, f"a number is over {LARGEST_ARC}"
     arcs = [int(part) for part in parts]
     if arcs[0] > 2 or (arcs[0] < 2 and arcs[1] > 39):
         return _NO_OID, "it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC
 from facho.vendors.nodes import Node, checked_oid
 from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
 from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact, Kind
@@ -102,7 +103,7 @@ def _oid(node: Node, keys: dict[str, Node], table_oid: str) -> str | None:
     if "column" not in keys:
         node.wrong("needs 'column' (its number in the table) or 'oid'")
         return None
-    number = keys["column"].whole(0, 0xFFFF_FFFF)
+    number = keys["column"].whole(0, LARGEST_ARC)
     if not table_oid:
         keys["column"].wrong(f"column {number} of what? Its table has no 'oid'")
         return None

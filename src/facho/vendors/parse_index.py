@@ -6,6 +6,7 @@ import re
 from itertools import combinations
 from typing import Final
 
+from facho.core.oid_limits import LARGEST_ARC
 from facho.vendors.nodes import Node
 from facho.vendors.schema import (
     PARTS,
@@ -50,7 +51,7 @@ def always_parts(node: Node, parts: tuple[IndexPart, ...]) -> tuple[tuple[str, i
         part = key.choice(_CONSTANT)
         if part in parts_given(parts):
             key.wrong(f"{part} is in the numbers of the index too")
-        found.append((part, value.whole(0, 0xFFFF_FFFF)))
+        found.append((part, value.whole(0, LARGEST_ARC)))
     return tuple(found)
 
 
@@ -67,7 +68,7 @@ def _part(node: Node) -> IndexPart | None:
     if "skip" in keys:
         return Skip()
     if "only" in keys:
-        return Only(keys["only"].whole(0, 0xFFFF_FFFF))
+        return Only(keys["only"].whole(0, LARGEST_ARC))
     if "text" in keys:
         return TextPart(keys["text"].choice(("name",)))
     if "octets" in keys:
@@ -112,7 +113,7 @@ def _packings(node: Node, keys: dict[str, Node]) -> tuple[Bits, ...]:
 
 
 def _bits(node: Node, keys: dict[str, Node]) -> Bits:
-    value = keys["value"].whole(0, 0xFFFF_FFFF) if "value" in keys else 0
+    value = keys["value"].whole(0, LARGEST_ARC) if "value" in keys else 0
     fields = tuple(_field(key.choice(PARTS), item) for key, item in keys["bits"].pairs())
     if not fields:
         node.wrong("'bits' names no part")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.snmp.around import MAX_ARC, Index, past_bad_row
+from facho.core.oid_limits import LARGEST_ARC
+from facho.snmp.around import Index, past_bad_row
 from tests.often import often
 
 # More than this, and an agent that fails would be asked for minutes.
@@ -42,7 +43,7 @@ def way_around(agent: Agent, last_good: Index) -> Index | None:
     search = past_bad_row(last_good)
     probe = next(search)
     while True:
-        assert all(0 <= arc <= MAX_ARC for arc in probe)
+        assert all(0 <= arc <= LARGEST_ARC for arc in probe)
         assert agent.probes < MOST_PROBES
         try:
             probe = search.send(agent.next_row(probe))
@@ -69,7 +70,7 @@ def walk_around(agent: Agent) -> list[Index]:
     return read
 
 
-arcs = st.integers(0, 20) | st.sampled_from([255, 4_194_304_000, 4_194_304_256, MAX_ARC - 1])
+arcs = st.integers(0, 20) | st.sampled_from([255, 4_194_304_000, 4_194_304_256, LARGEST_ARC - 1])
 
 
 @st.composite
@@ -142,7 +143,7 @@ def test_a_bad_row_with_a_shorter_index_does_not_lead_back() -> None:
     assert walk_around(Agent(rows, {(2,)})) == [(1, 1), (1, 2), (2, 1)]
 
 
-@pytest.mark.parametrize("last_good", [(), (7,), (1, 2, 3), (MAX_ARC,), (MAX_ARC, 5)])
+@pytest.mark.parametrize("last_good", [(), (7,), (1, 2, 3), (LARGEST_ARC,), (LARGEST_ARC, 5)])
 def test_when_nothing_can_be_read_any_more_it_says_so(last_good: Index) -> None:
     agent = Agent([last_good] if last_good else [], set(), bad_end=True)
     assert way_around(agent, last_good) is None

@@ -1,5 +1,7 @@
 """The encoding's own rules: what is written, what is accepted although it is odd, and what is refused why."""
 
+from itertools import product
+
 import pytest
 
 from facho.snmp import ber
@@ -44,6 +46,34 @@ def test_a_sub_identifier_is_written_in_base_128(arc: int, octets: str) -> None:
 def test_an_oid_that_ends_in_the_middle_of_a_sub_identifier_is_refused() -> None:
     with pytest.raises(BerError, match="middle of a sub-identifier"):
         ber.decode_arcs(b"\x2b\x81")
+
+
+@pytest.mark.parametrize(
+    ("octets", "reason"),
+    [
+        (ber.encode_arc(2**32), "over 4294967295"),
+        (ber.encode_arc(2**35 - 1), "over 4294967295"),
+        (ber.encode_arc(2**35), "over 4294967295"),
+        (b"\x80" * 5 + b"\x01", "over 4294967295"),
+        (b"\x01" * 129, "more than 128 sub-identifiers"),
+        (b"\xff" * 2_099 + b"\x7f", "2100 octets"),
+        (b"\xff" * 60_000 + b"\x7f", "60001 octets"),
+    ],
+    ids=["2^32", "five octets", "six octets", "padded", "many", "2 kB", "60 kB"],
+)
+@pytest.mark.parametrize(
+    "before", [b"", b"\x2b\x06", b"\x8f\xff\xff\xff\x7f"], ids=["alone", "later", "next"]
+)
+def test_an_oid_that_no_agent_may_have_is_refused(before: bytes, octets: bytes, reason: str) -> None:
+    with pytest.raises(BerError, match=reason if len(octets) < 2000 else "octets"):
+        ber.decode_arcs(before + octets)
+
+
+def test_an_oid_may_be_as_long_and_its_numbers_as_large_as_the_standard_says() -> None:
+    largest = (2**32 - 1,) * 128
+    assert ber.decode_arcs(ber.encode_arcs(largest)) == largest
+    padded = b"\x80\x80\x80\x80\x01"
+    assert ber.decode_arcs(padded + b"\x7f") == (1, 127)
 
 
 def test_a_value_says_where_its_content_begins_and_ends() -> None:
@@ -107,3 +137,16 @@ def test_a_counter_sent_as_a_negative_number_is_what_it_was_meant_to_be(
 def test_a_counter_of_more_bits_than_it_has_is_refused(octets: str, bits: int) -> None:
     with pytest.raises(BerError, match=f"unsigned value of {bits} bits"):
         ber.decode_unsigned(bytes.fromhex(octets), bits)
+
+
+def test_a_number_that_is_too_large_is_found_wherever_it_is() -> None:
+    """Every order of octets that matter, as parts of several OIDs."""
+    for octets in product((0x01, 0x80, 0x8F, 0x90), repeat=6):
+        content = bytes((*octets, 0x7F))
+        try:
+            ber.check_arcs(content)
+            is_large = False
+        except BerError:
+            is_large = True
+        assert ber.has_large_arc(content) == is_large
+        assert ber.has_large_arc(b"\x01\x8f\xff\xff\xff\x7f" + content + b"\x90\x01") == is_large
