@@ -118,6 +118,12 @@ class Config:
     requests_in_flight: int = _setting(5, "requests under way at once at one OLT, at most")
     varbinds: int = _setting(20, "values asked for in one GET, at most")
     walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, at most")
+    walk_rows: int = _setting(
+        500_000, "rows of one column, at most: an OLT that gives more does not end, and the walk fails"
+    )
+    answer_octets: int = _setting(
+        67_108_864, "octets that one OLT may send in one execution: with more, the execution fails"
+    )
     batch: int = _setting(200, "ONUs of a GET that are tried again together")
     sub_batch: int = _setting(50, "ONUs of a failed batch that are tried again together, before one by one")
     most_unanswered: float = _setting(20.0, "percentage of ONUs without an answer above which a GET failed")

@@ -21,6 +21,9 @@ SYSTEM: Final = "1.3.6.1.2.1.1"
 _IF_MIB: Final = ("1.3.6.1.2.1.2", "1.3.6.1.2.1.31")
 # ifDescr, ifOperStatus, ifName
 _INTERFACES: Final = ("1.3.6.1.2.1.2.2.1.2", "1.3.6.1.2.1.2.2.1.8", "1.3.6.1.2.1.31.1.1.1.1")
+# A recording may be of all that a device has, as one tree.
+_MOST_ROWS: Final = 5_000_000
+_MOST_OCTETS: Final = 512 * 1024 * 1024
 
 
 class Interrupted(SnmpError):
@@ -126,6 +129,7 @@ async def record_into(
 ) -> None:
     """What comes is in `asked`, however this ends. Raises AddressError."""
     clock = Clock(wanted.deadline)
+    target = replace(target, most_rows=_MOST_ROWS, most_octets=_MOST_OCTETS)
     agent = await client.agent(with_manners(target, asked.profile), guard=guard, tag=tag)
     todo = pieces(asked.profile, wanted.trees)
     steps.begin(len(todo) + 1)

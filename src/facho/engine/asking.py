@@ -16,9 +16,10 @@ from facho.engine.questions import Plan, Question
 from facho.engine.row_counts import RowCounts
 from facho.engine.work import AskedColumn, Batching
 from facho.snmp import Agent, GetResult, Load, Missing, Oid, SnmpError, Value, WalkResult
-from facho.snmp.errors import DeadlineExceeded, NoAnswer
+from facho.snmp.errors import DeadlineExceeded, NoAnswer, TooMuch
 from facho.snmp.talk import SYS_UP_TIME
 from facho.snmp.values import TimeTicks
+from facho.snmp.walk import Column
 from facho.vendors import Key
 
 _SILENT: Final = "the OLT does not answer when it is asked for this ONU, and does otherwise"
@@ -103,7 +104,7 @@ async def ask_walked(
     if result.complete:
         _row_counts.note(olt_id, {oid: column.rows for oid, column in result.columns.items()})
     for column, oid in oids.items():
-        rows = result.columns[oid].rows
+        rows = _rows_to_keep(result.columns[oid])
         if not column.read_as:
             answers.own.setdefault(column.name, {}).update(rows)
         elif column.read_as in answers.rows:
@@ -112,6 +113,11 @@ async def ask_walked(
         else:
             answers.rows[column.read_as] = rows
     return answers
+
+
+def _rows_to_keep(column: Column) -> dict[bytes, Value]:
+    """Return the rows of a column; none of one that does not end, for it would only take long to read."""
+    return {} if any(isinstance(error, TooMuch) for error in column.errors) else column.rows
 
 
 _row_counts: Final = RowCounts()

@@ -10,6 +10,7 @@ from facho.core.cpu import Asking
 from facho.engine.work import Work
 from facho.snmp import Agent, Client, Learned, Limits, Target
 from facho.snmp.adapt import within
+from facho.snmp.client import allowance_of
 from facho.snmp.errors import AddressError
 from facho.vendors import Profile
 
@@ -73,6 +74,8 @@ class Conversation:
         self._guard = guard
         self._tag = tag_of(work.run_id)
         self._target = _as_asked(with_manners(work.target, work.profile), work.asking)
+        # What the OLT may send in all parts together.
+        self._allowance = allowance_of(self._target)
         self._varbinds = work.varbinds
         self._learned = work.learned
         self._limits: Limits | None = None
@@ -109,7 +112,9 @@ class Conversation:
 
     async def _ask_for(self, target: Target, learned: Learned | None) -> Agent:
         try:
-            self._agent = await self._client.agent(target, guard=self._guard, tag=self._tag, learned=learned)
+            self._agent = await self._client.agent(
+                target, guard=self._guard, tag=self._tag, learned=learned, allowance=self._allowance
+            )
         except AddressError as error:
             raise NoAddress(error) from error
         return self._agent

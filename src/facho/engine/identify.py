@@ -16,6 +16,8 @@ from facho.vendors import Detection, Identity, Profile, detect, probes
 _DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
 _OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
 _TICKS_PER_S: Final = 100
+# sysDescr has at most 255 octets; patterns of profiles are compared with it.
+_LONGEST_TEXT: Final = 1024
 _OTHER: Final = {Version.V1: Version.V2C, Version.V2C: Version.V1}
 _NAMES: Final = {Version.V1: "1", Version.V2C: "2c"}
 
@@ -86,12 +88,13 @@ def identity_of(values: Mapping[Oid, Value]) -> Identity:
     return Identity(
         str(object_id) if isinstance(object_id, Oid) else "",
         # Some agents end it with a NUL, which PostgreSQL refuses in a text.
-        descr.decode("utf-8", "replace").replace("\0", "") if isinstance(descr, bytes) else "",
+        text_of(descr).replace("\0", "") if isinstance(descr, bytes) else "",
     )
 
 
 def text_of(value: Value) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    """Return a text value, cut to a length that patterns can be run on."""
+    return value[:_LONGEST_TEXT].decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _uptime(values: Mapping[Oid, Value]) -> float | None:

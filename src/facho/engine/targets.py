@@ -30,6 +30,8 @@ def target_of(olt: Olt, config: Config) -> Target:
         config.request_retries,
         limits=limits,
         user=olt.credentials.user,
+        most_rows=config.walk_rows,
+        most_octets=config.answer_octets,
     )
 
 
@@ -43,6 +45,8 @@ def target_of_new(new: NewOlt, config: Config) -> Target:
         config.request_timeout.total_seconds(),
         config.request_retries,
         user=new.credentials.user,
+        most_rows=config.walk_rows,
+        most_octets=config.answer_octets,
     )
 
 

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from facho.snmp.adapt import Decide, Learned, Limits, decide
 from facho.snmp.address import DEFAULT_PORT, resolve
+from facho.snmp.allowance import MOST_OCTETS, MOST_ROWS, Allowance
 from facho.snmp.errors import ClientClosed
 from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Security, Version, peek_request_id
@@ -38,10 +39,17 @@ class Target:
     bulk: bool = True
     limits: Limits = field(default_factory=Limits)
     user: User | None = None
+    # What it may send: rows of one column, and octets of all answers of a conversation or an execution.
+    most_rows: int = MOST_ROWS
+    most_octets: int = MOST_OCTETS
 
     def __post_init__(self) -> None:
         if (self.user is not None) != (self.version == Version.V3):
             raise ValueError("SNMPv3 needs a user, and a user needs SNMPv3")
+
+
+def allowance_of(target: Target) -> Allowance:
+    return Allowance(target.most_rows, target.most_octets)
 
 
 class Client:
@@ -88,12 +96,14 @@ class Client:
         guard: Callable[[], None] | None = None,
         tag: int = 0,
         learned: Learned | None = None,
+        allowance: Allowance | None = None,
     ) -> Agent:
         """A conversation with a device. Resolves its name, sends nothing.
 
         `guard` is called before every datagram that leaves, the repeated ones too; what it raises ends the
         operation and is raised to the caller. `tag` is carried in the upper bits of every request id.
-        `learned` is what an earlier conversation left.
+        `learned` is what an earlier conversation left. `allowance` is what several conversations share; else
+        this one has the target's for itself.
         """
         if self._closed:
             raise ClientClosed("the SNMP client was closed")
@@ -102,7 +112,11 @@ class Client:
         family, address = await resolve(target.host, target.port)
         peer = self._peer(family, address)
         peer.window.configure(target.limits, learned)
-        return Agent(target, peer, Asking(target.timeout, target.retries, tag, guard))
+        return Agent(
+            target,
+            peer,
+            Asking(target.timeout, target.retries, tag, guard, allowance or allowance_of(target)),
+        )
 
     def _peer(self, family: socket.AddressFamily, address: SocketAddress) -> Peer:
         peer = self._peers.get(address)

@@ -52,6 +52,10 @@ class CorruptAnswer(SnmpError):
     """The agent answers our request with bytes that cannot be decoded, even when asked for a single value."""
 
 
+class TooMuch(SnmpError):
+    """The agent sent more rows or octets than any real one has: asking on would fill the memory."""
+
+
 class UnreadableRows(SnmpError):
     """The agent fails (genErr) on some rows; the walk went around them and names them."""
 

@@ -14,6 +14,7 @@ from facho.snmp.errors import (
     SecurityError,
     SnmpError,
     TooBig,
+    TooMuch,
     UnreadableRows,
 )
 from facho.snmp.message import ErrorStatus, Version, decode_bindings
@@ -50,7 +51,7 @@ async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetRe
             await _ask_all(talk, oids, result)
     except Stopped as stopped:
         raise stopped.error from None
-    except (NoAnswer, SecurityError) as error:
+    except (NoAnswer, SecurityError, TooMuch) as error:
         result.error = error
     except TimeoutError:
         result.error = DeadlineExceeded(f"{talk.peer.name}: the values were not all read in {deadline:g} s")

@@ -22,11 +22,15 @@ from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
 # A binding with a longer name has a length of two octets, which the patterns below do not cover.
 _LONGEST_NAME: Final = 100
+# The value that is no string and has most octets is an Opaque double.
+_LONGEST_NUMBER: Final = 11
 _SHORTEST_LARGE_ARC: Final = 5
 # A pattern is tried at every octet, so it is kept to pages of the usual size.
 _LONGEST_PAGE: Final = 16_384
 # A shape is compiled when so many pages had it; each reader uses so many shapes, and so many are counted.
 _OFTEN: Final = 4
+_MOST_SHAPES: Final = 4
+_MOST_SEEN: Final = 4096
 
 
 class End(enum.Enum):
@@ -69,6 +73,8 @@ class _Shape:
 
     A pattern cannot compute with the lengths that it finds. So each possible length of a value has its
     branch, which states the lengths of the value and of the binding around it: what matches is well-formed.
+    What lies between these lengths is the same in all branches; it is looked at once, ahead of them, for a
+    pattern that repeats it takes long to compile.
     """
 
     def __init__(self, column: bytes, suffix_size: int, strings: bool) -> None:
@@ -76,12 +82,14 @@ class _Shape:
         tag = b"\\x04" if strings else b"[^\\x04\\x82]"
         row = re.escape(name) + b".{%d}[\\x00-\\x7f]" % (suffix_size - 1) + tag
         around = len(name) + suffix_size + 2
-        sizes = (
-            (re.escape(bytes((around + size,))), re.escape(bytes((size,))), size)
-            for size in range(128 - around)
-        )
-        branches = [outer + row + inner + b".{%d}" % size for outer, inner, size in sizes]
-        self._rows = re.compile(b"\\x30(" + b"|".join(branches) + b")", re.DOTALL).findall
+        longest = 127 - around if strings else min(127 - around, _LONGEST_NUMBER)
+        between = b".{%d}" % (around - 1)
+        branches = [
+            re.escape(bytes((around + size,))) + between + re.escape(bytes((size,))) + b".{%d}" % size
+            for size in range(longest + 1)
+        ]
+        pattern = b"\\x30(?=." + row + b")(" + b"|".join(branches) + b")"
+        self._rows = re.compile(pattern, re.DOTALL).findall
         start = 1 + len(name)
         self._may_have_large_arc = suffix_size >= _SHORTEST_LARGE_ARC
         self._suffix: Callable[[bytes], bytes] = itemgetter(slice(start, start + suffix_size))
@@ -109,14 +117,46 @@ def _size(rows: list[bytes]) -> int:
     return sum(map(len, rows)) + len(rows)
 
 
-_shape: Final = lru_cache(maxsize=1024)(_Shape)
+class Shapes:
+    """The compiled shapes of all columns. Only what comes often is worth compiling."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[bytes, int, bool], int] = {}
+        self._compile: Final = lru_cache(maxsize=1024)(_Shape)
+
+    @property
+    def compiled(self) -> int:
+        """How many were compiled so far."""
+        return self._compile.cache_info().misses
+
+    def find(self, column: bytes, suffix_size: int, strings: bool) -> _Shape | None:
+        """Return the shape, or None while it has not come often enough."""
+        if self._is_worth_compiling(column, suffix_size, strings):
+            return self._compile(column, suffix_size, strings)
+        return None
+
+    def _is_worth_compiling(self, column: bytes, suffix_size: int, strings: bool) -> bool:
+        shape = column, suffix_size, strings
+        times = self._seen.get(shape, 0)
+        if times >= _OFTEN:
+            return True
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[shape] = times + 1
+        return False
+
+
+# All readers share them: a column has the same shapes on every OLT of a model.
+_SHARED: Final = Shapes()
 
 
 class ColumnReader:
     """Reads the pages of one column."""
 
-    def __init__(self, column: bytes) -> None:
+    def __init__(self, column: bytes, shapes: Shapes = _SHARED) -> None:
         self.column = column
+        self._shapes = shapes
+        self._used: dict[tuple[int, bool], _Shape] = {}
 
     def read(self, bindings: bytes) -> Page:
         """Raises BerError when the bindings are not well-formed."""
@@ -127,13 +167,26 @@ class ColumnReader:
 
     def _shape_of_first(self, bindings: bytes) -> _Shape | None:
         """The first row's shape is the other rows' too, more often than not."""
-        if len(bindings) < 4 or bindings[0] != ber.SEQUENCE or bindings[2] != ber.OBJECT_IDENTIFIER:
+        if (
+            not 4 <= len(bindings) <= _LONGEST_PAGE
+            or bindings[0] != ber.SEQUENCE
+            or bindings[2] != ber.OBJECT_IDENTIFIER
+        ):
             return None
         name_size = bindings[3]
         suffix_size = name_size - len(self.column)
         if name_size > _LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
             return None
-        return _shape(self.column, suffix_size, bindings[4 + name_size] == ber.OCTET_STRING)
+        return self._shape(suffix_size, bindings[4 + name_size] == ber.OCTET_STRING)
+
+    def _shape(self, suffix_size: int, strings: bool) -> _Shape | None:
+        """An agent with rows of ever other shapes must not make us compile ever other patterns."""
+        shape = self._used.get((suffix_size, strings))
+        if shape is None and len(self._used) < _MOST_SHAPES:
+            shape = self._shapes.find(self.column, suffix_size, strings)
+            if shape is not None:
+                self._used[suffix_size, strings] = shape
+        return shape
 
     def _read_rest(self, bindings: bytes, page: Page) -> Page:
         indexes, values, end = page

@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
-from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer
+from facho.snmp.allowance import Allowance
+from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer, TooMuch
 from facho.snmp.message import Message, Security, Version, decode_message, peek_request_id, version_of
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.v3 import Engine, decode_header
@@ -62,6 +63,7 @@ class Asking:
     retries: int
     tag: int
     guard: Callable[[], None] | None
+    allowance: Allowance = field(default_factory=Allowance)
 
     def check(self) -> None:
         if self.guard is not None:
@@ -182,6 +184,8 @@ class Peer:
                 finally:
                     self.window.leave()
                 if answer is not None:
+                    asking.allowance.received += len(answer.message.bindings)
+                    self._check(asking.allowance)
                     return answer
                 question.answer = self._loop.create_future()
             raise NoAnswer(self._silence(asking, security))
@@ -222,6 +226,7 @@ class Peer:
     ) -> int:
         """The generation of the settings that it was sent under."""
         asking.check()
+        self._check(asking.allowance)
         if self._closed:
             raise ClientClosed("the SNMP client was closed")
         request_id = self._new_id(asking.tag)
@@ -235,6 +240,12 @@ class Peer:
         except OSError as error:
             raise NoAnswer(f"cannot send to {self.name}: {error.strerror or error}") from error
         return self.window.generation
+
+    def _check(self, allowance: Allowance) -> None:
+        if allowance.is_used_up:
+            raise TooMuch(
+                f"{self.name} sent more than {allowance.octets:,} octets, and was not asked for more"
+            )
 
     def _new_id(self, tag: int) -> int:
         while True:

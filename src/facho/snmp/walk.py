@@ -23,6 +23,7 @@ from facho.snmp.errors import (
     SecurityError,
     SnmpError,
     TooBig,
+    TooMuch,
     UnreadableRows,
 )
 from facho.snmp.message import ErrorStatus, Message, Version
@@ -40,6 +41,8 @@ _CLOCK_SLACK: Final = 10.0
 _TICK_JITTER: Final = 100
 # A search for the way around a bad row that takes longer than this has lost its way.
 _MOST_PROBES: Final = 300
+# A column with more places that the agent cannot read than this is not read on.
+_MOST_BAD_PLACES: Final = 100
 
 
 @dataclass(slots=True)
@@ -114,7 +117,7 @@ async def walk_table(
             await _walk_between_clock_readings(talk, result, progress, expected, around)
     except Stopped as stopped:
         raise stopped.error from None
-    except (NoAnswer, SecurityError) as error:
+    except (NoAnswer, SecurityError, TooMuch) as error:
         result.errors.append(error)
     except TimeoutError:
         result.errors.append(
@@ -128,7 +131,7 @@ async def walk_table(
 async def first_row(talk: Talk, column: Oid) -> tuple[bytes, Value] | None:
     """The first row of a column by one GETNEXT, or None when the agent has none to give.
 
-    Raises NoAnswer, SecurityError and CorruptAnswer.
+    Raises NoAnswer, SecurityError, CorruptAnswer and TooMuch.
     """
     try:
         answer = await talk.ask_next(column.content, 1, Load())
@@ -207,6 +210,7 @@ class _ColumnWalk:
         self._who = f"{column.oid}: {talk.peer.name}"
         self._cursor = b""
         self._cursor_arcs: Index = ()
+        self._bad_places = 0
         prefix = column.oid.content
         self._around = [oid.content[len(prefix) :] for oid in around if oid.content.startswith(prefix)]
 
@@ -233,6 +237,9 @@ class _ColumnWalk:
         rows, came = self._column.rows, len(page.indexes)
         expected = len(rows) + came
         rows.update(zip(page.indexes, page.values, strict=True))
+        most = self._talk.asking.allowance.rows
+        if expected > most:
+            raise TooMuch(f"{self._who} gave more than {most:,} rows, and the walk was ended")
         if len(rows) != expected:
             raise RepeatingOids(
                 f"{self._who} gave rows again that it had given before, near row {self._name(page.last)}"
@@ -267,7 +274,15 @@ class _ColumnWalk:
             self._column.rows = kept
 
     async def _next_page(self) -> Page:
-        """The page after the cursor, asked for in ever smaller pieces while the agent cannot give it."""
+        """Return the page after the cursor, which is moved past every row that the agent cannot read."""
+        while True:
+            page = await self._page_at_cursor()
+            if page is not None:
+                return page
+            await self._move_past_bad_row()
+
+    async def _page_at_cursor(self) -> Page | None:
+        """Ask for the page in ever smaller pieces while the agent cannot give it; None before a bad row."""
         rows = wanted = self._talk.rows_asked(self._rows_wanted(), 0)
         broken = 0
         while True:
@@ -282,7 +297,7 @@ class _ColumnWalk:
             if page is not None:
                 return page
             if status == ErrorStatus.genErr and rows == 1:
-                return await self._page_past_bad_row()
+                return None
             if status not in _TOO_MUCH:
                 raise self._talk.refused(status, f"the walk of {self._column.oid}")
             if status != ErrorStatus.genErr:
@@ -333,7 +348,12 @@ class _ColumnWalk:
             return Page([], [], End.END_OF_MIB)
         return None
 
-    async def _page_past_bad_row(self) -> Page:
+    async def _move_past_bad_row(self) -> None:
+        self._bad_places += 1
+        if self._bad_places > _MOST_BAD_PLACES:
+            raise UnreadableRows(
+                f"{self._who} fails (genErr) in more than {_MOST_BAD_PLACES} places, and the walk was ended"
+            )
         last_good = self._cursor_arcs
         search = past_bad_row(last_good)
         probe = next(search)
@@ -354,7 +374,6 @@ class _ColumnWalk:
             UnreadableRows(f"{self._who} fails (genErr) on the row {where}, up to row {_dotted(past)}")
         )
         self._cursor, self._cursor_arcs = ber.encode_arcs(past), past
-        return await self._next_page()
 
     def _name(self, suffix: bytes) -> str:
         return _dotted(ber.decode_arcs(suffix))

@@ -18,7 +18,7 @@ _BETWEEN: Final = "; "
 # A sentence within the sentence; it may be several. It comes last, or in parentheses.
 _SENTENCE: Final = "why"
 _NUMBERS: Final = frozenset(
-    {"number", "total", "count", "sent", "seconds", "before", "after", "percent", "more"}
+    {"number", "total", "count", "sent", "seconds", "before", "after", "percent", "more", "most"}
 )
 _DIGITS: Final = re.compile(r"\d+(\.\d+)?")
 # More than any of our sentences has.
@@ -80,7 +80,10 @@ REFUSALS: Final = (
         "%(column)s: %(olt)s fails (genErr) on the row before its first readable row, up to row %(until)s"
     ),
     gettext_noop("%(column)s: %(olt)s fails (genErr) on the row after row %(row)s, up to row %(until)s"),
+    gettext_noop("%(column)s: %(olt)s fails (genErr) in more than %(most)s places, and the walk was ended"),
     gettext_noop("%(column)s: %(olt)s gave rows again that it had given before, near row %(row)s"),
+    gettext_noop("%(column)s: %(olt)s gave more than %(most)s rows, and the walk was ended"),
+    gettext_noop("%(olt)s sent more than %(most)s octets, and was not asked for more"),
     gettext_noop("%(column)s: %(olt)s went back to before the column; its end was not seen"),
     gettext_noop("%(olt)s restarted during the walk: its sysUpTime went from %(before)s s to %(after)s s"),
 )

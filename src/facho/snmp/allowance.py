@@ -1,0 +1,26 @@
+"""How much one agent may send for one execution, so that none can fill the memory of the process.
+
+The limits are far above what the largest OLTs have (some 33,000 ONUs, and about 30 MB of answers when all is
+asked at once).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MOST_ROWS: Final = 500_000
+MOST_OCTETS: Final = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Shared by all conversations of one execution: `octets` are of all answers, `rows` of one column."""
+
+    rows: int = MOST_ROWS
+    octets: int = MOST_OCTETS
+    received: int = 0
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.received > self.octets
