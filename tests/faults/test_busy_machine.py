@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import cast
 
 from facho.snmp.message import Community, PduType, Version, decode_message, encode_pdu
 from facho.snmp.peer import Asking, Load, Peer
 from facho.snmp.transport import Endpoint, SocketAddress
+from tests import virtual_time
+from tests.virtual_time import VirtualTimeLoop
 
 PUBLIC = Community(Version.V2C, b"public")
 
@@ -28,8 +29,9 @@ def request(request_id: int, _attempt: int) -> bytes:
 def test_an_answer_seen_in_the_same_turn_as_its_time_out_is_taken() -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
         wire, load = Wire(), Load()
-        peer = Peer(("192.0.2.1", 161), cast(Endpoint, wire), loop, 0)
+        peer = Peer(("192.0.2.1", 161), cast(Endpoint, wire), loop)
         asking = Asking(timeout=0.02, retries=0, tag=0, guard=None)
         asked = asyncio.ensure_future(peer.ask(PUBLIC, request, asking, load))
         await asyncio.sleep(0)
@@ -37,8 +39,8 @@ def test_an_answer_seen_in_the_same_turn_as_its_time_out_is_taken() -> None:
         answer = PUBLIC.wrap(encode_pdu(PduType.RESPONSE, request_id, 0, 0, b""))
         loop.call_later(0.03, peer.received, answer)
         # Both the time-out and the answer are due when the loop has its next turn.
-        loop.call_soon(time.sleep, 0.06)
+        loop.call_soon(loop.advance, 0.06)
         assert (await asked).message.request_id == request_id
         assert (load.requests, load.timeouts, peer.pending) == (1, 0, 0)
 
-    asyncio.run(run())
+    virtual_time.run(run())

@@ -190,7 +190,7 @@ class Question:
 
 
 async def bombard_peer(seed: int) -> Answer:
-    peer = Peer(("192.0.2.1", 161), cast(Endpoint, SilentEndpoint()), asyncio.get_running_loop(), 0)
+    peer = Peer(("192.0.2.1", 161), cast(Endpoint, SilentEndpoint()), asyncio.get_running_loop())
     originals = datagrams()
     question = Question(peer)
     for case, data in damaged_ones(seed, originals):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import Final, Self
 from weakref import WeakValueDictionary
 
 from facho.snmp.adapt import Decide, Learned, Limits, decide
@@ -24,6 +23,9 @@ from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity
 from facho.snmp.values import Oid, Value
 from facho.snmp.walk import WalkResult, first_row, walk_table
+
+# Datagrams from addresses that were not asked are looked at, so many a second.
+_STRANGERS_PER_S: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,11 @@ class Client:
     def __init__(self, decide: Decide = decide) -> None:
         self._decide = decide
         self.strangers = 0
+        self._stranger_second = 0
+        self._strangers_seen = 0
         self._closed = False
         self._endpoints: dict[socket.AddressFamily, Endpoint] = {}
         self._peers: WeakValueDictionary[SocketAddress, Peer] = WeakValueDictionary()
-        # Ids that start anywhere cannot be guessed from the program's start.
-        self._random = random.SystemRandom()
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,7 +126,7 @@ class Client:
             loop = asyncio.get_running_loop()
             if family not in self._endpoints:
                 self._endpoints[family] = Endpoint(loop, family, self._received)
-            peer = Peer(address, self._endpoints[family], loop, self._random.getrandbits(16), self._decide)
+            peer = Peer(address, self._endpoints[family], loop, self._decide)
             self._peers[address] = peer
         return peer
 
@@ -136,8 +138,17 @@ class Client:
             self._received_from_stranger(data, address)
 
     def _received_from_stranger(self, data: bytes, address: SocketAddress) -> None:
-        """Never taken for an answer; but a device that answers from another address is worth a hint."""
+        """Never taken for an answer; but a device that answers from another address is worth a hint.
+
+        To find out whose answer it is, all peers are asked: of a flood, a few a second are enough.
+        """
         self.strangers += 1
+        second = int(asyncio.get_running_loop().time())
+        if second != self._stranger_second:
+            self._stranger_second, self._strangers_seen = second, 0
+        self._strangers_seen += 1
+        if self._strangers_seen > _STRANGERS_PER_S:
+            return
         request_id = peek_request_id(data)
         if request_id is None:
             return

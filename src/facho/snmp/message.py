@@ -91,12 +91,18 @@ class Community:
         return self.wrap(pdu)
 
     def open(self, received: Received) -> Message | None:
-        """The answer in it, or None when it is none. Agents may answer in another community; the version says
-        more.
+        """The answer in it, or None when it is none: of another version, or in another community. RFC 1157
+        has an agent answer in the community that it was asked in, and the community is all that there is to
+        tell it from somebody else.
         """
         if not isinstance(received, Message) or received.version != self.version:
             return None
+        if received.community != self.name:
+            return None
         return received if received.pdu_type == PduType.RESPONSE else None
+
+    def is_unverified(self, _received: Received) -> bool:
+        return False
 
 
 class Received(Protocol):
@@ -121,11 +127,12 @@ class Security(Protocol):
     def open(self, received: Received) -> Message | None:
         """None for what is no answer, or not to be trusted. Raises BerError for what cannot be read."""
 
+    def is_unverified(self, received: Received) -> bool:
+        """Whether what was opened may be somebody else's: then the question is asked once more."""
+
 
 class Message(NamedTuple):
-    """A received message, its variable bindings still as they came. The community is no use any more, and
-    left out.
-    """
+    """A received message, its variable bindings still as they came."""
 
     version: int
     pdu_type: int
@@ -133,6 +140,12 @@ class Message(NamedTuple):
     error_status: int
     error_index: int
     bindings: bytes
+    # Of SNMPv1 and v2c.
+    community: bytes = b""
+
+    def __repr__(self) -> str:
+        """Without the community, which is a secret."""
+        return f"Message(pdu_type={self.pdu_type}, request_id={self.request_id})"
 
 
 def encode_pdu(pdu_type: int, request_id: int, first: int, second: int, bindings: bytes) -> bytes:
@@ -162,11 +175,11 @@ def decode_message(data: bytes) -> Message:
     version, position = read_integer(data, start, end)
     if version not in (Version.V1, Version.V2C):
         raise BerError(f"SNMP version field {version} is not v1 or v2c")
-    _, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
-    return decode_pdu(data, position, version)
+    name, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    return decode_pdu(data, position, version, data[name:position])
 
 
-def decode_pdu(data: bytes, position: int, version: int) -> Message:
+def decode_pdu(data: bytes, position: int, version: int, community: bytes = b"") -> Message:
     """The PDU that stands from `position` to the end."""
     end = len(data)
     pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
@@ -178,7 +191,7 @@ def decode_pdu(data: bytes, position: int, version: int) -> Message:
     position, list_end = ber.expect_tlv(data, position, end, ber.SEQUENCE)
     if list_end != end:
         raise BerError("there are octets after the variable bindings")
-    return Message(version, pdu_type, request_id, status, index, data[position:])
+    return Message(version, pdu_type, request_id, status, index, data[position:], community)
 
 
 def read_integer(data: bytes, position: int, end: int) -> tuple[int, int]:
@@ -206,8 +219,22 @@ def version_of(data: bytes) -> int | None:
     )
 
 
+class Head(NamedTuple):
+    """What can be read of a message whose rest may be cut off or corrupt."""
+
+    version: int
+    request_id: int
+    # Empty in v3.
+    community: bytes = b""
+
+
 def peek_request_id(data: bytes) -> int | None:
-    """The request id of a message whose rest may be cut off or corrupt; None when even that cannot be read.
+    head = peek_head(data)
+    return None if head is None else head.request_id
+
+
+def peek_head(data: bytes) -> Head | None:
+    """Read the start of an answer; None when even that cannot be read.
 
     Lengths that point past the end are taken as they are: the agent answered, and whoever asked is to know
     it.
@@ -217,12 +244,13 @@ def peek_request_id(data: bytes) -> int | None:
         version, position = read_integer(data, start, len(data))
         if version == Version.V3:
             _, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
-            return read_integer(data, position, len(data))[0]
-        _, position = ber.expect_tlv(data, position, len(data), ber.OCTET_STRING)
+            return Head(version, read_integer(data, position, len(data))[0])
+        name, position = ber.expect_tlv(data, position, len(data), ber.OCTET_STRING)
+        community = data[name:position]
         pdu_type, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
         if pdu_type != PduType.RESPONSE:
             return None
-        return read_integer(data, position, len(data))[0]
+        return Head(version, read_integer(data, position, len(data))[0], community)
     except BerError:
         return None
 

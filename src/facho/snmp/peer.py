@@ -17,17 +17,24 @@ from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
 from facho.snmp.allowance import Allowance
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer, TooMuch
-from facho.snmp.message import Message, Security, Version, decode_message, peek_request_id, version_of
+from facho.snmp.message import (
+    Community,
+    Message,
+    Received,
+    Security,
+    Version,
+    decode_message,
+    peek_head,
+    version_of,
+)
+from facho.snmp.request_ids import RequestNumbers
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.v3 import Engine, decode_header
 from facho.snmp.window import Window
 
-# A request id has 31 bits: an execution's tag in the upper 15, a number of the agent's in the lower 16. These
-# go through all 65536 in steps: an agent that is off by a few must not hit another request under way.
+# A request id has 31 bits: an execution's tag in the upper 15, a number of chance in the lower 16.
 TAG_SHIFT: Final = 16
 MAX_TAG: Final = 0x7FFF
-_SEQUENCE: Final = 0xFFFF
-_STEP: Final = 0x9E37
 
 
 @dataclass(slots=True)
@@ -92,6 +99,8 @@ class Answer(NamedTuple):
     attempt: int
     latency: float
     generation: int
+    # It may be somebody else's.
+    unverified: bool = False
 
 
 class _Sent(NamedTuple):
@@ -99,12 +108,14 @@ class _Sent(NamedTuple):
     attempt: int
     at: float
     generation: int
+    # An unverified answer came to it: the next one is no news.
+    had_unverified: bool = False
 
 
 class _Question:
     """What is asked until it is answered, under as many request ids as it took."""
 
-    __slots__ = ("answer", "ids", "late", "security")
+    __slots__ = ("answer", "broken", "ids", "late", "security")
 
     def __init__(self, security: Security, loop: asyncio.AbstractEventLoop) -> None:
         self.security = security
@@ -112,6 +123,8 @@ class _Question:
         self.answer: asyncio.Future[Answer | None] = loop.create_future()
         # What came between the time-out and its being noticed.
         self.late: Answer | None = None
+        # What to end with when nothing better comes in time.
+        self.broken: CorruptAnswer | None = None
 
     def expire(self) -> None:
         if not self.answer.done():
@@ -124,7 +137,6 @@ class Peer:
         address: SocketAddress,
         endpoint: Endpoint,
         loop: asyncio.AbstractEventLoop,
-        first_id: int,
         decide: Decide = decide,
     ) -> None:
         self.address = address
@@ -132,9 +144,10 @@ class Peer:
         self.window = Window(loop, decide, self._oldest)
         self.dropped = Dropped()
         self.answered_from: SocketAddress | None = None
+        self.other_community = False
         self._endpoint = endpoint
         self._loop = loop
-        self._last_id = first_id
+        self._numbers = RequestNumbers()
         self._sent: dict[int, _Sent] = {}
         self._answered: deque[int] = deque(maxlen=64)
         self._expired: deque[int] = deque(maxlen=64)
@@ -171,11 +184,15 @@ class Peer:
     ) -> Answer:
         """The answer to `build(request id, attempt)`, sent up to 1 + retries times.
 
-        Raises NoAnswer after the last of them, and CorruptAnswer for an answer that cannot be decoded.
+        Raises NoAnswer after the last of them, CorruptAnswer for an answer that cannot be decoded (in v3 not
+        before the time is over, for only an answer that can be decoded shows who sent it), and TooMuch when
+        the agent has sent more than it may.
         """
         question = _Question(security, self._loop)
+        unverified: Answer | None = None
+        attempt = 0
         try:
-            for attempt in range(asking.retries + 1):
+            while attempt <= asking.retries:
                 # Entered anew each time: the window may have shrunk meanwhile. An answer that comes while we
                 # wait is as good as any.
                 await self.window.enter()
@@ -185,9 +202,20 @@ class Peer:
                     self.window.leave()
                 if answer is not None:
                     asking.allowance.received += len(answer.message.bindings)
+                if answer is not None and (unverified is not None or not answer.unverified):
                     self._check(asking.allowance)
                     return answer
                 question.answer = self._loop.create_future()
+                if answer is None and question.broken is not None and unverified is None:
+                    raise question.broken
+                if answer is None:
+                    attempt += 1
+                else:
+                    # Asked once more: the answer to the first question still counts, and who forged a
+                    # message about it does not know the id of the second one.
+                    unverified = answer
+            if unverified is not None:
+                return unverified
             raise NoAnswer(self._silence(asking, security))
         finally:
             for request_id in question.ids:
@@ -214,7 +242,9 @@ class Peer:
         if answer is None and question.late is None:
             load.timeouts += 1
             self.window.timed_out(generation, asking.timeout)
-        return answer or question.late
+        return (
+            question.late if answer is None or (answer.unverified and question.late is not None) else answer
+        )
 
     def _send(
         self,
@@ -249,8 +279,7 @@ class Peer:
 
     def _new_id(self, tag: int) -> int:
         while True:
-            self._last_id = (self._last_id + _STEP) & _SEQUENCE
-            request_id = tag << TAG_SHIFT | self._last_id
+            request_id = tag << TAG_SHIFT | self._numbers.next()
             # 0 is what broken agents answer with; a number still in use would mix two answers.
             if request_id and request_id not in self._sent:
                 return request_id
@@ -263,6 +292,8 @@ class Peer:
             return (
                 f"{said}; an answer came from {address_name(self.answered_from)} instead: ask at that address"
             )
+        if self.other_community:
+            return f"{said}: its answers came in another community, and were not taken"
         return f"{said}: {security.silence}"
 
     def received(self, data: bytes) -> None:
@@ -276,23 +307,43 @@ class Peer:
             return
         if sent is None or message is None:
             self._drop(request_id)
+            self._note_community(sent, received)
             return
-        del self._sent[request_id]
-        self._answered.append(request_id)
-        answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation)
+        unverified = sent.question.security.is_unverified(received)
+        if unverified and sent.had_unverified:
+            self.dropped.untrusted += 1
+            return
+        if unverified:
+            self._sent[request_id] = sent._replace(had_unverified=True)
+        else:
+            del self._sent[request_id]
+            self._answered.append(request_id)
+        answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation, unverified)
         if sent.question.answer.done():
-            sent.question.late = answer
+            if not unverified:
+                sent.question.late = answer
         else:
             sent.question.answer.set_result(answer)
 
     def _received_corrupt(self, data: bytes, error: BerError) -> None:
         self.dropped.malformed += 1
-        request_id = peek_request_id(data)
-        sent = self._sent.get(request_id) if request_id is not None else None
-        if sent is not None and not sent.question.answer.done():
-            sent.question.answer.set_exception(
-                CorruptAnswer(f"{self.name} answered with a broken message: {error}")
-            )
+        head = peek_head(data)
+        sent = self._sent.get(head.request_id) if head is not None else None
+        if head is None or sent is None or sent.question.answer.done():
+            return
+        question, security = sent.question, sent.question.security
+        broken = CorruptAnswer(f"{self.name} answered with a broken message: {error}")
+        if not isinstance(security, Community):
+            # Its signature cannot be checked, and anybody may have sent it.
+            question.broken = broken
+        elif (head.version, head.community) == (security.version, security.name):
+            question.answer.set_exception(broken)
+
+    def _note_community(self, sent: _Sent | None, received: Received) -> None:
+        """That an answer came in another community is worth a hint."""
+        security = sent.question.security if sent is not None else None
+        if isinstance(security, Community) and isinstance(received, Message):
+            self.other_community |= received.community != security.name
 
     def _drop(self, request_id: int) -> None:
         if request_id in self._sent:

@@ -81,7 +81,7 @@ class Talk:
                 answer = await self._send(security, pdu, load)
             except NoAnswer:
                 # Its messages look replayed if it restarted without counting its boots, as cheap ones do.
-                security.engine.doubt()
+                security.engine.rediscover()
                 raise
             if answer.message.pdu_type != PduType.REPORT:
                 return answer
@@ -94,7 +94,7 @@ class Talk:
         stat = stat_of(report)
         if stat is Stat.UNKNOWN_ENGINE:
             # Another device answers at this address now.
-            security.engine.doubt()
+            security.engine.rediscover()
         return stat in (Stat.UNKNOWN_ENGINE, Stat.NOT_IN_TIME_WINDOW)
 
     async def _discover(self, security: UserSecurity, load: Load) -> None:

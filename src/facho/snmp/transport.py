@@ -2,6 +2,9 @@
 
 The socket is never connected, so that a thousand agents cost one descriptor. Whose answer a datagram is, the
 client tells by the address that it came from.
+
+From time to time another socket takes its place: who wants to answer in an agent's place must not have for
+ever to find out the port. The one before it stays open for as long, because answers to it are under way.
 """
 
 from __future__ import annotations
@@ -30,8 +33,50 @@ _SO_RCVBUFFORCE: Final = 33
 
 
 class Endpoint:
-    """The socket of one address family."""
+    """The sockets of one address family: one to send from, and the one before, whose answers still come."""
 
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        family: socket.AddressFamily,
+        received: Callable[[bytes, SocketAddress], None],
+    ) -> None:
+        self._loop = loop
+        self._family = family
+        self._received = received
+        self._current = _Socket(loop, family, received)
+        self._before: _Socket | None = None
+        self._change_at = loop.time() + PORT_CHANGES_AFTER_S
+
+    def send(self, data: bytes, address: SocketAddress) -> None:
+        """Raises OSError when the system refuses (no route, not permitted)."""
+        now = self._loop.time()
+        if now >= self._change_at:
+            self._change_at = now + PORT_CHANGES_AFTER_S
+            self._change_port()
+        self._current.send(data, address)
+
+    @property
+    def port(self) -> int:
+        return self._current.port
+
+    def close(self) -> None:
+        for each in (self._current, self._before):
+            if each is not None:
+                each.close()
+
+    def _change_port(self) -> None:
+        try:
+            fresh = _Socket(self._loop, self._family, self._received)
+        except OSError:
+            # Too many files are open, or so. The old port is good enough until the next time.
+            return
+        if self._before is not None:
+            self._before.close()
+        self._before, self._current = self._current, fresh
+
+
+class _Socket:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
@@ -45,6 +90,11 @@ class Endpoint:
         self._socket.setblocking(False)
         _enlarge_receive_buffer(self._socket)
         loop.add_reader(self._socket, self._read)
+
+    @property
+    def port(self) -> int:
+        """0 before the first datagram was sent."""
+        return int(self._socket.getsockname()[1])
 
     def send(self, data: bytes, address: SocketAddress) -> None:
         """Raises OSError when the system refuses (no route, not permitted)."""

@@ -39,6 +39,8 @@ USM: Final = 3
 LARGEST_MESSAGE: Final = 65_507
 # RFC 3414, 3.2.7: a message older than this is a replay.
 TIME_WINDOW_S: Final = 150
+# RFC 3411, SnmpEngineID.
+_LONGEST_ENGINE_ID: Final = 32
 
 _AUTH: Final = 0x01
 _PRIV: Final = 0x02
@@ -237,45 +239,101 @@ def plain_scoped(header: Header, user: usm.User, keys: usm.Keys) -> bytes:
     return plain[: ber.expect_tlv(plain, 0, len(plain), ber.SEQUENCE)[1]]
 
 
+class _Clock(NamedTuple):
+    """What an engine said of its clock, and when."""
+
+    boots: int
+    time: int
+    read_at: float
+
+
 class Engine:
-    """What is known of the SNMP engine at one address: its id, and its clock."""
+    """What is known of the SNMP engine at one address: its id, and its clock.
+
+    Anybody can send the unsigned report that introduces an engine. What it says is used to ask, for something
+    must be; whether an answer is too old is judged by what was signed.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.is_known = False
         self.id = b""
-        self.boots = 0
-        self._time = 0
-        self._read_at = 0.0
+        # What we ask by: signed or, until something signed came, as an unsigned report said.
+        self._assumed_clock = _Clock(0, 0, 0.0)
+        # The last engine that signed itself, and its clock.
+        self._signed_id = b""
+        self._signed_clock: _Clock | None = None
+
+    @property
+    def boots(self) -> int:
+        return self._assumed_clock.boots
 
     @property
     def time(self) -> int:
         """Seconds since it booted, as far as we know."""
-        return self._time + int(self._clock() - self._read_at) if self._read_at else 0
+        return self._time_of(self._assumed_clock)
+
+    def _time_of(self, told: _Clock) -> int:
+        return told.time + int(self._clock() - told.read_at) if told.read_at else 0
 
     def discovered(self, header: Header) -> None:
+        """Take an engine's unsigned introduction, without forgetting what it signed before."""
         self.id = header.engine_id
         self.is_known = True
-        self.set_clock(header)
+        self._assumed_clock = self._clock_in(header)
+
+    def _clock_in(self, header: Header) -> _Clock:
+        return _Clock(header.boots, header.time, self._clock())
 
     def set_clock(self, header: Header) -> None:
-        self.boots, self._time, self._read_at = header.boots, header.time, self._clock()
+        """By a signed message."""
+        self.id = self._signed_id = header.engine_id
+        self._assumed_clock = self._signed_clock = self._clock_in(header)
 
-    def doubt(self) -> None:
-        """It is asked anew who it is before the next question. Until it has said so, what we know holds:
+    def rediscover(self) -> None:
+        """Have it asked anew who it is before the next question. Until it has said so, what we know holds:
         others may be waiting for its answers.
         """
         self.is_known = False
 
+    def may_be(self, engine_id: bytes) -> bool:
+        """Whether a message may be this engine's, if it is signed."""
+        return engine_id == self.id or (self._signed_clock is not None and engine_id == self._signed_id)
+
     def accepts(self, header: Header) -> bool:
         """Whether a signed message is this engine's and not too old. Newer ones set our clock of it."""
-        if header.engine_id != self.id or header.boots < self.boots:
+        if not self.may_be(header.engine_id):
             return False
-        if header.boots == self.boots and header.time < self.time - TIME_WINDOW_S:
-            return False
-        if (header.boots, header.time) > (self.boots, self.time):
+        signed = self._signed_clock if header.engine_id == self._signed_id else None
+        if signed is None:
+            # The first that it signs. It answers a question of now, whose id nobody could guess.
             self.set_clock(header)
-        return True
+            return True
+        if self._is_recent(header, signed):
+            if (header.boots, header.time) > (signed.boots, self._time_of(signed)):
+                self.set_clock(header)
+            else:
+                # Whoever introduced itself meanwhile, this is the engine.
+                self.id, self._assumed_clock = self._signed_id, signed
+            return True
+        # An engine may restart without counting its boots. Then it has introduced itself anew, and what it
+        # signs is as it said.
+        if (
+            header.engine_id == self.id
+            and self._assumed_clock != signed
+            and self._agrees(header, self._assumed_clock)
+        ):
+            self.set_clock(header)
+            return True
+        return False
+
+    def _is_recent(self, header: Header, clock: _Clock) -> bool:
+        if header.boots != clock.boots:
+            return header.boots > clock.boots
+        return header.time >= self._time_of(clock) - TIME_WINDOW_S
+
+    def _agrees(self, header: Header, clock: _Clock) -> bool:
+        return header.boots == clock.boots and abs(header.time - self._time_of(clock)) <= TIME_WINDOW_S
 
 
 class UserSecurity:
@@ -325,9 +383,12 @@ class UserSecurity:
             return self._open_unsigned(received)
         if not received.is_signed:
             return self._open_unsigned_report(received)
-        if not is_signed_by(received, self.user.auth, self.keys.auth) or not self.engine.accepts(received):
+        if not self.engine.may_be(received.engine_id):
             return None
-        message = decode_scoped(plain_scoped(received, self.user, self.keys))
+        keys = usm.localised_keys(self.user, received.engine_id)
+        if not is_signed_by(received, self.user.auth, keys.auth) or not self.engine.accepts(received):
+            return None
+        message = decode_scoped(plain_scoped(received, self.user, keys))
         if message.pdu_type == PduType.REPORT:
             if stat_of(message) is Stat.NOT_IN_TIME_WINDOW:
                 self.engine.set_clock(received)
@@ -349,6 +410,10 @@ class UserSecurity:
             if message is not None and message.pdu_type == PduType.REPORT:
                 return None if stat_of(message) is Stat.NOT_IN_TIME_WINDOW else message
         return None
+
+    def is_unverified(self, received: Received) -> bool:
+        """An unsigned report may be anybody's. What else is opened was signed, or is not to be signed."""
+        return isinstance(received, Header) and not received.is_signed and _is_report(received)
 
     def complain(self, message: Message, name: str) -> SecurityError:
         """The report as an error with a sentence. It may be logged, and so it does not name the user."""
@@ -373,8 +438,8 @@ class UserSecurity:
 class Discovery:
     """The first question to an engine: who are you? Asked without a user, answered with a report.
 
-    Nothing signs that report. What it says of the engine's clock is a first guess, which only spares a
-    question: an engine that disagrees reports so, signed, and that sets the clock.
+    Nothing signs that report. What it says of the engine's clock is a first guess, with which the next
+    question is asked: an engine that disagrees reports so, signed, and that sets the clock.
     """
 
     version: Final = Version.V3
@@ -391,13 +456,24 @@ class Discovery:
         return seal(outgoing, None, usm.Keys(b"", b""), 0, encode_scoped(b"", b"", pdu))
 
     def open(self, received: Received) -> Message | None:
-        if not isinstance(received, Header) or received.is_encrypted or not received.engine_id:
+        if not isinstance(received, Header) or received.is_encrypted:
+            return None
+        if not 1 <= len(received.engine_id) <= _LONGEST_ENGINE_ID:
             return None
         message = decode_scoped(received.scoped)
         if message.pdu_type != PduType.REPORT:
             return None
         self._engine.discovered(received)
         return message
+
+    def is_unverified(self, _received: Received) -> bool:
+        """Nobody signs who is asked who it is."""
+        return False
+
+
+def _is_report(header: Header) -> bool:
+    """Return whether an unsigned message is a report."""
+    return header.scoped[pdu_position(header.scoped)] == PduType.REPORT
 
 
 def _answers(message: Message, header: Header) -> bool:

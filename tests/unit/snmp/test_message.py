@@ -17,7 +17,7 @@ from facho.snmp.message import (
     error_name,
     peek_request_id,
 )
-from facho.snmp.values import Missing, Oid, TimeTicks, encode_value
+from facho.snmp.values import Missing, Oid, TimeTicks, Unknown, encode_value
 
 SYS_UP_TIME = Oid.parse("1.3.6.1.2.1.1.3.0")
 PUBLIC = Community(Version.V2C, b"public")
@@ -52,7 +52,10 @@ def test_version_1_differs_in_its_first_number() -> None:
 def test_an_answer_is_taken_apart() -> None:
     bindings = encode_binding(SYS_UP_TIME.content, encode_value(TimeTicks(63)))
     data = answer(123_456_789, ErrorStatus.genErr, 1, bindings)
-    assert decode_message(data) == Message(Version.V2C, PduType.RESPONSE, 123_456_789, 5, 1, bindings)
+    assert decode_message(data) == Message(
+        Version.V2C, PduType.RESPONSE, 123_456_789, 5, 1, bindings, b"public"
+    )
+    assert b"public" not in repr(decode_message(data)).encode()
     assert decode_bindings(bindings) == [(SYS_UP_TIME.content, TimeTicks(63))]
 
 
@@ -144,3 +147,26 @@ def test_the_request_id_of_a_cut_answer_can_still_be_read() -> None:
 def test_only_answers_have_a_request_id_worth_reading() -> None:
     assert peek_request_id(GET) is None
     assert peek_request_id(b"") is None
+
+
+@pytest.mark.parametrize(
+    "name", [b"\x2b" + b"\xff" * 2_000 + b"\x7f", b"\x2b\x90\x80\x80\x80\x00", b"\x01" * 129]
+)
+def test_a_name_that_no_agent_may_have_is_refused(name: bytes) -> None:
+    with pytest.raises(BerError, match="an OID has"):
+        decode_bindings(encode_binding(name, b"\x05\x00"))
+
+
+def test_a_value_that_is_such_an_oid_is_kept_as_it_came() -> None:
+    content = b"\x2b" + b"\xff" * 2_000 + b"\x7f"
+    value = b"\x06" + bytes((0x82,)) + len(content).to_bytes(2, "big") + content
+    assert decode_bindings(encode_binding(SYS_UP_TIME.content, value)) == [
+        (SYS_UP_TIME.content, Unknown(0x06, content))
+    ]
+
+
+def test_more_values_than_any_request_asks_for_are_refused() -> None:
+    row = encode_binding(SYS_UP_TIME.content, b"\x05\x00")
+    assert len(decode_bindings(row * 1_000)) == 1_000
+    with pytest.raises(BerError, match="more than 1000 values"):
+        decode_bindings(row * 1_001)

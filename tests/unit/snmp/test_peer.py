@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import cast
+from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
 from facho.snmp.adapt import Learned, Limits
 from facho.snmp.errors import CorruptAnswer, NoAnswer
-from facho.snmp.message import Community, PduType, Version, decode_message, encode_pdu
+from facho.snmp.message import Community, Message, PduType, Received, Version, decode_message, encode_pdu
 from facho.snmp.peer import Answer, Asking, Dropped, Load, Peer
 from facho.snmp.transport import Endpoint, SocketAddress
 
@@ -38,7 +39,7 @@ class Line:
 
     def __init__(self) -> None:
         self.wire = Wire()
-        self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self.wire), asyncio.get_running_loop(), 0)
+        self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self.wire), asyncio.get_running_loop())
         self.load = Load()
 
     def ask(self, asking: Asking = PATIENT) -> asyncio.Task[Answer]:
@@ -49,8 +50,14 @@ def question(request_id: int, _attempt: int) -> bytes:
     return PUBLIC.wrap(encode_pdu(PduType.GET, request_id, 0, 0, b""))
 
 
-def answer(request_id: int, *, version: Version = Version.V2C, pdu: PduType = PduType.RESPONSE) -> bytes:
-    return Community(version, b"public").wrap(encode_pdu(pdu, request_id, 0, 0, b""))
+def answer(
+    request_id: int,
+    *,
+    version: Version = Version.V2C,
+    pdu: PduType = PduType.RESPONSE,
+    community: bytes = b"public",
+) -> bytes:
+    return Community(version, community).wrap(encode_pdu(pdu, request_id, 0, 0, b""))
 
 
 async def settle() -> None:
@@ -169,6 +176,65 @@ def test_a_broken_answer_ends_the_question_at_once_however_often_it_comes() -> N
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    "forged", [{"community": b"private"}, {"version": Version.V1}], ids=["other community", "other version"]
+)
+def test_a_broken_message_that_shows_another_sender_ends_nothing(forged: dict[str, Any]) -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask()
+        await settle()
+        (asked,) = line.wire.ids()
+        line.peer.received(answer(asked, **forged)[:-1])
+        await settle()
+        line.peer.received(answer(asked))
+        assert (await task).message.request_id == asked
+        assert line.peer.dropped == Dropped(malformed=1)
+
+    asyncio.run(run())
+
+
+class SignedByUser:
+    """A security whose messages are told from those of others by a signature, as in SNMPv3."""
+
+    version = Version.V3
+    silence = "nobody is there"
+
+    def seal(self, _request_id: int, pdu: bytes) -> bytes:
+        return PUBLIC.wrap(pdu)
+
+    def open(self, received: Received) -> Message | None:
+        return PUBLIC.open(received)
+
+    def is_unverified(self, _received: Received) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("is_honest", [True, False], ids=["and then the answer", "and nothing else"])
+def test_a_broken_message_that_nobody_can_be_sure_of_counts_when_the_time_is_over(is_honest: bool) -> None:
+    async def run() -> None:
+        line = Line()
+        asking = Asking(timeout=3600.0 if is_honest else 0.0, retries=2, tag=0, guard=None)
+
+        def break_answer() -> None:
+            line.peer.received(answer(line.wire.ids()[-1])[:-1])
+
+        line.wire.after_send = break_answer
+        task = asyncio.ensure_future(line.peer.ask(SignedByUser(), question, asking, line.load))
+        await settle()
+        if is_honest:
+            assert not task.done()
+            (asked,) = line.wire.ids()
+            line.peer.received(answer(asked))
+            assert (await task).message.request_id == asked
+        else:
+            with pytest.raises(CorruptAnswer, match="answered with a broken message"):
+                await task
+        assert len(line.wire.sent) == 1
+
+    asyncio.run(run())
+
+
 def test_rubbish_without_a_request_id_is_counted_and_ends_nothing() -> None:
     async def run() -> None:
         line = Line()
@@ -180,5 +246,41 @@ def test_rubbish_without_a_request_id_is_counted_and_ends_nothing() -> None:
         assert line.peer.dropped == Dropped(malformed=1)
         line.peer.received(answer(line.wire.ids()[0]))
         await task
+
+    asyncio.run(run())
+
+
+def test_an_answer_in_another_community_is_not_taken_and_is_named() -> None:
+    async def run() -> None:
+        line = Line()
+        task = line.ask(Asking(timeout=0.0, retries=0, tag=0, guard=None))
+        line.wire.after_send = lambda: line.peer.received(
+            answer(line.wire.ids()[0], community=b"another community")
+        )
+        with pytest.raises(NoAnswer, match="its answers came in another community, and were not taken"):
+            await task
+        assert line.peer.dropped == Dropped(untrusted=1)
+
+    asyncio.run(run())
+
+
+def test_request_ids_carry_the_tag_and_a_number_that_does_not_come_again() -> None:
+    async def run() -> None:
+        line = Line()
+        ids = [line.peer._new_id(tag=0x1234) for _ in range(65_536)]
+        assert {request_id >> 16 for request_id in ids} == {0x1234}
+        assert len(set(ids)) == 65_536
+
+    asyncio.run(run())
+
+
+def test_request_ids_cannot_be_told_from_those_before() -> None:
+    async def run() -> None:
+        orders = [[peer._new_id(1) for _ in range(1_000)] for peer in (Line().peer for _ in range(3))]
+        assert not orders[0][:3] == orders[1][:3] == orders[2][:3]
+        for ids in orders:
+            steps = {(second - first) & 0xFFFF for first, second in pairwise(ids)}
+            # Of a counter, or of one that goes in steps, there is one; of chance, nearly as many as ids.
+            assert len(steps) > 900
 
     asyncio.run(run())

@@ -37,6 +37,7 @@ SILENCES: Final = (
         "an answer came from %(other)s instead: ask at that address"
     ),
     gettext_noop("it is off or unreachable, or does not accept this community and version"),
+    gettext_noop("its answers came in another community, and were not taken"),
     gettext_noop("it is off or unreachable, or does not speak SNMPv3"),
     gettext_noop("it went off or unreachable"),
     gettext_noop("it went off or unreachable, or %(why)s"),
