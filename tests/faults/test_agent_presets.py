@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from facho.sim.presets import PRESETS
+from facho.sim.presets import PRESETS, WELL_MEANT
 from facho.snmp import Limits
 from tests.faults.line import RUN_STATUS, SERIAL, WAYS, Line, Table, on_line, table
 
@@ -54,7 +54,7 @@ def is_right(name: str, rows: Table, truth: Table) -> bool:
 
 
 @pytest.mark.parametrize("how", WAYS.values(), ids=WAYS.keys())
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", WELL_MEANT)
 def test_a_walk_is_complete_and_right_or_says_why_not(name: str, how: dict[str, Any]) -> None:
     async def conversation(there: Line) -> None:
         agent = await there.agent(timeout=0.15, retries=2, limits=Limits(in_flight=4), **how)

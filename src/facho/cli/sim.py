@@ -45,6 +45,7 @@ _WORDS: Final = {
     "garbage": "garbage",
     "restarts": "restarts",
     "reports": "SNMPv3 reports",
+    "unsolicited": "datagrams of a flood",
     "max_outstanding": "most at once",
     "overlaps": "overlapping executions",
 }

@@ -12,6 +12,7 @@ from typing import Any, cast
 from facho.sim.agent import Agent, Answer
 from facho.sim.cpu import CpuCosts, VirtualCpu
 from facho.sim.gate import Gate
+from facho.sim.hostile import Attacker
 from facho.sim.model import Cause
 from facho.sim.path import Path
 from facho.sim.report import OltReport, Tally
@@ -26,6 +27,9 @@ from facho.snmp.errors import BerError
 # The tags and lengths of the message, the PDU and the list, and three integers of at most five octets.
 _ENVELOPE = 3 * 4 + 3 * 7
 _OTHER_ADDRESS = "127.255.0.1"
+
+# A flood comes in bursts, so many a second.
+_BURSTS_PER_S = 50
 
 Address = tuple[str, int]
 
@@ -46,6 +50,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stranger: socket.socket | None = None
+        self._attacker: Attacker | None = None
+        self._flooding: asyncio.TimerHandle | None = None
+        self._flooded: Address = ("", 0)
         self._down_until = 0.0
         self._gates: tuple[Gate, ...] = ()
         self.address: Address = ("", 0)
@@ -67,6 +74,12 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._cpu = self._idle_cpu()
         self._path = Path(scenario, self._seed)
         self._agent.faults = RowFaults(scenario, self._seed) if scenario.has_row_faults else NO_FAULTS
+        self._stop_flood()
+        # What it sends by itself is made up by the same hand.
+        hostile = scenario.attacks or scenario.flood_per_s
+        self._attacker = (
+            Attacker(scenario.attacks, self._view.layout, self._security, self._seed) if hostile else None
+        )
         self._agent.hang_on_zero_repetitions = scenario.hang_on_zero_repetitions
         self._requests_before = self._tally.requests
         self._restart_due = scenario.restart_after
@@ -164,9 +177,28 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         """A client that has gone away; the next one may be there."""
 
     def close(self) -> None:
+        self._stop_flood()
         if self._transport is not None:
             self._transport.close()
         self._dismiss_stranger()
+
+    def _stop_flood(self) -> None:
+        if self._flooding is not None:
+            self._flooding.cancel()
+            self._flooding = None
+
+    def _flood(self, peer: Address) -> None:
+        """Sends a burst to who asked last, and goes on until the scenario changes or somebody else asks."""
+        assert self._loop is not None
+        self._stop_flood()
+        for number in range(max(1, int(self._scenario.flood_per_s / _BURSTS_PER_S))):
+            if self._attacker is None or self._transport is None or self._transport.is_closing():
+                return
+            self._tally.unsolicited += 1
+            # Every other one comes from an address that nobody asked.
+            send = self._send_as_stranger if number % 2 else self._transport.sendto
+            send(self._attacker.unsolicited(), peer)
+        self._flooding = self._loop.call_later(1 / _BURSTS_PER_S, self._flood, peer)
 
     def _dismiss_stranger(self) -> None:
         if self._stranger is not None:
@@ -179,6 +211,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             tally.lost_requests += 1
             return
         tally.bytes_in += len(data)
+        if self._scenario.flood_per_s and (self._flooding is None or self._flooded != addr):
+            self._flooded = addr
+            self._flood(addr)
         try:
             opened = self._security.open(data)
             pdu = parse_pdu(opened.data, opened.start, opened.end)
@@ -244,6 +279,10 @@ class SimulatedOlt(asyncio.DatagramProtocol):
 
     def _dispatch(self, opened: Opened, pdu: Pdu, answer: Answer, peer: Address) -> None:
         request_id = pdu.request_id
+        if self._attacker is not None and self._scenario.attacks:
+            for sent in self._attacker.answer(opened, pdu, answer):
+                self._dispatch_datagram(sent.datagram, answer._replace(served=sent.varbinds), peer)
+            return
         if self._scenario.wrong_id and self._path.mistakes_id():
             request_id = request_id + 1 & 0x7FFF_FFFF
         response = encode_response(request_id, answer.status, answer.error_index, answer.varbinds)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from facho.sim.attacks import ATTACKS
 from facho.sim.scenario import BadKnob, Scenario
 
 
@@ -19,7 +20,7 @@ class Preset:
     scenario: Scenario
 
 
-PRESETS: Final[Mapping[str, Preset]] = {
+WELL_MEANT: Final[Mapping[str, Preset]] = {
     "plain": Preset("answers at once and well", Scenario()),
     "slow": Preset(
         "one slow CPU: 3 ms a request, 0.2 ms a value, 1.5 ms more for optics; drops when 12 wait",
@@ -64,6 +65,46 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "dim": Preset("the fibre of its first PON port is bent: 6 dB less light", Scenario(dim_ports=(0,))),
     "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
 }
+
+# They attack who asks: the rows that they give need not exist, and a walk need not end by itself.
+HOSTILE: Final[Mapping[str, Preset]] = {
+    "endless-table": Preset(
+        "its ONU tables never end: each row is followed by another", Scenario(attacks=("endless-table",))
+    ),
+    "huge-oids": Preset("answers with OIDs of 60,000 octets", Scenario(attacks=("huge-oids",))),
+    "long-oids": Preset("answers with OIDs of 2,100 octets", Scenario(attacks=("long-oids",))),
+    "large-arcs": Preset(
+        "answers with OIDs that have a number over 4294967295", Scenario(attacks=("large-arcs",))
+    ),
+    "new-shapes": Preset(
+        "each row of its ONU tables has an index of another length", Scenario(attacks=("new-shapes",))
+    ),
+    "odd-indexes": Preset(
+        "two of five rows of its ONU tables have an index that is no place of an ONU",
+        Scenario(attacks=("odd-indexes",)),
+    ),
+    "bad-rows": Preset(
+        "fails with genErr after the first row of its ONU tables, wherever a walk goes on",
+        Scenario(attacks=("bad-rows",)),
+    ),
+    "huge-values": Preset("answers with strings of 60,000 octets", Scenario(attacks=("huge-values",))),
+    "wrong-community": Preset(
+        "answers SNMPv1 and v2c in another community", Scenario(attacks=("wrong-community",))
+    ),
+    "forged-reports": Preset(
+        "unsigned SNMPv3 reports come before each of its answers", Scenario(attacks=("forged-reports",))
+    ),
+    "flood": Preset(
+        "sends 1,000 datagrams a second that nobody asked for, from the first request on",
+        Scenario(flood_per_s=1000.0),
+    ),
+    "hostile": Preset(
+        "all of these attacks in turns, and 500 datagrams a second that nobody asked for",
+        Scenario(attacks=ATTACKS, flood_per_s=500.0),
+    ),
+}
+
+PRESETS: Final[Mapping[str, Preset]] = {**WELL_MEANT, **HOSTILE}
 
 
 def combine(names: Iterable[str] = (), settings: Iterable[str] = ()) -> Scenario:

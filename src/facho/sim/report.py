@@ -34,6 +34,8 @@ class OltReport:
     restarts: int = 0
     # SNMPv3 messages that were answered with a report: discovery, and what could not be accepted.
     reports: int = 0
+    # Datagrams of a flood.
+    unsolicited: int = 0
     max_outstanding: int = 0
     overlaps: int = 0
     overlapping: tuple[tuple[int, int], ...] = ()
@@ -93,6 +95,7 @@ class Tally:
         self.requests = self.retransmissions = self.answers = self.varbinds = 0
         self.bytes_in = self.bytes_out = self.queue_drops = self.lost_requests = self.lost_answers = 0
         self.unanswered = self.unknown_community = self.garbage = self.restarts = self.reports = 0
+        self.unsolicited = 0
         self.outstanding = self.max_outstanding = 0
         self._ids: dict[int, None] = {}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
+from facho.sim.attacks import ATTACKS
 from facho.sim.model import Cause, Motion
 
 
@@ -59,6 +60,10 @@ class Scenario:
     churn_every: int = 0
     churn_rows: int = 5
 
+    # How it attacks who asks: names of facho.sim.hostile, in turns; and datagrams that nobody asked for.
+    attacks: tuple[str, ...] = ()
+    flood_per_s: float = 0.0
+
     # Its life.
     cpu_pct: float = 0.0
     silent: bool = False
@@ -89,6 +94,9 @@ class Scenario:
             raise BadKnob(f"max_message is between {_MIN_MESSAGE} and 65507, not {self.max_message}")
         if self.swap_rows and (len(self.swap_rows) != 2 or self.swap_rows[0] == self.swap_rows[1]):
             raise BadKnob("swap_rows takes two rows that differ")
+        unknown = [name for name in self.attacks if name not in ATTACKS]
+        if unknown:
+            raise BadKnob(f"there is no attack '{unknown[0]}': take {', '.join(ATTACKS)}")
         if self.cpu_pct > 100:
             raise BadKnob(f"cpu_pct is a percentage, not {self.cpu_pct}")
         if not (self.refresh_s and self.drift_period_s and self.flap_period_s):
