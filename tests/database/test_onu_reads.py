@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
 from facho.cli.acting.onus import list_onus
@@ -29,9 +30,9 @@ def test_who_can_be_asked_is_who_is_present_at_a_place() -> None:
     store(olt, discovered({1: "A", 2: "X"}))
     online, offline = Said("online", "1"), Said("offline", "2")
     store(olt, Finding(facts([(1, {"state": online}), (2, {"state": offline})])))
-    assert known_onus(olt.pk) == [
-        KnownRow(Key(0, 1, 7, 1), "gpon", True),
-        KnownRow(Key(0, 1, 7, 2), "gpon", False),
+    assert [row[:3] for row in known_onus(olt.pk)] == [
+        (Key(0, 1, 7, 1), "gpon", True),
+        (Key(0, 1, 7, 2), "gpon", False),
     ]
     assert known_onus(an_olt("other").pk) == []
 
@@ -49,8 +50,16 @@ def test_onus_are_counted_by_what_is_known_of_them() -> None:
 @pytest.mark.parametrize("key", [Key(None, 1, 2, 3), Key(1, 1, 2, 3), Key(extra="aa:00:00:00:00:01")])
 def test_a_place_comes_back_as_it_was(key: Key) -> None:
     olt = an_olt()
-    store(olt, Finding(facts([(key, {"serial": "A"})]), True))
-    assert known_onus(olt.pk) == [KnownRow(key, "gpon", False)]
+    finding = Finding(facts([(key, {"serial": "A"})]), True)
+    store(olt, finding)
+    assert known_onus(olt.pk) == [KnownRow(key, "gpon", False, raw_index=finding.facts.indexes[0])]
+
+
+def test_an_index_that_was_cut_when_it_was_stored_is_not_asked_for() -> None:
+    olt = an_olt()
+    store(olt, discovered({1: "A"}))
+    Onu.objects.update(raw_index="1.2.")
+    assert [row.raw_index for row in known_onus(olt.pk)] == [b""]
 
 
 def all_rows() -> list[OnuRow]:

@@ -8,17 +8,29 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from facho.snmp import ber
 from facho.snmp.values import Counter64, Gauge32, Missing, Oid, OpaqueDouble, Unknown
 from facho.vendors import BadProfile, Decoder, Key, builtin
 from facho.vendors.errors import BadIndex, BadValue, Mistake
-from facho.vendors.index import compile_index, join_arcs, split_arcs
+from facho.vendors.index import POSITIONS, compile_index, join_arcs, split_arcs
 from facho.vendors.parse import parse_profile
 from facho.vendors.rules import compile_rule
-from facho.vendors.schema import BitField, Bits, IndexLayout, Only, Origin, Packed, Plain, Rule, Skip
+from facho.vendors.schema import (
+    BitField,
+    Bits,
+    IndexLayout,
+    Named,
+    Only,
+    Origin,
+    Packed,
+    Plain,
+    Rule,
+    Skip,
+    packings_of,
+)
 from facho.vendors.unread import encode_fact, encode_index
 from facho.vendors.vocabulary import FACTS, Confidence, Entity
 from tests.often import often
@@ -72,6 +84,62 @@ def test_any_octets_are_a_place_or_refused(layout: IndexLayout, suffix: bytes) -
     with suppress(BadIndex):
         key = compile_index(layout)[suffix]
         assert key is None or isinstance(key, Key)
+
+
+LAYOUTS = [layout for profile in builtin().values() for layout in profile.indexes]
+PACKINGS = sorted(
+    {bits for layout in LAYOUTS for part in layout.parts for bits in packings_of(part)}, key=str
+)
+EXTRAS = st.none() | st.integers(0, 300) | st.sampled_from(["FACH00000001", "aa:00:00:00:00:01"])
+# Around what so many bits hold, and beyond.
+NUMBERS = st.none() | st.integers(-1, 40) | st.sampled_from([63, 64, 127, 128, 255, 256, 4095, 4096, 1 << 32])
+
+
+@given(st.sampled_from(LAYOUTS), st.builds(Key, NUMBERS, NUMBERS, NUMBERS, NUMBERS, EXTRAS), st.data())
+def test_a_place_is_written_as_an_index_that_reads_back_as_it_or_refused(
+    layout: IndexLayout, key: Key, data: st.DataObject
+) -> None:
+    """Mostly with the parts that the index has, for others are always refused."""
+    assume(layout.named is None or layout.named.packings)
+    if data.draw(st.integers(0, 9)):
+        gives, always = layout.gives, dict(layout.always)
+        told = {part: getattr(key, part) if part in gives else None for part in PLACE_PARTS}
+        extra = key.extra if gives & {"uni", "row", "name", "mac"} else None
+        key = Key(**(told | always), extra=extra)
+    like = data.draw(st.lists(st.sampled_from(PACKINGS), max_size=1))
+    try:
+        arcs = encode_index(layout, key, like=like)
+    except ValueError:
+        return
+    assert compile_index(layout)[join_arcs(arcs)] == key
+
+
+def place(layout: IndexLayout, **numbers: int) -> Key:
+    """The lowest place of a layout that has numbers only, but for these."""
+    found: dict[str, int] = dict(layout.always)
+    for part in layout.parts:
+        fields = part.packings[0].fields if isinstance(part, Packed | Named) else ()
+        for each in (part,) if isinstance(part, Plain) else fields:
+            found[each.part] = each.low if each.low is not None else each.plus
+    parts: list[Any] = [None] * 5
+    for name, value in (found | numbers).items():
+        parts[POSITIONS[name]] = value
+    return Key(*parts)
+
+
+PACKED = [layout for layout in LAYOUTS if any(packings_of(part) for part in layout.parts)]
+
+
+@pytest.mark.parametrize("layout", PACKED, ids=lambda layout: layout.name)
+def test_no_number_is_cut_to_fit_into_its_bits(layout: IndexLayout) -> None:
+    """One more than the widest packing holds, and cut to its bits, would be another customer's place."""
+    lowest = place(layout)
+    assert compile_index(layout)[join_arcs(encode_index(layout, lowest))] == lowest
+    fields = [field for part in layout.parts for bits in packings_of(part) for field in bits.fields]
+    for each in fields:
+        beyond = max(field.plus + (1 << field.width) for field in fields if field.part == each.part)
+        with pytest.raises(BadIndex):
+            encode_index(layout, place(layout, **{each.part: beyond}))
 
 
 NUMBER_RULES = st.builds(

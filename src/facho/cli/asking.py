@@ -12,18 +12,22 @@ from typing import Final
 from facho.engine.asking import Clock, add_load
 from facho.engine.conversation import with_manners
 from facho.engine.identify import identify, identity_of, text_of
+from facho.engine.questions import SuffixFinder
+from facho.engine.work import KnownOnu
 from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
 from facho.vendors import Decoder, Detection, Facts, Key, Profile, Said, detect, probes
-from facho.vendors.index import join_arcs
 from facho.vendors.schema import Asking, Table, table_oids
-from facho.vendors.unread import encode_index
 
 _BATCH: Final = 20
 
 Rows = dict[str, dict[bytes, Value]]
+
+
+class CannotBePlaced(SnmpError):
+    """ONUs that no index of a table is read as."""
 
 
 @dataclass(slots=True)
@@ -108,30 +112,43 @@ async def get_online(
         return
     onus = Decoder(asked.profile).decode(asked.rows).onus
     online = {table.name: list(_online(onus, table)) for table in tables}
-    asked.optics = Share(0, len({key for keys in online.values() for key in keys}))
+    asked.optics = Share(0, len({onu.key for found in online.values() for onu in found}))
     if asked.errors:
         return
     chosen: set[Key] = set()
     for table in tables:
-        keys = online[table.name][:most]
-        if not await _get_table(agent, asked, table, keys, clock, progress):
+        suffixes = _suffixes(asked, table, online[table.name][:most])
+        if not await _get_table(agent, asked, table, list(suffixes.values()), clock, progress):
             return
-        chosen.update(keys)
+        chosen.update(suffixes)
         asked.optics.asked = len(chosen)
+
+
+def _suffixes(asked: Asked, table: Table, onus: Iterable[KnownOnu]) -> dict[Key, bytes]:
+    """Return the index of each ONU in the table, as a job would ask for it; note those that have none."""
+    finder = SuffixFinder(asked.profile, table)
+    found = {onu.key: finder.find(onu) for onu in onus}
+    nowhere = [key for key, suffix in found.items() if suffix is None]
+    if nowhere:
+        told = f"{len(nowhere):,} ONUs were not asked for, the first is {nowhere[0]}"
+        asked.errors.append(
+            CannotBePlaced(f"{table.name}: {told}: their index cannot be told from their place")
+        )
+    return {key: suffix for key, suffix in found.items() if suffix is not None}
 
 
 async def _get_table(
     agent: Agent,
     asked: Asked,
     table: Table,
-    keys: list[Key],
+    suffixes: list[bytes],
     clock: Clock,
     progress: Callable[[int], None],
 ) -> bool:
     """Whether it makes sense to go on: an agent that fails on some values is asked for the others."""
     column_of = {
         Oid(Oid.parse(oid).content + suffix): (oid, suffix)
-        for suffix in (join_arcs(encode_index(table.index, key)) for key in keys)
+        for suffix in suffixes
         for oid in table_oids(table)
     }
     for batch in _batches(column_of, table.batch or _BATCH):
@@ -155,13 +172,14 @@ def _batches(oids: Iterable[Oid], size: int) -> Iterator[list[Oid]]:
         yield batch
 
 
-def _online(onus: Facts, table: Table) -> Iterator[Key]:
+def _online(onus: Facts, table: Table) -> Iterator[KnownOnu]:
     states = onus.columns.get("state", [])
-    for key, technology, state in zip(onus.keys, onus.technologies, states, strict=False):
+    rows = zip(onus.keys, onus.indexes, onus.technologies, states, strict=False)
+    for key, index, technology, state in rows:
         if technology and table.technology and technology != table.technology:
             continue
         if isinstance(state, Said) and state.meaning == "online":
-            yield key
+            yield KnownOnu(key, technology, online=True, index=index)
 
 
 def ask_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | None) -> Asked:

@@ -16,6 +16,7 @@ from facho.engine.lacking import DISCOVERY
 from facho.engine.outcome import all_left_out, failed, largest_cpu, outcome_of, skipped
 from facho.engine.questions import (
     CannotAsk,
+    Plan,
     by_place_or_walked,
     check_allowed,
     check_walkable,
@@ -145,22 +146,28 @@ class _Collector:
         self._learn_onus(outcome)
         return outcome
 
-    async def _ask(self, part: Part) -> Answers:
+    def _ask(self, part: Part) -> Coroutine[Any, Any, Answers]:
+        """Plan the questions, here, and return what asks them on the SNMP loop, which others wait for."""
         columns = readable(self._work.profile, part.columns)
         if part.kind == GET:
-            return await self._ask_get(columns)
+            return self._ask_get(columns)
         check_walkable(self._work.profile, columns)
-        return await self._walk(columns)
+        return self._walk(columns)
 
     async def _walk(self, columns: Sequence[AskedColumn]) -> Answers:
         agent = await self._talk.for_walks()
         return await ask_walked(agent, columns, self._left, self._progress, olt_id=self._work.olt_id)
 
-    async def _ask_get(self, columns: Sequence[AskedColumn]) -> Answers:
+    def _ask_get(self, columns: Sequence[AskedColumn]) -> Coroutine[Any, Any, Answers]:
         own = [column for column in columns if not column.read_as]
         read = [column for column in columns if column.read_as]
         by_place, walked = by_place_or_walked(self._work.profile, read)
         plan = plan_get(self._work.profile, by_place, list(self._known.values()))
+        return self._ask_planned(plan, own, walked)
+
+    async def _ask_planned(
+        self, plan: Plan, own: Sequence[AskedColumn], walked: Sequence[AskedColumn]
+    ) -> Answers:
         batching = self._work.batching
         answers = await ask_get(self._talk, plan, own, batching, self._left, self._progress)
         if walked and not answers.errors:

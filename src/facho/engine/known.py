@@ -19,13 +19,22 @@ def discovered(known: Known, onus: Facts) -> Known:
 
 def updated(known: Known, onus: Facts) -> Known:
     """After any other part. What it did not see is still there, and what is new waits for a discovery."""
-    return {**known, **{onu.key: onu for onu in _seen(known, onus) if onu.key in known}}
+    seen = {onu.key: onu for onu in _seen(known, onus) if onu.key in known}
+    # The index of a discovery counts more than that of another table.
+    kept = {key: replace(onu, index=known[key].index or onu.index) for key, onu in seen.items()}
+    return {**known, **kept}
 
 
 def _seen(known: Known, onus: Facts) -> Iterator[KnownOnu]:
     states = onus.columns.get("state") or [None] * len(onus)
-    for key, technology, state in zip(onus.keys, onus.technologies, states, strict=True):
+    rows = zip(onus.keys, onus.indexes, onus.technologies, states, strict=True)
+    for key, index, technology, state in rows:
         before = known.get(key) or KnownOnu(key)
         # An OLT that could not say keeps what was known.
         online = state.meaning == "online" if isinstance(state, Said) else before.online
-        yield replace(before, technology=technology or before.technology, online=online)
+        yield replace(
+            before,
+            technology=technology or before.technology,
+            online=online,
+            index=index or before.index,
+        )

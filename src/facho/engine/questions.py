@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
 from typing import Final
 
 from facho.engine.work import AskedColumn, KnownOnu
 from facho.snmp import Oid
 from facho.vendors import Entity, Key, Profile
-from facho.vendors.errors import BadIndex
-from facho.vendors.index import CompiledIndex, compile_index, join_arcs
-from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table
-from facho.vendors.unread import encode_index
+from facho.vendors.index import CompiledIndex, compile_index, split_arcs
+from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table, packings_of
+from facho.vendors.unread import IndexWriter, is_packed_in
 
 
 class CannotAsk(ValueError):
@@ -141,11 +138,11 @@ def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[K
     gathered: dict[tuple[int, Key], dict[Oid, tuple[str, bytes]]] = {}
     for table, asked in _columns_by_table(profile, columns):
         contents = [(Oid.parse(column.oid).content, column.read_as) for column in asked]
-        index = compile_index(table.index)
+        finder = SuffixFinder(profile, table)
         for onu in known:
             if not _concerns(table, onu):
                 continue
-            suffix = _suffix(index, onu.key)
+            suffix = finder.find(onu)
             if suffix is not None:
                 values = gathered.setdefault((table.batch, onu.key), {})
                 values.update((Oid(content + suffix), (read_as, suffix)) for content, read_as in contents)
@@ -209,23 +206,61 @@ def _concerns(table: Table, onu: KnownOnu) -> bool:
     return onu.online or table.asking is not Asking.GET_ONLINE
 
 
-def _suffix(index: CompiledIndex, key: Key) -> bytes | None:
-    """What is written must be read as the same place: a port may not fit into the bits that it has."""
-    for layout in _ways_to_write(index.layout):
-        with contextlib.suppress(BadIndex, ValueError):
-            suffix = join_arcs(encode_index(layout, key))
-            if index[suffix] == key:
-                return suffix
-    return None
+class SuffixFinder:
+    """Finds the index of ONUs in one table; made once for all of them."""
+
+    def __init__(self, profile: Profile, table: Table) -> None:
+        self._index = compile_index(table.index)
+        self._layout = _without_apart(table.index) if _can_be_written(table.index) else None
+        # By the numbers of the packings that an index was seen with: it is written in one that is similar.
+        self._writers: dict[tuple[int, ...], IndexWriter] = {}
+        self._packings: list[Bits] = []
+        self._readers: list[tuple[CompiledIndex, range]] = []
+        if any(len(packings_of(part)) > 1 for part in table.index.parts):
+            for layout in profile.indexes:
+                self._add_packings_of(layout)
+
+    def _add_packings_of(self, layout: IndexLayout) -> None:
+        before = len(self._packings)
+        self._packings += [bits for part in layout.parts for bits in packings_of(part)]
+        if len(self._packings) > before:
+            self._readers.append((compile_index(layout), range(before, len(self._packings))))
+
+    def find(self, onu: KnownOnu) -> bytes | None:
+        """Return the index of an ONU: the one that the OLT showed, if this table would read it as the same
+        ONU, else one written from its place. None where the table has none that is read as this ONU.
+        """
+        if self._index.is_read_as(onu.index, onu.key):
+            return onu.index
+        if self._layout is None:
+            return None
+        try:
+            return self._writer(self._layout, onu).write(onu.key)
+        except ValueError:
+            return None
+
+    def _writer(self, layout: IndexLayout, onu: KnownOnu) -> IndexWriter:
+        seen = self._packings_seen(onu) if onu.index and self._readers else ()
+        writer = self._writers.get(seen)
+        if writer is None:
+            like = [self._packings[number] for number in seen]
+            writer = self._writers[seen] = IndexWriter(layout, self._index, like)
+        return writer
+
+    def _packings_seen(self, onu: KnownOnu) -> tuple[int, ...]:
+        """Return the numbers of the packings of the index at which the OLT showed an ONU."""
+        numbers = [each for index, of in self._readers if index.is_read_as(onu.index, onu.key) for each in of]
+        if not numbers:
+            return ()
+        arcs = split_arcs(onu.index)
+        return tuple(each for each in numbers if is_packed_in(self._packings[each], arcs))
 
 
 @lru_cache(maxsize=256)
-def _ways_to_write(layout: IndexLayout) -> tuple[IndexLayout, ...]:
-    """One for each packing of its numbers: boards of several kinds may count differently."""
-    ways = (
-        [replace(part, packings=(bits,)) for bits in _writable(part)]
-        if isinstance(part, Packed | Named)
-        else [part]
+def _without_apart(layout: IndexLayout) -> IndexLayout:
+    """Without the packings whose ports are not numbered as in the place of an ONU."""
+    parts = (
+        replace(part, packings=tuple(_writable(part))) if isinstance(part, Packed | Named) else part
         for part in layout.parts
     )
-    return tuple(replace(layout, parts=parts) for parts in product(*ways))
+    return replace(layout, parts=tuple(parts))

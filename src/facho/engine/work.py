@@ -55,6 +55,8 @@ class KnownOnu:
     online: bool = False
     # Discoveries do not have it; another table named it.
     undiscovered: bool = False
+    # The index at which the OLT showed it, as it travelled; empty where that is not known.
+    index: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ class CompiledIndex(dict[bytes, Key | None]):
         super().__init__()
         self.layout = layout
         self._steps = [_step(part, names) for part in layout.parts]
+        self._size = _size_of(layout)
         always = dict(layout.always)
         self._start: Parts = [always.get(part) for part in Key._fields]
 
@@ -81,6 +82,15 @@ class CompiledIndex(dict[bytes, Key | None]):
             self.clear()
         self[suffix] = key
         return key
+
+    def is_read_as(self, suffix: bytes, key: Key) -> bool:
+        """Whether these octets are the index of this place."""
+        if not suffix or (self._size and len(suffix.translate(None, _NOT_LAST)) != self._size):
+            return False
+        try:
+            return self[suffix] == key
+        except BadIndex:
+            return False
 
     def decode(self, arcs: Arcs) -> Key | None:
         parts = self._start.copy()
@@ -92,6 +102,13 @@ class CompiledIndex(dict[bytes, Key | None]):
         if at != len(arcs):
             raise BadIndex(f"{_dotted(arcs)} has more numbers than an index of '{self.layout.name}'")
         return intern_key(Key(*parts))  # type: ignore[arg-type]
+
+
+def _size_of(layout: IndexLayout) -> int:
+    """Count the numbers of an index; 0 where it is now of one size and now of another."""
+    if any(isinstance(part, TextPart) for part in layout.parts):
+        return 0
+    return sum(part.count if isinstance(part, OctetsPart) else 1 for part in layout.parts)
 
 
 def intern_key(key: Key) -> Key:
@@ -123,7 +140,10 @@ def join_arcs(arcs: Arcs) -> bytes:
     """The octets that travel for the numbers of an index."""
     octets = bytearray()
     for arc in arcs:
-        size = max(1, (arc.bit_length() + 6) // 7)
+        if arc < 0x80:
+            octets.append(arc)
+            continue
+        size = (arc.bit_length() + 6) // 7
         octets += bytes(arc >> 7 * place & 0x7F | (0x80 if place else 0) for place in reversed(range(size)))
     return bytes(octets)
 

@@ -4,15 +4,26 @@ simulator serves, and what a GET asks for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from itertools import chain, product
 
 from facho.vendors import octets
-from facho.vendors.index import POSITIONS, Arcs, Key
+from facho.vendors.errors import BadIndex
+from facho.vendors.index import (
+    POSITIONS,
+    Arcs,
+    CompiledIndex,
+    Key,
+    compile_index,
+    join_arcs,
+    split_arcs,
+)
 from facho.vendors.rules import Said
 from facho.vendors.schema import (
     Bits,
     IndexLayout,
+    IndexPart,
     Named,
     OctetsPart,
     Only,
@@ -90,42 +101,118 @@ def _octets_or_number(raw: int | str) -> Raw:
     return raw.encode() if isinstance(raw, str) else raw
 
 
-def encode_index(layout: IndexLayout, key: Key, numbers: Mapping[Key, int] | None = None) -> Arcs:
-    """The index of a place, the inverse of decoding. `numbers` are those of places that are known by name."""
-    arcs: list[int] = []
-    for part in layout.parts:
-        match part:
-            case Plain():
-                arcs.append(_whole(key, part.part) - part.plus)
-            case Packed():
-                arcs.append(pack(part.packings[0], key))
-            case Named() if part.packings:
-                arcs.append(pack(part.packings[0], key))
-            case Named():
-                arcs.append((numbers or {})[key])
-            case Only():
-                arcs.append(part.value)
-            case Skip():
-                arcs.append(1)
-            case OctetsPart():
-                arcs.extend(bytes.fromhex(str(key.extra).replace(":", "")))
-            case TextPart():
-                arcs.extend((len(str(key.extra)), *str(key.extra).encode()))
-    return tuple(arcs)
+def encode_index(
+    layout: IndexLayout, key: Key, numbers: Mapping[Key, int] | None = None, like: Collection[Bits] = ()
+) -> Arcs:
+    """Return the index of a place. Raises BadIndex for a place that the index would not be read back as.
+
+    `numbers` are those of places that are known by name. Of several packings that hold the place, the one
+    most similar to those in `like` is taken.
+    """
+    return split_arcs(IndexWriter(layout, compile_index(layout), like).write(key, numbers))
+
+
+class IndexWriter:
+    """Writes places as an index of one layout; made once for many places."""
+
+    def __init__(self, layout: IndexLayout, index: CompiledIndex, like: Collection[Bits] = ()) -> None:
+        """`index` reads back what is written; `like` is as for encode_index."""
+        self._name = layout.name
+        self._index = index
+        self._ways = [_ways_to_write(part, like) for part in layout.parts]
+        # Else only the names of the device tell.
+        self._can_be_read = layout.named is None or bool(layout.named.packings)
+
+    def write(self, key: Key, numbers: Mapping[Key, int] | None = None) -> bytes:
+        """Return the octets that travel. Raises BadIndex for a place that they would not be read back as."""
+        for way in product(*[ways(key, numbers or {}) for ways in self._ways]):
+            suffix = join_arcs(tuple(chain.from_iterable(way)))
+            if not self._can_be_read or self._index.is_read_as(suffix, key):
+                return suffix
+        raise BadIndex(f"{key} does not fit into an index of '{self._name}'")
+
+
+# The numbers that a part of an index can have at a place: one, none, or one for each packing.
+_Ways = Callable[[Key, Mapping[Key, int]], list[Arcs]]
+
+
+def _ways_to_write(part: IndexPart, like: Collection[Bits]) -> _Ways:
+    match part:
+        case Named(packings=()):
+            return lambda key, numbers: [(numbers[key],)]
+        case Packed() | Named():
+            return _ways_to_pack(sorted(part.packings, key=lambda bits: -_similarity(bits, like)))
+        case Plain():
+            return _ways_to_count(part)
+        case Only():
+            only: list[Arcs] = [(part.value,)]
+            return lambda _key, _numbers: only
+        case Skip():
+            first: list[Arcs] = [(1,)]
+            return lambda _key, _numbers: first
+        case OctetsPart():
+            return lambda key, _numbers: [tuple(bytes.fromhex(str(key.extra).replace(":", "")))]
+        case TextPart():
+            return lambda key, _numbers: [(len(str(key.extra)), *str(key.extra).encode())]
+
+
+def _ways_to_count(part: Plain) -> _Ways:
+    position, plus = POSITIONS[part.part], part.plus
+
+    def ways(key: Key, _numbers: Mapping[Key, int]) -> list[Arcs]:
+        value = key[position]
+        return [(value - plus,)] if isinstance(value, int) and value >= plus else []
+
+    return ways
+
+
+def _ways_to_pack(packings: Iterable[Bits]) -> _Ways:
+    packers = [
+        (
+            bits.value & bits.fixed,
+            [(POSITIONS[field.part], field.plus, field.width, field.at) for field in bits.fields],
+        )
+        for bits in packings
+    ]
+
+    def ways(key: Key, _numbers: Mapping[Key, int]) -> list[Arcs]:
+        found: list[Arcs] = []
+        for number, fields in packers:
+            for position, plus, width, at in fields:
+                value = key[position]
+                if not isinstance(value, int) or (value - plus) >> width:
+                    break
+                number |= value - plus << at
+            else:
+                found.append((number,))
+        return found
+
+    return ways
+
+
+def _similarity(bits: Bits, like: Collection[Bits]) -> int:
+    """Count the parts that have as many bits as in a packing of `like`."""
+    widths = [{(field.part, field.width) for field in each.fields} for each in (bits, *like)]
+    return max((len(widths[0] & each) for each in widths[1:]), default=0)
 
 
 def pack(bits: Bits, key: Key) -> int:
+    """Return the number of a place, with zeros for parts that the key does not have. Raises BadIndex."""
     number = bits.value & bits.fixed
     for field in bits.fields:
-        number |= (_whole(key, field.part) - field.plus << field.at) & field.mask
+        value = key[POSITIONS[field.part]]
+        raw = value - field.plus if isinstance(value, int) else 0
+        if not 0 <= raw < 1 << field.width:
+            raise BadIndex(f"{field.part} {value} does not fit into {field.width} bits")
+        number |= raw << field.at
     return number
+
+
+def is_packed_in(bits: Bits, arcs: Arcs) -> bool:
+    """Whether an index may have been written with this packing."""
+    return any(arc & bits.fixed == bits.value & bits.fixed for arc in arcs)
 
 
 def write_name(named: Named, key: Key) -> str:
     parts = {part: key[position] for part, position in POSITIONS.items()}
     return named.names[0].replace("*", "").format(**parts)
-
-
-def _whole(key: Key, part: str) -> int:
-    value = key[POSITIONS[part]]
-    return value if isinstance(value, int) else 0

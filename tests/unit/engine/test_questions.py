@@ -6,6 +6,7 @@ import pytest
 
 from facho.engine.questions import (
     CannotAsk,
+    SuffixFinder,
     by_place_or_walked,
     check_allowed,
     check_walkable,
@@ -14,7 +15,7 @@ from facho.engine.questions import (
 )
 from facho.engine.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
-from facho.vendors.index import split_arcs
+from facho.vendors.index import join_arcs, split_arcs
 from facho.vendors.parse import parse_profile
 
 HUAWEI, ZTE = builtin()["huawei"], builtin()["zte"]
@@ -81,6 +82,74 @@ def test_what_is_asked_for_is_read_as_the_same_onu() -> None:
     onus = Decoder(ZTE).decode(rows).onus
     assert onus.keys == keys
     assert onus.columns["description"] == [str(key) for key in keys]
+
+
+def index_of(*arcs: int) -> bytes:
+    return join_arcs(arcs)
+
+
+@pytest.mark.parametrize(
+    ("key", "seen", "asked_at"),
+    [
+        # Nothing was seen: the first packing that holds the port.
+        (Key(1, 2, 3, 5), b"", "806487296"),
+        (Key(1, 2, 9, 3), b"", "2418541312"),
+        # The card has 16 ports, and all of its ports are packed alike.
+        (Key(1, 2, 3, 5), index_of(0x9022_0500), str(0x9022_0500)),
+        # What was seen is another ONU in this table: it says nothing.
+        (Key(1, 2, 3, 5), index_of(0x9022_0600), "806487296"),
+        (Key(1, 2, 3, 5), index_of(268567296, 5), "806487296"),
+    ],
+)
+def test_an_onu_is_asked_for_at_the_index_that_the_olt_showed(key: Key, seen: bytes, asked_at: str) -> None:
+    onu = KnownOnu(key, "epon", online=True, index=seen)
+    assert asked(ZTE, ("onu_rx_dbm",), onu) == {key: [asked_at]}
+
+
+def test_an_onu_whose_port_fits_into_no_packing_is_named_and_not_asked_for() -> None:
+    onu = KnownOnu(Key(1, 2, 17, 3), "epon", online=True)
+    plan = plan_get(ZTE, columns(ZTE, "onu_rx_dbm"), [onu])
+    assert plan.groups == {}
+    assert plan.nowhere == {onu.key: "its index in the table epon_optics cannot be told from its place"}
+
+
+TWO_CARDS = parse_profile(
+    """\
+profile: two_cards
+title: Cards of 8 and of 16 ports, in two tables with another index each
+confidence: guess
+source: a test
+detect: {any: [{object_id: 1.3.6.1.4.1.99999.1.8}]}
+indexes:
+  onu:
+    - packings:
+        - bits: {slot: {at: 11, width: 5}, port: {at: 8, width: 3}, onu: {at: 0, width: 8}}
+          value: 0x30000000
+        - bits: {slot: {at: 12, width: 4}, port: {at: 8, width: 4}, onu: {at: 0, width: 8}}
+          value: 0x90000000
+  optics:
+    - packings:
+        - bits: {slot: {at: 19, width: 5}, port: {at: 16, width: 3}, onu: {at: 0, width: 8}}
+          value: 0x40000000
+        - bits: {slot: {at: 20, width: 4}, port: {at: 16, width: 4}, onu: {at: 0, width: 8}}
+          value: 0x50000000
+    - {only: 1}
+tables:
+  onus: {of: onu, oid: 1.3.6.1.4.1.99999.2, index: onu, columns: {serial: 1}}
+  light: {of: onu, oid: 1.3.6.1.4.1.99999.3, index: optics, columns: {model: 1}}
+""",
+    "two_cards.yaml",
+)
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked_at"), [(0x3000_1305, 0x4013_0005), (0x9000_2305, 0x5023_0005), (0, 0x4013_0005)]
+)
+def test_in_a_table_with_another_index_the_packing_is_that_of_the_card_that_was_seen(
+    seen: int, asked_at: int
+) -> None:
+    onu = KnownOnu(Key(slot=2, port=3, onu=5), index=index_of(seen) if seen else b"")
+    assert asked(TWO_CARDS, ("model",), onu) == {onu.key: [f"{asked_at}.1"]}
 
 
 def test_a_technology_that_is_known_leaves_the_tables_of_others_out() -> None:
@@ -216,3 +285,11 @@ def test_what_is_fetched_from_the_onus_is_not_walked() -> None:
     check_walkable(HUAWEI, columns(HUAWEI, "serial", "state"))
     with pytest.raises(CannotAsk, match="ask for it with the kind get"):
         check_walkable(HUAWEI, columns(HUAWEI, "serial", "onu_rx_dbm"))
+
+
+def test_an_index_that_holds_more_than_the_place_is_asked_for_as_it_was_seen() -> None:
+    """The last number is no part of the place, so that the index cannot be written from it."""
+    (table,) = (table for table in HUAWEI.tables if table.name == "gpon_ip")
+    finder, key, seen = SuffixFinder(HUAWEI, table), Key(0, 1, 0, 5), index_of(0xFA00_2000, 5, 3)
+    assert finder.find(KnownOnu(key, "gpon", index=seen)) == seen
+    assert finder.find(KnownOnu(key, "gpon")) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from django.db import models
@@ -13,7 +14,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.recognise import is_blank
 from facho.vendors import Key
 from facho.vendors.errors import BadIndex
-from facho.vendors.index import split_arcs
+from facho.vendors.index import join_arcs, split_arcs
 
 # What PostgreSQL's integer holds; SQLite would take more.
 _LARGEST: Final = 2**31 - 1
@@ -139,6 +140,13 @@ def _dotted(suffix: bytes) -> str:
         return _INDEX(".".join(map(str, split_arcs(suffix))))
     except BadIndex:
         return ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def index_octets(dotted: str) -> bytes:
+    """Return a stored index as it travels; nothing for one that is not known or was cut short."""
+    numbers = dotted.split(".")
+    return join_arcs(tuple(map(int, numbers))) if all(map(str.isdecimal, numbers)) else b""
 
 
 _ADDRESS: Final = _text_of("address")

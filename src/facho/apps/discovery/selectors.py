@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from facho.apps.discovery import statements
-from facho.apps.discovery.columns import interface
+from facho.apps.discovery.columns import index_octets, interface
 from facho.apps.discovery.models import Onu, OnuEvent, Presence
 from facho.apps.discovery.searching import called
 from facho.apps.hosts.models import Olt
@@ -29,6 +29,8 @@ class KnownRow(NamedTuple):
     online: bool
     # Discoveries do not have it; another table named it.
     undiscovered: bool = False
+    # The index at which the OLT showed it, as it travelled; empty where that is not known.
+    raw_index: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,13 @@ def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
         cursor.execute(chosen, [olt_id, Presence.PRESENT.value, *([] if only is None else [only])])
         found = cursor.fetchall()
     rows = [
-        KnownRow(intern_key(Key(frame, slot, port, onu)), technology, state == "online")
-        for frame, slot, port, onu, technology, state, _ in found
+        KnownRow(
+            intern_key(Key(frame, slot, port, onu)),
+            technology,
+            state == "online",
+            raw_index=index_octets(raw_index),
+        )
+        for frame, slot, port, onu, technology, state, raw_index, _ in found
     ]
     special = {row[-1]: number for number, row in enumerate(found) if row[-1] is not None}
     for onu_id, (named_by, *rest) in statements.read_some(list(special), _SPECIAL).items():
@@ -75,7 +82,7 @@ def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
 
 # Most are numbers of their index, and nothing else: those are not looked at twice.
 _KNOWN: Final = (
-    "SELECT frame, slot, port, onu_id, technology, state,"
+    "SELECT frame, slot, port, onu_id, technology, state, raw_index,"
     " CASE WHEN extra = '' AND told_parts = '' AND named_by = '' THEN NULL ELSE id END"
     " FROM onu_data WHERE olt_id = %s AND presence = %s AND address IS NOT NULL{} ORDER BY onu_data.id"
 )

@@ -8,7 +8,7 @@ from typing import Final
 from facho.sim.model import Shape
 from facho.sim.tables import Arcs, IndexSpace
 from facho.vendors.errors import BadIndex
-from facho.vendors.index import Key, compile_index
+from facho.vendors.index import Key
 from facho.vendors.schema import IndexLayout, Named, Packed, Plain, Profile, Table
 from facho.vendors.unread import encode_index, pack, write_name
 from facho.vendors.vocabulary import Entity
@@ -48,14 +48,14 @@ class Places:
         keys = list(self._keys(table))
         if table.index.named is None:
             # If the last one fits, so do the others, most likely; if not, there is no need to write them all.
-            self._check(table.index, keys[-1:], [encode_index(table.index, key) for key in keys[-1:]])
+            for key in keys[-1:]:
+                self._arcs(table.index, key)
         else:
             # Also where there is no row to have a name.
             self._names.setdefault(table.index.named.column, {})
         rows = [self._arcs(table.index, key) for key in keys]
         if len(set(rows)) != len(rows):
             raise ValueError(f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs")
-        self._check(table.index, keys, rows)
         name = space_name(table)
         self.order[name] = sorted(range(len(rows)), key=rows.__getitem__)
         self.spaces[name] = IndexSpace(
@@ -71,22 +71,15 @@ class Places:
         self.spaces[shared_space(oid)] = IndexSpace(sorted(rows))
         self.shared[oid] = [rows[arcs] for arcs in sorted(rows)]
 
-    def _check(self, layout: IndexLayout, keys: list[Key], rows: list[Arcs]) -> None:
-        """What does not fit into the bits of an index would be read as another place."""
-        if layout.named is not None and not layout.named.packings:
-            return
-        index = compile_index(layout)
-        for key, arcs in zip(keys, rows, strict=True):
-            try:
-                fits = index.decode(arcs) == key
-            except BadIndex:
-                fits = False
-            if not fits:
-                raise ValueError(
-                    f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs: there is no {key}"
-                )
-
     def _arcs(self, layout: IndexLayout, key: Key) -> Arcs:
+        try:
+            return self._written(layout, key)
+        except BadIndex as error:
+            raise ValueError(
+                f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs: there is no {key}"
+            ) from error
+
+    def _written(self, layout: IndexLayout, key: Key) -> Arcs:
         named = layout.named
         if named is None:
             return encode_index(layout, key)
