@@ -13,6 +13,7 @@ from kombu import Exchange, Queue
 from facho.backends import queues
 from facho.config import Config, current
 from facho.core.queue import DEFAULT, SNMP_QUEUES
+from facho.file_modes import set_private_umask
 
 _LOOK_EVERY_S: Final = 0.02
 _HOUR: Final = timedelta(hours=1)
@@ -23,6 +24,7 @@ _HOURLY: Final = crontab(minute="11")
 _DAILY: Final = crontab(hour="3", minute="17")
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "facho.settings")
+set_private_umask()
 
 
 def settings(config: Config) -> dict[str, Any]:

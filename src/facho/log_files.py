@@ -109,7 +109,7 @@ class LineFile:
             os.close(self._file)
             self._file = None
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if not _ends_a_line(self._file):
             # The disk became full in the middle of it, or a machine went down.
             os.write(self._file, b"\n")

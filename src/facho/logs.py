@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from facho.config import Config
+from facho.file_modes import repair_modes
 from facho.log_files import LineFile, Lost, one_line
 from facho.masking import masked
 
@@ -67,7 +68,10 @@ def _told(lost: Lost) -> logging.LogRecord:
 
 
 def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
-    """`role` names the file: FACHO_HOME/logs/<role>.log."""
+    """Begin the log of a process, and tell in it of files that were open to others and are closed now.
+
+    `role` names the file: FACHO_HOME/logs/<role>.log.
+    """
     logging.raiseExceptions = False
     root = logging.getLogger()
     root.setLevel(level)
@@ -86,3 +90,4 @@ def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
     for handler in handlers:
         handler.setFormatter(Formatter(config))
         root.addHandler(handler)
+    repair_modes(config)

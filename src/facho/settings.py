@@ -7,8 +7,11 @@ from facho import keys, masking
 from facho.config import current
 from facho.core.delay import Why
 from facho.databases import database_settings
+from facho.file_modes import set_private_umask
 
 CONFIG = current()
+# Whoever uses Django makes files, or lets SQLite make them.
+set_private_umask()
 CONFIG.home.mkdir(parents=True, exist_ok=True)
 masking.know_urls(CONFIG.database, CONFIG.broker_url)
 

@@ -105,9 +105,11 @@ def _print_version(asked: bool) -> None:
 
 @main.callback()
 def _options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001  its callback does it
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    pass
+    from facho.file_modes import set_private_umask
+
+    set_private_umask()

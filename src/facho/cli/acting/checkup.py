@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import shutil
-import stat
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -16,7 +15,8 @@ from rich.text import Text
 
 from facho.config import BadSettings, Config, current
 from facho.core.disk import Room
-from facho.keys import CREDENTIALS, SECRET, KeyProblem, Vault
+from facho.file_modes import open_to_others
+from facho.keys import KeyProblem, Vault
 from facho.log_files import cannot_write
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ def _examine(checkup: Checkup) -> Iterator[Finding]:
     yield from _home(config)
     keys = _keys(config)
     yield keys
-    for name in (CREDENTIALS, SECRET):
-        yield from _mode(config.home / name)
+    yield from _modes(config)
     if keys.level is not Level.ERROR:
         yield from _system(config, checkup)
 
@@ -133,9 +132,17 @@ def _keys(config: Config) -> Finding:
     return ok("keys", f"one key in {where}")
 
 
-def _mode(path: Path) -> Iterator[Finding]:
-    if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
-        yield error("keys", f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
+def _modes(config: Config) -> Iterator[Finding]:
+    """A folder tells only names; a file tells what is in it."""
+    found = open_to_others(config)
+    do = "start facho again, which closes its own, or: chmod go= FILE"
+    for is_folder, finding in ((False, error), (True, warning)):
+        kind = [(path, mode) for path, mode in found if path.is_dir() is is_folder]
+        if kind:
+            told = named([f"{path} can be read by others (mode {mode:04o})" for path, mode in kind])
+            yield finding("files", told, do)
+    if not found:
+        yield ok("files", "the database, the keys and the logs are for facho's user alone")
 
 
 def _system(config: Config, checkup: Checkup) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
@@ -15,6 +16,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.exports import EXPORTS
+from facho.file_modes import umask_of_the_caller
 
 
 def write(what: str, olt: str | None, since: str, until: str, output: Path | None, config: Config) -> None:
@@ -31,11 +33,18 @@ def write(what: str, olt: str | None, since: str, until: str, output: Path | Non
     )
     note(Action.EXPORT, rows.model, None, what)
     try:
-        with output.open("wb") if output else open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        with _opened(output) as file:
             for piece in export.csv(rows):
                 file.write(piece.encode())
     except OSError as error:
         fail(f"{output or 'the output'} cannot be written: {error.strerror}")
+
+
+def _opened(output: Path | None) -> BinaryIO:
+    if output is None:
+        return open(sys.stdout.fileno(), "wb", closefd=False)
+    with umask_of_the_caller():
+        return output.open("wb")
 
 
 def _moment(field: str, text: str, now: datetime, config: Config) -> datetime | None:

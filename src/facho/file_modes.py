@@ -1,0 +1,103 @@
+"""Facho's files are for its own user alone: the database, the keys, the logs and the folder they are in.
+
+New files are made so, by the umask of every facho process. What an older version or a person left open to
+others is closed when a process starts, if it is ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from facho.config import Config
+
+log = logging.getLogger(__name__)
+
+_UMASK: Final = 0o077
+_GROUP_AND_OTHERS: Final = 0o077
+_OTHERS: Final = 0o007
+# Beside the database; SQLite makes them with its mode, but does not change theirs.
+_BESIDE_DATABASE: Final = ("", "-wal", "-shm", "-journal")
+# Below the root there are folders of the whole machine, such as /srv.
+_SHALLOWEST: Final = 3
+
+
+@cache
+def set_private_umask() -> int:
+    """Have all files that this process makes be for its user alone.
+
+    Returns the umask that it was started with; a second call changes nothing.
+    """
+    return os.umask(_UMASK)
+
+
+@contextmanager
+def umask_of_the_caller() -> Iterator[None]:
+    """For a file that a person asked for and named: who may read it is for them to say, by their umask."""
+    ours = os.umask(set_private_umask())
+    try:
+        yield
+    finally:
+        os.umask(ours)
+
+
+def open_to_others(config: Config) -> list[tuple[Path, int]]:
+    """Return the folders and files that others of this machine can read or write, each with its mode.
+
+    One that belongs to another user, such as an env file of root's, we can only read as members of its group.
+    """
+    found = []
+    for path in _private_paths(config):
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            mode, ours = stat.S_IMODE(status.st_mode), status.st_uid == os.geteuid()
+            if mode & (_GROUP_AND_OTHERS if ours else _OTHERS):
+                found.append((path, mode))
+    return found
+
+
+def repair_modes(config: Config) -> None:
+    """Close what is open to others, and say so in the log."""
+    for path, mode in open_to_others(config):
+        try:
+            if path.stat().st_uid != os.geteuid() or _belongs_to_the_machine(path):
+                continue
+            path.chmod(mode & ~_GROUP_AND_OTHERS)
+        except OSError as error:
+            about = {"action": "mode_not_repaired", "path": path, "why": error.strerror}
+            log.warning("file can be read by others", extra=about)
+            continue
+        about = {"action": "mode_repaired", "path": path, "mode": f"{mode:04o}"}
+        log.warning("file could be read by others", extra=about)
+
+
+def _private_paths(config: Config) -> Iterator[Path]:
+    """The home first: once it is closed, nobody else can exchange what is in it. Links are left alone."""
+    # Not for every command that sets the umask: it takes a while to import.
+    from facho.keys import CREDENTIALS, SECRET
+
+    yield config.home
+    inside = [config.home / name for name in (CREDENTIALS, SECRET, "facho.env")]
+    if config.database.startswith("sqlite:"):
+        database = unquote(config.database.removeprefix("sqlite:///"))
+        inside += [Path(database + ending) for ending in _BESIDE_DATABASE]
+    inside += [config.logs, *sorted(config.logs.rglob("*"))]
+    yield from (path for path in inside if not path.is_symlink())
+
+
+def _belongs_to_the_machine(path: Path) -> bool:
+    """Whether FACHO_HOME is a folder that others need, such as /tmp, /srv or a person's own."""
+    if not path.is_dir():
+        return False
+    whole = path.resolve()
+    shared = bool(whole.stat().st_mode & stat.S_ISVTX)
+    return shared or len(whole.parts) < _SHALLOWEST or whole == Path.home().resolve()
