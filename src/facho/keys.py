@@ -2,6 +2,9 @@
 
 They come from the environment, or from files in FACHO_HOME that are made on first use and readable by their
 owner alone. Credentials are encrypted with the newest key; older ones still open what they closed.
+
+A secret is encrypted together with the name of its place, such as `olts.credentials:7`, and opened for that
+place only: who can write to the database cannot give an OLT the credentials of another one.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from facho.config import Config
 
 CREDENTIALS: Final = "credentials.keys"
 SECRET: Final = "secret.key"  # noqa: S105  the name of a file
+# What was encrypted before places were in it is JSON or an address: neither begins like this.
+_BOUND: Final = "for\n"
 
 
 class KeyProblem(Exception):
@@ -38,18 +43,55 @@ def new_key() -> str:
     return Fernet.generate_key().decode()
 
 
+class MissingKey(KeyProblem):
+    """A secret that none of the keys here opens."""
+
+
+class WrongPlace(KeyProblem):
+    """A secret that a key here opens, and that was not encrypted for the place where it was found."""
+
+
 class Vault:
-    """Closes and opens secrets. Follows the key file when another process rotates the keys."""
+    """Closes and opens secrets, each for one place.
+
+    Follows the key file when another process rotates the keys.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def close(self, text: str) -> str:
+    def close(self, text: str, place: str) -> str:
         # Under the newest key there is: one that another process has dropped would lock the secret away.
         self.forget()
-        return self._fernet.encrypt(text.encode("utf-8", "surrogateescape")).decode()
+        return self._fernet.encrypt(_bound(text, place).encode("utf-8", "surrogateescape")).decode()
 
-    def open(self, token: str) -> str:
+    def open(self, token: str, place: str) -> str:
+        """Raises KeyProblem, also for a secret of another place."""
+        found = self._decrypted(token)
+        if not found.startswith(begins := _bound("", place)):
+            raise WrongPlace(
+                "the credentials were encrypted for another row of the database, or by a version that did "
+                "not say for which: enter them again"
+            )
+        return found[len(begins) :]
+
+    def bind(self, token: str, place: str) -> str:
+        """Close for this place what was closed for none. What was closed for one stays as it is.
+
+        Raises MissingKey when no key here opens it, and another KeyProblem when the keys cannot be used.
+        """
+        found = self._decrypted(token)
+        return token if found.startswith(_BOUND) else self.close(found, place)
+
+    def has_key_for(self, token: str) -> bool:
+        """Whether a key here opens it, whatever place it was closed for."""
+        try:
+            self._decrypted(token)
+        except MissingKey:
+            return False
+        return True
+
+    def _decrypted(self, token: str) -> str:
         try:
             return self._opened(token)
         except InvalidToken:
@@ -57,14 +99,14 @@ class Vault:
         try:
             return self._opened(token)
         except InvalidToken:
-            raise KeyProblem(
+            raise MissingKey(
                 "the credentials were encrypted with a key that is not here; put it back into "
                 f"{'FACHO_CREDENTIAL_KEYS' if self.from_environment else self.path}"
             ) from None
 
-    def close_again(self, token: str) -> str:
+    def close_again(self, token: str, place: str) -> str:
         """The same secret under the newest key."""
-        return self.close(self.open(token))
+        return self.close(self.open(token, place), place)
 
     @property
     def from_environment(self) -> bool:
@@ -97,6 +139,10 @@ class Vault:
         except ValueError as error:
             where = "FACHO_CREDENTIAL_KEYS" if self.from_environment else str(self.path)
             raise KeyProblem(f"{where} holds something that is no key: {error}") from None
+
+
+def _bound(text: str, place: str) -> str:
+    return f"{_BOUND}{place}\n{text}"
 
 
 def _read_or_make(path: Path, make: Callable[[], str]) -> str:

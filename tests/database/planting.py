@@ -15,7 +15,7 @@ from django.db import connection
 
 from facho import masking
 from facho.apps.access.models import ApiToken, LoginAttempt
-from facho.apps.hosts.credentials import vault
+from facho.apps.bound_secrets import vault
 
 COMMUNITY = "comm-7Kq2-north"
 WRONG_COMMUNITY = "comm-wrong-9Xv"

@@ -88,7 +88,8 @@ def test_what_is_needed_to_ask_is_said_and_nobody_is_asked(
 
 def test_a_secret_that_is_left_empty_is_the_stored_one(administrator: Client, asked: list[Target]) -> None:
     (olt,) = add_olts("Centro")
-    Olt.objects.filter(pk=olt.pk).update(credentials=Credentials(community="stored"))
+    olt.credentials = Credentials(community="stored")
+    olt.save(update_fields=["credentials"])
     said(administrator.post(of(olt), {**FORM, "community": ""}))
     assert (asked[0].host, asked[0].community) == ("10.0.0.9", "stored")
     assert Olt.objects.get().address == olt.address
@@ -133,7 +134,8 @@ def test_a_few_are_tested_from_the_list_and_the_rest_is_told(
 
 def test_the_form_says_which_secrets_are_set_and_none_of_them(administrator: Client) -> None:
     (olt,) = add_olts("Centro")
-    Olt.objects.filter(pk=olt.pk).update(credentials=Credentials(community="stored-one"))
+    olt.credentials = Credentials(community="stored-one")
+    olt.save(update_fields=["credentials"])
     page = administrator.get(f"/admin/hosts/olt/{olt.pk}/change/")
     fields = page.context["adminform"].form.fields
     assert fields["community"].help_text.startswith("Set.")

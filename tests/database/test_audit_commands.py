@@ -18,11 +18,11 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps import bound_secrets
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import QuotaViolation
-from facho.apps.hosts import credentials
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Oid, Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -426,7 +426,7 @@ def test_keys_that_are_rotated_are_one_entry_of_no_olt(
 ) -> None:
     own = replace(current(), home=tmp_path)
     vault = Vault(own)
-    monkeypatch.setattr(credentials, "vault", lambda: vault)
+    monkeypatch.setattr(bound_secrets, "vault", lambda: vault)
     monkeypatch.setattr(keys, "shared_vault", lambda: vault)
     make_olt()
     with acting(lambda: SOMEBODY):

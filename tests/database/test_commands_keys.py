@@ -12,7 +12,7 @@ import pytest
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.hosts import credentials
+from facho.apps import bound_secrets
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
@@ -37,7 +37,7 @@ def config(brands: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Con
     """Keys of the test's own, and three OLTs in a chunk of the rotation."""
     own = replace(current(), home=tmp_path)
     vault = Vault(own)
-    monkeypatch.setattr(credentials, "vault", lambda: vault)
+    monkeypatch.setattr(bound_secrets, "vault", lambda: vault)
     monkeypatch.setattr(rotation, "shared_vault", lambda: vault)
     monkeypatch.setattr(rotation, "_CHUNK", 3)
     return own
@@ -61,6 +61,16 @@ def tokens() -> dict[str, str]:
     return dict(Olt.objects.values_list("name", Cast("credentials", TextField())))
 
 
+def place(name: str) -> str:
+    return f"olts.credentials:{Olt.objects.get(name=name).pk}"
+
+
+def enter(name: str, community: str) -> None:
+    olt = Olt.objects.get(name=name)
+    olt.credentials = Credentials(community=community)
+    olt.save(update_fields=["credentials"])
+
+
 def key_file(config: Config) -> list[str]:
     return (config.home / CREDENTIALS).read_text().split()
 
@@ -74,8 +84,8 @@ def test_all_credentials_are_under_a_new_key_and_the_old_one_is_gone(config: Con
     assert new != old
     assert not set(tokens().values()) & set(before.values())
     assert communities() == as_before()
-    with pytest.raises(KeyProblem):
-        Vault(replace(config, credential_keys=(old,))).open(tokens()["olt-1"])
+    with pytest.raises(KeyProblem, match="a key that is not here"):
+        Vault(replace(config, credential_keys=(old,))).open(tokens()["olt-1"], place("olt-1"))
 
 
 @pytest.mark.usefixtures("_olts")
@@ -97,11 +107,11 @@ def test_the_new_key_file_is_its_owners_alone(config: Config) -> None:
 @pytest.mark.usefixtures("_olts")
 def test_another_process_follows_the_rotation(config: Config) -> None:
     elsewhere = Vault(config)
-    assert elsewhere.open(tokens()["olt-0"])
+    assert elsewhere.open(tokens()["olt-0"], place("olt-0"))
     rotate(config)
-    assert "of olt-0" in elsewhere.open(tokens()["olt-0"])
+    assert "of olt-0" in elsewhere.open(tokens()["olt-0"], place("olt-0"))
     # And what it encrypts from now on can be opened.
-    assert Vault(config).open(elsewhere.close("later")) == "later"
+    assert Vault(config).open(elsewhere.close("later", "here"), "here") == "later"
 
 
 @pytest.mark.usefixtures("_olts")
@@ -124,7 +134,7 @@ def test_a_rotation_that_is_killed_anywhere_loses_nothing_and_is_finished_by_the
         patched.setattr(owner, where, _killed_after(getattr(owner, where), after))
         with pytest.raises(Killed):
             rotate(config)
-    credentials.vault().forget()
+    bound_secrets.vault().forget()
     assert len(key_file(config)) == keys_left
     assert communities() == as_before()
     done = rotate(config)
@@ -152,7 +162,7 @@ def test_who_enters_credentials_during_the_rotation_wins(
     encrypt = rotation._encrypt_again
 
     def edited_first(*given: Any) -> int:
-        Olt.objects.filter(name="olt-1").update(credentials=Credentials(community="changed"))
+        enter("olt-1", "changed")
         return encrypt(*given)
 
     monkeypatch.setattr(rotation, "_encrypt_again", edited_first)
@@ -162,13 +172,13 @@ def test_who_enters_credentials_during_the_rotation_wins(
 
 @pytest.mark.usefixtures("_olts")
 def test_credentials_that_no_key_opens_are_named_and_the_old_keys_stay(config: Config) -> None:
-    lost = Vault(replace(config, credential_keys=(new_key(),))).close("{}")
+    lost = Vault(replace(config, credential_keys=(new_key(),))).close("{}", place("olt-3"))
     rows = Olt.objects.filter(name="olt-3")
     rows.update(credentials=Value(lost, output_field=TextField()))
     done = rotate(config)
     assert (done.encrypted_again, done.unneeded_keys, done.unreadable) == (4, 0, ("olt-3",))
     assert len(key_file(config)) == 2
-    rows.update(credentials=Credentials(community="of olt-3"))
+    enter("olt-3", "of olt-3")
     assert (rotate(config).unreadable, communities(), len(key_file(config))) == ((), as_before(), 1)
 
 
@@ -178,7 +188,7 @@ def test_with_keys_from_the_environment_it_says_what_can_be_removed(
 ) -> None:
     (old,), new = key_file(config), new_key()
     given = replace(config, credential_keys=(new, old))
-    monkeypatch.setattr(credentials, "vault", lambda: Vault(given))
+    monkeypatch.setattr(bound_secrets, "vault", lambda: Vault(given))
     done = rotate(given)
     assert (done.from_environment, done.encrypted_again, done.unneeded_keys, done.resumed) == (
         True,
@@ -189,7 +199,7 @@ def test_with_keys_from_the_environment_it_says_what_can_be_removed(
     # The file is not touched.
     assert key_file(config) == [old]
     alone = replace(given, credential_keys=(new,))
-    monkeypatch.setattr(credentials, "vault", lambda: Vault(alone))
+    monkeypatch.setattr(bound_secrets, "vault", lambda: Vault(alone))
     assert communities() == as_before()
     assert (rotate(alone).encrypted_again, rotate(alone).unneeded_keys) == (0, 0)
 

@@ -11,7 +11,7 @@ from kombu.exceptions import OperationalError
 
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.keys import KeyProblem
+from facho.keys import KeyProblem, WrongPlace
 
 # They end when their broker goes away, and do not come back.
 _DIE_WITH_THEIR_BROKER: Final = ((5, 7, 0),)
@@ -59,6 +59,9 @@ def key_problem() -> str | None:
         olt = Olt.objects.order_by("-id").first()
         if olt is not None:
             olt.credentials.secrets()
+    except WrongPlace:
+        # A key here opens it: it is the row that is wrong.
+        return None
     except KeyProblem as error:
         return f"{error}; every machine needs the same keys, in FACHO_CREDENTIAL_KEYS"
     return None

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from django.db import models
+from typing import Any
 
 from facho import masking
-from facho.config import current
-from facho.keys import KeyProblem, Vault
+from facho.apps.bound_secrets import BoundSecretField
+from facho.keys import KeyProblem
 from facho.snmp.usm import Auth, Priv, User
 
 
@@ -71,45 +68,24 @@ class Unreadable(Credentials):
     def __init__(self, problem: KeyProblem) -> None:
         object.__setattr__(self, "_problem", problem)
 
+    @property
+    def problem(self) -> KeyProblem:
+        """Why they cannot be opened."""
+        found: KeyProblem = object.__getattribute__(self, "_problem")
+        return found
+
     def __getattribute__(self, name: str) -> Any:
         if name in ("community", "user"):
             raise object.__getattribute__(self, "_problem")
         return object.__getattribute__(self, name)
 
 
-@cache
-def vault() -> Vault:
-    return Vault(current())
+class CredentialsField(BoundSecretField):
+    def text_of(self, value: Credentials) -> str:
+        return value.to_json()
 
+    def value_of(self, text: str) -> Credentials:
+        return Credentials.from_json(text)
 
-if TYPE_CHECKING:
-    _Text = models.TextField[Credentials, Credentials]
-else:
-    _Text = models.TextField
-
-
-class CredentialsField(_Text):
-    """Encrypted on its way into the database, opened on its way out."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{**kwargs, "editable": False})
-
-    def deconstruct(self) -> Any:
-        name, path, args, kwargs = super().deconstruct()
-        kwargs.pop("editable")
-        return name, path, args, kwargs
-
-    def get_prep_value(self, value: Credentials | None) -> str | None:
-        return None if value is None else vault().close(value.to_json())
-
-    def from_db_value(self, value: str | None, *_: object) -> Credentials | None:
-        if value is None:
-            return None
-        try:
-            return Credentials.from_json(vault().open(value))
-        except KeyProblem as problem:
-            # One row must not keep others from being read, nor a person from entering it anew.
-            return Unreadable(problem)
-
-    def value_to_string(self, obj: models.Model) -> str:  # noqa: ARG002
-        raise TypeError("credentials are not exported")
+    def unreadable(self, problem: KeyProblem) -> Credentials:
+        return Unreadable(problem)

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.bound_secrets import KeyBeforeRow
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.secret_text import SecretText, SecretTextField
@@ -41,6 +42,7 @@ class Language(models.TextChoices):
 class NotificationChannel(models.Model):
     """Where messages go: one address, as apprise writes it. It holds secrets."""
 
+    id = KeyBeforeRow(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
     name = models.CharField(_("name"), max_length=80, unique=True)
     url: SecretTextField = SecretTextField(_("address"), default=SecretText)
     enabled = models.BooleanField(_("enabled"), default=True)
@@ -65,7 +67,8 @@ class NotificationChannel(models.Model):
     @property
     def kind(self) -> str:
         """How its address begins, which is no secret: mailtos, tgram."""
-        return self.url.text.partition("://")[0]
+        url: SecretText = self.url
+        return url.text.partition("://")[0]
 
 
 class NotificationRule(models.Model):

@@ -123,7 +123,7 @@ def _keys(config: Config) -> Finding:
     vault = Vault(config)
     try:
         count = len(vault.keys())
-        vault.close("")
+        vault.close("", "")
     except KeyProblem as problem:
         return error("keys", str(problem), "put the keys back from your backup")
     where = "FACHO_CREDENTIAL_KEYS" if vault.from_environment else str(vault.path)

@@ -8,13 +8,12 @@ from typing import Final
 
 import celery
 from django.db import DatabaseError, connection
-from django.db.models import F, TextField
-from django.db.models.functions import Cast
+from django.db.models import F
 
 from facho.apps.executions.models import ACTIVE, Execution, State
-from facho.apps.hosts.credentials import vault
+from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Olt
-from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
+from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
@@ -25,7 +24,7 @@ from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.commands.setup import missing_migrations
 from facho.engine.condition import coordinator_state
-from facho.keys import KeyProblem
+from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5
 
@@ -74,19 +73,29 @@ def _version() -> str:
 
 
 def _credentials(_now: datetime, _config: Config) -> Finding:
-    stored = Olt.objects.values_list("name", Cast("credentials", TextField()))
-    if shut := [name for name, token in stored if not _opens(token)]:
-        told = f"those of {len(shut)} OLTs cannot be opened: {named(shut)}"
-        return error("credentials", told, "put the old key back, or enter them again")
+    """Check the secrets of OLTs and channels. No key opens those that were not encrypted for their row."""
+    problems = dict(_unreadable_secrets())
+    misplaced = [name for name, problem in problems.items() if isinstance(problem, WrongPlace)]
+    shut = [name for name in problems if name not in misplaced]
+    told, advice = [], []
+    if shut:
+        told.append(f"no key here opens those of {len(shut)}: {named(shut)}")
+        advice.append("put the old key back, or enter them again")
+    if misplaced:
+        told.append(f"those of {len(misplaced)} were not encrypted for their row: {named(misplaced)}")
+        advice.append(f"enter those of {named(misplaced)} again" if shut else "enter them again")
+    if told:
+        return error("credentials", "; ".join(told), "; ".join(advice))
     return ok("credentials", "all can be opened")
 
 
-def _opens(token: str) -> bool:
-    try:
-        vault().open(token)
-    except KeyProblem:
-        return False
-    return True
+def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:
+    for olt in Olt.objects.only("name", "credentials"):
+        if isinstance(olt.credentials, Unreadable):
+            yield olt.name, olt.credentials.problem
+    for channel in NotificationChannel.objects.only("name", "url"):
+        if channel.url.problem is not None:
+            yield f"channel {channel.name}", channel.url.problem
 
 
 def _workers(now: datetime, config: Config) -> Finding:

@@ -13,15 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from django.apps import apps
 from django.db.models import Model, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from facho.apps.access.acting import acting
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.apps.hosts.credentials import vault as shared_vault
+from facho.apps.bound_secrets import BoundSecretField
+from facho.apps.bound_secrets import vault as shared_vault
 from facho.apps.hosts.models import Olt
-from facho.apps.notifications.models import NotificationChannel
 from facho.config import Config, current
 from facho.engine.commands.turns import command
 from facho.keys import KeyProblem, Vault, new_key
@@ -30,7 +31,7 @@ _CHUNK: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class SecretColumn:
     """A column of secrets, in a table whose rows have names."""
 
     model: type[Model]
@@ -40,13 +41,22 @@ class _Kept:
         """As it is stored, neither opened nor closed on the way."""
         return Cast(self.column, TextField())
 
+    def place(self, key: int) -> str:
+        field = self.model._meta.get_field(self.column)
+        assert isinstance(field, BoundSecretField)
+        return field.place(key)
+
     @property
     def rows(self) -> QuerySet[Any]:
         return self.model._default_manager.order_by("pk")
 
 
-# A new column that is encrypted is one more line here.
-_KEPT: Final = (_Kept(Olt, "credentials"), _Kept(NotificationChannel, "url"))
+_SECRET_COLUMNS: Final = tuple(
+    SecretColumn(model, field.name)
+    for model in apps.get_models()
+    for field in model._meta.concrete_fields
+    if isinstance(field, BoundSecretField)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +75,18 @@ def rotate(config: Config | None = None) -> Rotation:
     config = config or current()
     vault = Vault(config)
     # What is encrypted again has not changed.
-    with _alone(config, vault), acting(None):
+    with _rotation_lock(config, vault), acting(None):
         keys = vault.keys()
         resumed = len(keys) > 1 and not vault.from_environment
         if len(keys) == 1 and not vault.from_environment:
             keys = [new_key(), *keys]
             vault.replace_keys(keys)
         newest = Vault(replace(config, credential_keys=(keys[0],)))
-        again = sum(_encrypt_again(kept, vault, newest, chunk) for kept in _KEPT for chunk in _chunks(kept))
+        again = sum(
+            _encrypt_again(column, vault, newest, chunk)
+            for column in _SECRET_COLUMNS
+            for chunk in _chunks(column)
+        )
         unneeded, unreadable = _drop_old(vault, newest, keys)
     shared_vault().forget()
     note(Action.ROTATE, Olt, None, "", encrypted_again=again)
@@ -80,7 +94,7 @@ def rotate(config: Config | None = None) -> Rotation:
 
 
 @contextmanager
-def _alone(config: Config, vault: Vault) -> Iterator[None]:
+def _rotation_lock(config: Config, vault: Vault) -> Iterator[None]:
     """Two rotations at once would each throw away the other's new key."""
     config.home.mkdir(parents=True, exist_ok=True)
     file = os.open(vault.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -91,10 +105,10 @@ def _alone(config: Config, vault: Vault) -> Iterator[None]:
         os.close(file)
 
 
-def _chunks(kept: _Kept) -> Iterator[list[tuple[int, str]]]:
+def _chunks(column: SecretColumn) -> Iterator[list[tuple[int, str]]]:
     after = 0
     while True:
-        chunk = list(kept.rows.filter(pk__gt=after).values_list("pk", kept.raw())[:_CHUNK])
+        chunk = list(column.rows.filter(pk__gt=after).values_list("pk", column.raw())[:_CHUNK])
         if not chunk:
             return
         yield chunk
@@ -102,24 +116,25 @@ def _chunks(kept: _Kept) -> Iterator[list[tuple[int, str]]]:
 
 
 @command
-def _encrypt_again(kept: _Kept, vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
+def _encrypt_again(column: SecretColumn, vault: Vault, newest: Vault, chunk: list[tuple[int, str]]) -> int:
     return sum(
-        _replace(kept, key, token, vault)
+        _replace(column, key, token, vault)
         for key, token in chunk
-        if not _opens(newest, token) and _opens(vault, token)
+        if not _opens(newest, token, column.place(key)) and _opens(vault, token, column.place(key))
     )
 
 
-def _replace(kept: _Kept, key: int, token: str, vault: Vault) -> int:
+def _replace(column: SecretColumn, key: int, token: str, vault: Vault) -> int:
     """Somebody who entered another secret in the meantime wins."""
-    unchanged = kept.rows.order_by().annotate(raw=kept.raw()).filter(pk=key, raw=token)
-    again: int = unchanged.update(**{kept.column: Value(vault.close_again(token), output_field=TextField())})
+    unchanged = column.rows.order_by().annotate(raw=column.raw()).filter(pk=key, raw=token)
+    closed = vault.close_again(token, column.place(key))
+    again: int = unchanged.update(**{column.column: Value(closed, output_field=TextField())})
     return again
 
 
-def _opens(vault: Vault, token: str) -> bool:
+def _opens(vault: Vault, token: str, place: str) -> bool:
     try:
-        vault.open(token)
+        vault.open(token, place)
     except KeyProblem:
         return False
     return True
@@ -130,9 +145,9 @@ def _drop_old(vault: Vault, newest: Vault, keys: list[str]) -> tuple[int, tuple[
     """While nobody can enter credentials: what was written with an old key is seen here, or written later."""
     left = [
         name
-        for kept in _KEPT
-        for name, token in kept.rows.values_list("name", kept.raw())
-        if not _opens(newest, token)
+        for column in _SECRET_COLUMNS
+        for key, name, token in column.rows.values_list("pk", "name", column.raw())
+        if not _opens(newest, token, column.place(key))
     ]
     if left:
         return 0, tuple(left)

@@ -1,0 +1,19 @@
+"""Encrypt the address of each channel for that channel alone."""
+
+from typing import Any
+
+from django.db import migrations
+
+from facho.apps.bound_secrets import bind_column
+
+
+def bind(_apps: Any, schema_editor: Any) -> None:
+    bind_column(schema_editor.connection, "notification_channels", "url")
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("notifications", "0002_why_a_message_waits"),
+    ]
+
+    operations = [migrations.RunPython(bind, migrations.RunPython.noop)]
