@@ -29,7 +29,7 @@ set_private_umask()
 
 def settings(config: Config) -> dict[str, Any]:
     return {
-        "broker_url": config.broker_url,
+        "broker_url": config.broker,
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
         "broker_transport_options": {

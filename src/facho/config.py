@@ -203,6 +203,16 @@ class Config:
         return self.home / "logs"
 
     @property
+    def broker(self) -> str:
+        """The address of the broker. Without these words, Celery believes whoever answers for a `rediss://`."""
+        if not self.broker_url.startswith("rediss://"):
+            return self.broker_url
+        given = self.broker_url.partition("?")[2]
+        safe = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
+        added = "&".join(f"{name}={value}" for name, value in safe.items() if f"{name}=" not in given)
+        return self.broker_url + ("&" if given else "?") + added if added else self.broker_url
+
+    @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{(self.home / 'facho.db').resolve()}"
 

@@ -20,6 +20,8 @@ class Redis:
         self.log = folder / "redis.log"
         self._socket = folder / "redis.sock"
         self._program = program
+        # Of the next start, beside those that all have.
+        self.options: tuple[str, ...] = ()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -33,7 +35,7 @@ class Redis:
     def start(self) -> None:
         assert self._process is None, "it is running"
         argv = [self._program, "--port", "0", "--unixsocket", str(self._socket)]
-        argv += ["--save", "", "--appendonly", "no", "--dir", str(self.folder)]
+        argv += ["--save", "", "--appendonly", "no", "--dir", str(self.folder), *self.options]
         self._process = process.start([*process.dies_with_us(), *argv], log=self.log, answers=self._answers)
 
     def stop(self) -> None:

@@ -197,3 +197,20 @@ def written(setting: dataclasses.Field[object]) -> str:
 def test_what_is_needed_at_least_once_cannot_be_none(home: dict[str, str], name: str) -> None:
     assert f"{name} must be 1 or more" in refused(home | {name: "0"})
     read(home | {"FACHO_REQUEST_RETRIES": "0"})
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("redis://h/0", "redis://h/0"),
+        ("rediss://h/0", "rediss://h/0?ssl_cert_reqs=required&ssl_check_hostname=true"),
+        (
+            "rediss://h/0?ssl_ca_certs=/ca.pem",
+            "rediss://h/0?ssl_ca_certs=/ca.pem&ssl_cert_reqs=required&ssl_check_hostname=true",
+        ),
+        (
+            "rediss://h/0?ssl_cert_reqs=none&ssl_check_hostname=false",
+            "rediss://h/0?ssl_cert_reqs=none&ssl_check_hostname=false",
+        ),
+    ],
+)
+def test_a_broker_behind_tls_is_verified_unless_it_is_said_otherwise(given: str, used: str) -> None:
+    assert Config(broker_url=given).broker == used

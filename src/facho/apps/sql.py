@@ -96,6 +96,16 @@ def reach() -> None:
             psycopg.connect(**connection.get_connection_params()).close()
 
 
+def database_sentence(error: Exception) -> str:
+    """What a person is told when the database cannot be used."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    if any("certificate verify failed" in line for line in lines):
+        lines[0] += (
+            "; sslrootcert= in FACHO_DATABASE_URL must name the file of the CA that signed its certificate"
+        )
+    return f"the database cannot be used: {lines[0]}"
+
+
 def give_back() -> None:
     """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
     if connection.vendor != "sqlite":

@@ -23,7 +23,7 @@ def reasons_not_to_start(config: Config) -> Iterator[str]:
     yield from wrong_settings(config)
     yield from bad_version(celery.__version__)
     if config.broker_url:
-        yield from broker_away(config.broker_url)
+        yield from broker_away(config.broker)
 
 
 def wrong_settings(config: Config) -> Iterator[str]:
@@ -50,6 +50,12 @@ def broker_away(url: str) -> Iterator[str]:
         with Connection(url, transport_options={"socket_connect_timeout": _PATIENCE_S}) as connection:
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=_PATIENCE_S)
     except (OperationalError, OSError) as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            yield (
+                f"the broker of FACHO_BROKER_URL shows a certificate that is not trusted: {error}; "
+                "ssl_ca_certs= in it must name the file of the CA that signed it"
+            )
+            return
         yield f"the broker of FACHO_BROKER_URL does not answer: {error}; is Redis running there?"
 
 

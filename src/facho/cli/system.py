@@ -64,6 +64,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     config = set_up()
     from django.db import DatabaseError
 
+    from facho.apps import sql
     from facho.apps.access.acting import acting
     from facho.engine.commands.errors import CommandError
     from facho.keys import KeyProblem
@@ -79,7 +80,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     except KeyProblem as error:
         fail(str(error))
     except DatabaseError as error:
-        fail(database_sentence(error))
+        fail(sql.database_sentence(error))
 
 
 def _typing() -> Actor:
@@ -124,11 +125,6 @@ def reach_database() -> None:
     from facho.apps import sql
 
     sql.reach()
-
-
-def database_sentence(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"the database cannot be used: {lines[0]}"
 
 
 def fail(message: str) -> NoReturn:

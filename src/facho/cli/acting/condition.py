@@ -14,12 +14,13 @@ from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
+from facho.apps.sql import database_sentence
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
 from facho.cli.acting.coordinator import findings
 from facho.cli.acting.room import disk, retention
-from facho.cli.system import database_sentence, reach_database
+from facho.cli.system import reach_database
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.commands.setup import missing_migrations
@@ -51,7 +52,7 @@ def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
 
 
 def _broker(config: Config) -> Finding:
-    reasons = [*wrong_settings(config)] or [*broker_away(config.broker_url)]
+    reasons = [*wrong_settings(config)] or [*broker_away(config.broker)]
     if reasons:
         return error("broker", reasons[0], "until then neither facho worker nor facho beat starts")
     return ok("broker", "it answers")
