@@ -1,5 +1,37 @@
 """The web process, for an ASGI server."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
 from django.core.asgi import get_asgi_application
 
-application = get_asgi_application()
+_django = get_asgi_application()
+
+# To the end of the process.
+_uses_database = ExitStack()
+
+
+def _check_database() -> None:
+    """Refuse to serve a database of another version, whichever server imports this."""
+    from django.db import connection
+
+    from facho.engine.commands.setup import using_database
+    from facho.engine.schema import SchemaProblem
+    from facho.keys import KeyProblem
+
+    def look() -> None:
+        try:
+            _uses_database.enter_context(using_database())
+        finally:
+            connection.close()
+
+    try:
+        # A server may import this in its event loop, where Django asks the database nothing.
+        with ThreadPoolExecutor(1, thread_name_prefix="schema") as thread:
+            thread.submit(look).result()
+    except (SchemaProblem, KeyProblem) as problem:
+        raise SystemExit(f"Error: {problem}") from None
+
+
+_check_database()
+application = _django

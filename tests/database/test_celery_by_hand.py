@@ -1,14 +1,19 @@
 """Celery started by its own command: what `facho worker` refuses is refused there too, in the same words."""
 
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import signals
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from facho.backends import celery_worker
 from facho.config import Config
+from facho.keys import KeyProblem
 
 pytestmark = pytest.mark.django_db
 RIGHT = replace(Config(), database_url="postgresql://db/facho", broker_url="redis://db:6379/0")
@@ -72,9 +77,13 @@ def test_a_worker_whose_pollers_would_be_no_threads_is_refused(
 
 
 @pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
-def test_what_can_work_starts(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(RIGHT, monkeypatch)
+def test_what_can_work_starts_and_closes_its_files_to_others(
+    start: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(replace(RIGHT, home=tmp_path), monkeypatch)
+    tmp_path.chmod(0o755)
     start()
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
 def test_celery_tells_when_it_starts() -> None:
@@ -85,3 +94,40 @@ def test_celery_tells_when_it_starts() -> None:
     )
     for signal, told in heard:
         assert told in [receiver() for _, receiver in signal.receivers]
+
+
+@pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
+def test_a_database_of_another_version_is_refused(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(RIGHT, monkeypatch)
+    recorded = MigrationRecorder(connection)
+    recorded.record_applied("hosts", "0099_from_the_future")
+    with pytest.raises(SystemExit, match=r"changed by a newer facho \(hosts.0099_from_the_future\)"):
+        start()
+    recorded.record_unapplied("hosts", "0099_from_the_future")
+    recorded.record_unapplied("hosts", "0006_credentials_of_one_olt")
+    with pytest.raises(SystemExit, match="lacks 1 changes that this version needs: run facho migrate"):
+        start()
+
+
+@pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
+@pytest.mark.parametrize(
+    ("raised", "sentence"),
+    [
+        (OperationalError("no route to host"), "cannot be used: no route to host"),
+        (KeyProblem("credentials.keys is empty"), r"^Error: credentials\.keys is empty"),
+        (RuntimeError("a bug"), "a bug"),
+    ],
+)
+@pytest.mark.parametrize("where", ["refuse_unready", "key_problem"])
+def test_whatever_goes_wrong_it_does_not_start(
+    start: Any, raised: Exception, sentence: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Celery logs any other exception of who listens to its signals, and goes on."""
+
+    def fail() -> None:
+        raise raised
+
+    use(RIGHT, monkeypatch)
+    monkeypatch.setattr(celery_worker, where, fail)
+    with pytest.raises(SystemExit, match=sentence):
+        start()

@@ -13,8 +13,9 @@ from typing import Any, Final
 from celery import signals
 from celery.concurrency import get_implementation
 from celery.concurrency.thread import TaskPool
-from django.db import connection
+from django.db import DatabaseError, connection
 
+from facho.apps.sql import database_sentence
 from facho.backends.distributed import key_problem, reasons_not_to_start
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
@@ -23,6 +24,9 @@ from facho.engine.clock import database_now
 from facho.engine.loop import attempt
 from facho.engine.pollers import heartbeat
 from facho.engine.runner import run_execution
+from facho.engine.schema import SchemaProblem, refuse_unready
+from facho.file_modes import repair_modes
+from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)
 
@@ -76,27 +80,33 @@ def poller() -> Pollers:
     return _worker.pollers
 
 
-@signals.beat_init.connect
-def _check(**_: Any) -> None:
-    """Celery's own command refuses in the same words as `facho worker` and `facho beat`."""
-    for reason in reasons_not_to_start(current()):
-        raise SystemExit(f"Error: {reason}")
-    if problem := key_problem():
-        raise SystemExit(f"Error: {problem}")
-
-
 @contextmanager
-def _or_end() -> Iterator[None]:
-    """Whatever is raised here, Celery would go on, take messages, and have nobody to run them."""
+def _exit_on_error(what: str) -> Iterator[None]:
+    """Celery goes on whatever a receiver of its signals raises, unless that is SystemExit."""
     try:
         yield
+    except (SchemaProblem, KeyProblem) as error:
+        raise SystemExit(f"Error: {error}") from error
     except Exception as error:
         log.exception("worker not started", extra={"action": "worker_not_started"})
-        raise SystemExit(f"Error: this worker cannot lend pollers: {error}") from error
+        told = database_sentence(error) if isinstance(error, DatabaseError) else error
+        raise SystemExit(f"Error: {what}: {told}") from error
+
+
+@signals.beat_init.connect
+@_exit_on_error("this process cannot start")
+def _check(**_: Any) -> None:
+    """Celery's own command refuses in the same words as `facho worker` and `facho beat`."""
+    for why_not in reasons_not_to_start(current()):
+        raise SystemExit(f"Error: {why_not}")
+    refuse_unready()
+    if reason := key_problem():
+        raise SystemExit(f"Error: {reason}")
+    repair_modes(current())
 
 
 @signals.worker_init.connect
-@_or_end()
+@_exit_on_error("this worker cannot lend pollers")
 def _start(sender: Any, **_: Any) -> None:
     _check()
     _refuse_processes(sender)
@@ -108,7 +118,7 @@ def _refuse_processes(sender: Any) -> None:
 
 
 @signals.celeryd_after_setup.connect
-@_or_end()
+@_exit_on_error("this worker cannot lend pollers")
 def _lend(instance: Any, **_: Any) -> None:
     """`instance` is Celery's worker, which knows by now how many threads it has and which queues it takes.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
@@ -67,17 +67,19 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     from facho.apps import sql
     from facho.apps.access.acting import acting
     from facho.engine.commands.errors import CommandError
+    from facho.engine.commands.setup import using_database
+    from facho.engine.schema import SchemaProblem, compare_schema, refuse_newer
     from facho.keys import KeyProblem
 
     try:
         reach_database()
-        if ready:
-            _make_ready(config)
-        with acting(_typing if by_a_person else None):
+        if not ready:
+            refuse_newer(compare_schema())
+        with using_database(_say) if ready else nullcontext(), acting(_typing if by_a_person else None):
             yield config
     except CommandError as error:
         refuse(told(error))
-    except KeyProblem as error:
+    except (KeyProblem, SchemaProblem) as error:
         fail(str(error))
     except DatabaseError as error:
         fail(sql.database_sentence(error))
@@ -133,13 +135,5 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(Exit.FAILED)
 
 
-def _make_ready(config: Config) -> None:
-    """The embedded database is ours alone and follows by itself; a server's waits for a person."""
-    from facho.engine.commands.setup import missing_migrations, prepare
-
-    missing = missing_migrations()
-    if not missing:
-        return
-    if not config.database.startswith("sqlite:"):
-        fail(f"the database lacks {len(missing)} changes that this version needs: run facho migrate")
-    prepare()
+def _say(sentence: str) -> None:
+    typer.echo(sentence, err=True)

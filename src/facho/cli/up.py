@@ -42,12 +42,12 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
     with system(by_a_person=False) as config:
         refuse_beside_workers(config)
         sync_with_profiles()
-    host, port = free_address(address or config.web_address)
-    environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
-    if pollers is not None:
-        environment["FACHO_POLLERS"] = str(pollers)
-    typer.echo(f"Facho is at http://{_shown(host)}:{port}/  (Ctrl-C ends it)")
-    run_both(config, environment, stop_on_signals())
+        host, port = free_address(address or config.web_address)
+        environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
+        if pollers is not None:
+            environment["FACHO_POLLERS"] = str(pollers)
+        typer.echo(f"Facho is at http://{_shown(host)}:{port}/  (Ctrl-C ends it)")
+        run_both(config, environment, stop_on_signals())
 
 
 def refuse_beside_workers(config: Config) -> None:

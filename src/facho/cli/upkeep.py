@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -18,7 +18,11 @@ _EXAMPLES_MIGRATE: Final = """
 
 `facho migrate`  after an upgrade, and for a new PostgreSQL database
 
-The embedded SQLite database follows by itself.
+`facho migrate --without-copy`  when there is no room for a copy of SQLite's file, and you have your own
+
+`facho migrate --forget-unreadable`  when no key opens some secrets, and you will enter them again
+
+The embedded SQLite database follows by itself when a command is started and nothing else uses it.
 """
 _EXAMPLES_DOCTOR: Final = """
 **Examples**
@@ -32,14 +36,31 @@ Exit codes: 0 all is well, or there are warnings; 1 there are errors.
 
 
 @app.command(epilog=_EXAMPLES_MIGRATE)
-def migrate(as_json: AsJson = False) -> None:
+def migrate(
+    as_json: AsJson = False,
+    without_copy: Annotated[
+        bool, typer.Option("--without-copy", help="Do not copy SQLite's file first: you have a copy.")
+    ] = False,
+    forget_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--forget-unreadable",
+            help="Go on although no key opens some secrets: they have to be entered again.",
+        ),
+    ] = False,
+) -> None:
     """Bring the database up to this version."""
     with system(ready=False):
         from facho.cli.acting.showing import print_json
-        from facho.engine.commands.setup import missing_migrations, prepare
+        from facho.engine.commands.setup import prepare
+        from facho.engine.schema import missing_migrations
 
         missing = missing_migrations()
-        synced = prepare()
+        synced = prepare(
+            lambda sentence: typer.echo(sentence, err=True),
+            copy=not without_copy,
+            forget_unreadable=forget_unreadable,
+        )
         if as_json:
             print_json({"migrations": missing, "oids": asdict(synced)})
             return

@@ -33,15 +33,20 @@ class Active:
     worker: str | None
 
 
-def alive(
-    workers: Iterable[WorkerSeen], now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN
-) -> list[WorkerSeen]:
-    """Those seen lately.
+def is_alive(seen_at: datetime, now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN) -> bool:
+    """Whether a worker that was last seen then is taken to live.
 
     One seen in the future was seen before the clock was set back, and may have died since. Were it believed,
     work would go to a dead worker until the clock has caught up; if it lives, its next sign shows it.
     """
-    return [worker for worker in workers if abs(now - worker.seen_at) <= within]
+    return abs(now - seen_at) <= within
+
+
+def alive(
+    workers: Iterable[WorkerSeen], now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN
+) -> list[WorkerSeen]:
+    """Those seen lately."""
+    return [worker for worker in workers if is_alive(worker.seen_at, now, within=within)]
 
 
 class FreePollers:

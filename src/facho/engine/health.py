@@ -21,9 +21,9 @@ from facho.core.pool import alive
 from facho.core.quota import Hour, hour_of
 from facho.engine import storage
 from facho.engine.clock import database_now
-from facho.engine.commands.setup import missing_migrations
 from facho.engine.condition import LATE, Step, last_steps, without_tracker
 from facho.engine.coordinator import COORDINATOR
+from facho.engine.schema import missing_migrations
 from facho.engine.step import SCHEDULER
 from facho.log_files import cannot_write
 

@@ -23,8 +23,8 @@ from facho.cli.acting.room import disk, retention
 from facho.cli.system import reach_database
 from facho.config import Config
 from facho.engine.clock import database_now
-from facho.engine.commands.setup import missing_migrations
 from facho.engine.condition import coordinator_state
+from facho.engine.schema import compare_schema, newer_sentence
 from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5
@@ -38,8 +38,12 @@ def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
     try:
         reach_database()
         yield ok("database", _version())
-        if missing := missing_migrations():
-            yield error("schema", f"{len(missing)} changes are missing", "facho migrate")
+        schema = compare_schema()
+        if schema.unknown:
+            yield error("schema", newer_sentence(schema.unknown), "until then nothing starts")
+            return
+        if schema.missing:
+            yield error("schema", f"{len(schema.missing)} changes are missing", "facho migrate")
             return
         yield ok("schema", "as this version needs it")
         now = database_now()

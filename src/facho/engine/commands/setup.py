@@ -3,37 +3,131 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Final
 
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
+from facho import __version__
+from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.store import SyncReport, sync_profiles
 from facho.config import current
+from facho.engine.clock import database_now
 from facho.engine.commands.turns import command
+from facho.engine.schema import (
+    SCHEMA,
+    Schema,
+    SchemaProblem,
+    compare_schema,
+    is_current,
+    missing_sentence,
+    refuse_newer,
+)
+from facho.engine.sqlite_upgrade import (
+    DatabaseLock,
+    Say,
+    change_tables_with_copy,
+    database_file,
+    lock_file,
+    open_lock,
+)
+from facho.engine.upgrade_checks import refuse_running_workers, refuse_unreadable_secrets
 from facho.vendors import builtin
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC42
 
 
-def prepare() -> SyncReport:
-    """Tables as this version has them, and what the profiles know. Doing it again changes nothing."""
-    with _alone():
-        call_command("migrate", verbosity=0, interactive=False)
+def say_nothing(_sentence: str) -> None:
+    pass
+
+
+def prepare(say: Say = say_nothing, *, copy: bool = True, forget_unreadable: bool = False) -> SyncReport:
+    """Tables as this version has them, and what the profiles know. Doing it again changes nothing.
+
+    On SQLite nobody else may use the database meanwhile, and it is copied first. Secrets that no key opens
+    are left to be entered again only if `forget_unreadable` says so. Raises SchemaProblem.
+    """
+    with prepare_lock():
+        schema = compare_schema()
+        refuse_newer(schema)
+        if schema.missing:
+            with exclusive_lock():
+                if not schema.empty:
+                    refuse_running_workers(database_now(), within=current().worker_seen_within)
+                refuse_unreadable_secrets(schema, forget=forget_unreadable)
+                with _copy_before(schema, say, copy=copy):
+                    call_command("migrate", verbosity=0, interactive=False)
+                    _record_version()
     return sync_profiles(builtin())
 
 
-def missing_migrations() -> list[str]:
-    """What the database has not had yet, as `hosts.0001_initial`."""
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return [f"{migration.app_label}.{migration.name}" for migration, _backwards in plan]
+@contextmanager
+def using_database(say: Say = say_nothing) -> Iterator[None]:
+    """Inside, the database is as this version needs it, and on SQLite nobody changes its tables.
+
+    The embedded database is ours alone and follows by itself; a server's waits for a person.
+    Raises SchemaProblem.
+    """
+    if connection.vendor != "sqlite":
+        schema = compare_schema()
+        refuse_newer(schema)
+        if schema.missing:
+            raise SchemaProblem(missing_sentence(schema.missing))
+        yield
+        return
+    # First the database: if that cannot be opened, its lock is not what is wrong.
+    connection.ensure_connection()
+    lock = DatabaseLock(database_file())
+    try:
+        lock.lock_shared(say)
+        if not is_current():
+            # Whoever changes the tables needs the lock for itself.
+            lock.release()
+            migrate_if_needed(say)
+            lock.lock_shared(say)
+            refuse_newer(compare_schema())
+        yield
+    finally:
+        lock.release()
+
+
+def migrate_if_needed(say: Say) -> None:
+    schema = compare_schema()
+    refuse_newer(schema)
+    if schema.missing:
+        prepare(say)
+
+
+@contextmanager
+def exclusive_lock() -> Iterator[None]:
+    if connection.vendor != "sqlite":
+        yield
+        return
+    lock = DatabaseLock(database_file())
+    try:
+        lock.lock_exclusive()
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _copy_before(schema: Schema, say: Say, *, copy: bool) -> Iterator[None]:
+    with change_tables_with_copy(schema, say, copy=copy) if connection.vendor == "sqlite" else nullcontext():
+        yield
+
+
+def _record_version() -> None:
+    """An older program that is started on this database names it."""
+    CoordinatorState.objects.update_or_create(
+        name=SCHEMA, defaults={"value": {"version": __version__}, "updated_at": database_now()}
+    )
 
 
 @command
@@ -48,15 +142,19 @@ def create_administrator(name: str) -> str | None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def prepare_lock() -> Iterator[None]:
     """Several processes start at once: the second one finds the work done."""
-    with (current().home / "prepare.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    path = current().home / "prepare.lock"
+    file = open_lock(path)
+    try:
+        lock_file(file, path, fcntl.LOCK_EX)
         _ask_server("SELECT pg_advisory_lock(%s)")
         try:
             yield
         finally:
             _ask_server("SELECT pg_advisory_unlock(%s)")
+    finally:
+        os.close(file)
 
 
 def _ask_server(statement: str) -> None:

@@ -1,0 +1,141 @@
+"""Compares the migrations that the database has had with those that this program has.
+
+The names alone are compared, which takes one query and no import of a migration. Only where they differ are
+the migrations themselves loaded.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from django.apps import apps
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from facho import __version__
+
+Name = tuple[str, str]
+
+# Under this name the last program that changed the schema leaves its version.
+SCHEMA: Final = "schema"
+_MOST_NAMED: Final = 3
+
+
+class SchemaProblem(Exception):
+    """A database that this program must not use as it is, with a sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """How the migrations of the database differ from those of this program."""
+
+    # Those that the database has not had.
+    missing: tuple[str, ...] = ()
+    # Those that this program does not have.
+    unknown: tuple[str, ...] = ()
+    # Nothing was ever migrated in it.
+    empty: bool = False
+
+
+def is_current() -> bool:
+    return _applied_names() == _known_names()
+
+
+def compare_schema() -> Schema:
+    applied, known = _applied_names(), _known_names()
+    if applied == known:
+        return Schema()
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return Schema(
+        tuple(_dotted((migration.app_label, migration.name)) for migration, _backwards in plan),
+        tuple(sorted(map(_dotted, applied - known - _replaced(executor.loader)))),
+        empty=not applied,
+    )
+
+
+def missing_migrations() -> list[str]:
+    """What the database has not had yet, as `hosts.0001_initial`."""
+    return list(compare_schema().missing)
+
+
+def refuse_newer(schema: Schema) -> None:
+    """An older program would write rows that the newer one cannot read, and leave out what it needs."""
+    if schema.unknown:
+        raise SchemaProblem(newer_sentence(schema.unknown))
+
+
+def newer_sentence(unknown: Iterable[str]) -> str:
+    names = list(unknown)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    shown = ", ".join(names[-_MOST_NAMED:]) + more
+    version = _version_of_database()
+    newer = f"facho {version}" if version and version != __version__ else "a newer facho"
+    return (
+        f"the database was changed by {newer} ({shown}), and this is facho {__version__}, which does not "
+        "know that: start the newer program, or put back the copy of the database from before the upgrade"
+    )
+
+
+def refuse_unready() -> None:
+    """For processes that never migrate by themselves."""
+    schema = compare_schema()
+    refuse_newer(schema)
+    if schema.missing:
+        raise SchemaProblem(missing_sentence(schema.missing))
+
+
+def missing_sentence(missing: Iterable[str]) -> str:
+    return f"the database lacks {len(list(missing))} changes that this version needs: run facho migrate"
+
+
+def _version_of_database() -> str:
+    from facho.apps.execution_coordinator.models import CoordinatorState
+
+    try:
+        state = CoordinatorState.objects.filter(name=SCHEMA).values_list("value", flat=True).first()
+    except DatabaseError:
+        # Its tables may be others than we know.
+        return ""
+    return str(state.get("version", "")) if state else ""
+
+
+def _applied_names() -> frozenset[Name]:
+    return frozenset(MigrationRecorder(connection).applied_migrations())
+
+
+@cache
+def _known_names() -> frozenset[Name]:
+    found = set()
+    for config in apps.get_app_configs():
+        module_name, explicit = MigrationLoader.migrations_module(config.label)
+        if module_name is None:
+            continue
+        try:
+            module = import_module(module_name)
+        except ModuleNotFoundError:
+            # An app without tables.
+            assert not explicit
+            continue
+        found |= {
+            (config.label, name)
+            for _, name, is_package in pkgutil.iter_modules(module.__path__)
+            if not is_package and name[0] not in "_~"
+        }
+    return frozenset(found)
+
+
+def _replaced(loader: MigrationLoader) -> frozenset[Name]:
+    """Those that a squashed migration stands for."""
+    return frozenset(name for migration in loader.replacements.values() for name in migration.replaces)
+
+
+def _dotted(name: Name) -> str:
+    return ".".join(name)
