@@ -18,7 +18,7 @@ from facho.engine.coordinator import Stepped, coordinator_step
 from facho.engine.leases import Started, start
 from facho.engine.maintenance import leave_alone
 from facho.engine.planning import plan_execution
-from facho.engine.pollers import register
+from facho.engine.pollers import heartbeat
 from facho.engine.recorder import record
 from facho.engine.scheduler import queue_due
 from facho.engine.work import Collection, PartOutcome, PartState
@@ -48,7 +48,7 @@ class Day:
 
     def begin(self) -> list[Started]:
         """Whatever waits and may run, as many as there are OLTs."""
-        register("here", 50, self.now)
+        heartbeat("here", 50, self.now)
         begun = (start(each, "here", self.config) for each in claim(self.now, self.config))
         return [each for each in begun if each is not None]
 

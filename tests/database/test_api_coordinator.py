@@ -148,4 +148,4 @@ def test_the_state_takes_as_many_queries_for_much_as_for_little() -> None:
     client.get("/api/v1/coordinator/")
     few = queries()
     fill(7, beginning_at=3)
-    assert queries() == few <= 17
+    assert queries() == few <= 19

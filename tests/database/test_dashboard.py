@@ -156,25 +156,32 @@ def test_the_chosen_language_is_kept(viewer: Client) -> None:
     assert "Last executions" in viewer.get(PAGE, headers={"accept-language": "es"}).content.decode()
 
 
-def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The time of the pages, which stands still."""
+    now = database_now()
+    monkeypatch.setattr("facho.web.views.database_now", lambda: now)
+    return now
+
+
+def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client, now: datetime) -> None:
     english = {"accept-language": "en"}
     assert "The engine has never stepped" in viewer.get(LIVE, headers=english).content.decode()
-    CoordinatorState.objects.create(name="scheduler", updated_at=database_now() - timedelta(seconds=75))
+    CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=75))
     assert "The engine has not stepped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
-    CoordinatorState.objects.update(updated_at=database_now())
+    CoordinatorState.objects.update(updated_at=now)
     assert "fd-alarm" not in viewer.get(LIVE, headers=english).content.decode()
 
 
-def test_a_coordinator_that_stopped_stepping_is_told_in_red(viewer: Client) -> None:
+def test_a_coordinator_that_stopped_stepping_is_told_in_red(viewer: Client, now: datetime) -> None:
     english = {"accept-language": "en"}
-    CoordinatorState.objects.create(name="scheduler", updated_at=database_now())
+    CoordinatorState.objects.create(name="scheduler", updated_at=now)
     assert "none of the coordinator yet" in viewer.get(LIVE, headers=english).content.decode()
-    coordinator = CoordinatorState.objects.create(name="coordinator", updated_at=database_now())
+    coordinator = CoordinatorState.objects.create(name="coordinator", updated_at=now)
     shown = viewer.get(LIVE, headers=english).content.decode()
     assert "s of the coordinator" in shown
     assert "fd-alarm" not in shown
-    # The page may take a while to be made.
-    coordinator.updated_at = database_now() - timedelta(seconds=75)
+    coordinator.updated_at = now - timedelta(seconds=75)
     coordinator.save()
     assert "The coordinator has not stepped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
 

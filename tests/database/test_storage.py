@@ -72,7 +72,7 @@ def test_a_sample_from_the_future_keeps_nobody_from_taking_one() -> None:
 
 
 def test_the_database_and_its_disk_are_measured() -> None:
-    sample = measure(NOW)
+    sample = measure(NOW, room())
     seen = room()
     # The server of the tests is on this machine, reached by a socket.
     assert seen is not None
@@ -93,7 +93,7 @@ def test_a_server_that_does_not_tell_us_its_folder_is_measured_all_the_same() ->
         pytest.skip("SQLite has no roles")
     with connection.cursor() as cursor:
         cursor.execute("CREATE ROLE plain; SET LOCAL ROLE plain")
-        sample = measure(NOW)
+        sample = measure(NOW, room())
         cursor.execute("RESET ROLE; DROP ROLE plain")
     assert sample.free_bytes is None
     assert sample.database_bytes > 100_000

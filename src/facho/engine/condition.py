@@ -21,6 +21,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, State
 from facho.apps.executions.selectors import Held, Queue
+from facho.apps.hosts.health import Health, counts_by_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -28,12 +29,12 @@ from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
 from facho.core.journal import Event
 from facho.core.quota import Hour, hour_of
+from facho.core.steps import LATE
 from facho.engine.coordinator import COORDINATOR
+from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.scheduler import runnable
 from facho.engine.step import SCHEDULER
 
-# What is later than so many times its step is missing.
-LATE: Final = 10
 _LOOK_BACK: Final = timedelta(hours=24)
 _QUEUE_SHOWN: Final = 10
 _AT_RISK_SHOWN: Final = 10
@@ -50,12 +51,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Olts:
-    """Those suspended and those unreachable are enabled."""
+    """Those suspended, unreachable and under maintenance are enabled; each OLT is one of them at most."""
 
     enabled: int
     disabled: int
     suspended: int
     unreachable: int
+    maintenance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ def coordinator_state(now: datetime, config: Config) -> Condition:
     held = executions.held(now)
     pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
     steps = last_steps(now)
-    olts, configurations = _olts()
+    olts, configurations = _olts(now)
     return Condition(
         now=now,
         scheduler=steps[SCHEDULER],
@@ -178,19 +180,18 @@ def last_steps(now: datetime) -> dict[str, Step]:
     return steps | {name: Step(at, now - at, value.get("duration_ms")) for name, at, value in rows}
 
 
-def _olts() -> tuple[Olts, Configurations]:
-    on = Q(enabled=True)
-    found = Olt.objects.aggregate(
-        every=Count("id"),
-        on=Count("id", filter=on),
-        suspended=Count("id", filter=on & ~Q(suspended_reason="")),
-        unreachable=Count("id", filter=on & Q(reachable=False)),
-        known=Count("configuration"),
-        changed_at=Max("configuration__changed_at"),
+def _olts(now: datetime) -> tuple[Olts, Configurations]:
+    counts = Counter(counts_by_health(olts_under_maintenance(now)))
+    every, off = counts.total(), counts[Health.DISABLED]
+    olts = Olts(
+        every - off,
+        off,
+        counts[Health.SUSPENDED],
+        counts[Health.UNREACHABLE],
+        counts[Health.MAINTENANCE],
     )
-    every = found["every"]
-    olts = Olts(found["on"], every - found["on"], found["suspended"], found["unreachable"])
-    return olts, Configurations(found["known"], found["changed_at"], every - found["known"])
+    found = Olt.objects.aggregate(known=Count("configuration"), at=Max("configuration__changed_at"))
+    return olts, Configurations(found["known"], found["at"], every - found["known"])
 
 
 def _nodes(now: datetime, config: Config) -> Nodes:

@@ -19,15 +19,15 @@ from facho.config import Config
 from facho.core.disk import ALARM_DAYS, Forecast, Room
 from facho.core.pool import alive
 from facho.core.quota import Hour, hour_of
+from facho.core.steps import StepState, step_state
 from facho.engine import storage
 from facho.engine.clock import database_now
-from facho.engine.condition import LATE, Step, last_steps, without_tracker
+from facho.engine.condition import Step, last_steps, without_tracker
 from facho.engine.coordinator import COORDINATOR
 from facho.engine.schema import missing_migrations
 from facho.engine.step import SCHEDULER
 from facho.log_files import cannot_write
 
-_SECOND: Final = timedelta(seconds=1)
 # A coordinator that has just begun an hour has not made its trackers yet.
 _STEPS_TO_BEGIN: Final = 3
 
@@ -59,13 +59,8 @@ class Health:
         return {"status": "failing", "reasons": reasons, **facts} if reasons else {"status": "ok", **facts}
 
 
-def stalled(step: Step, every: timedelta) -> bool:
-    return step.age is not None and step.age > LATE * max(every, _SECOND)
-
-
-def lies_ahead(step: Step, config: Config) -> bool:
-    """The clock was set back since."""
-    return step.age is not None and step.age < -config.worker_seen_within
+def state_of_step(step: Step, every: timedelta, config: Config) -> StepState:
+    return step_state(step.age, every, ahead=config.worker_seen_within)
 
 
 def trackers_are_due(now: datetime, hour: Hour, config: Config) -> bool:
@@ -112,8 +107,9 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     hour = hour_of(now, config.time_zone)
     due = trackers_are_due(now, hour, config)
     without = len(list(without_tracker(hour, config))) if due else 0
-    found = storage.forecast_now(now)
-    short = disk_is_short(found, storage.room())
+    room = storage.room()
+    found = storage.forecast_now(now, room)
+    short = disk_is_short(found, room)
     reasons = (
         *logs,
         *_of_step(SCHEDULER, steps[SCHEDULER], config.scheduler_step, config),
@@ -135,12 +131,13 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
 
 
 def _of_step(name: str, step: Step, every: timedelta, config: Config) -> Iterator[Reason]:
-    if step.age is None:
-        yield Reason(name, "it has never made a step")
-    elif stalled(step, every):
-        yield Reason(name, f"its last step was {step.age.total_seconds():.0f} s ago")
-    elif lies_ahead(step, config):
-        yield Reason(name, "its last step lies ahead: the clock was set back")
+    match state_of_step(step, every, config):
+        case StepState.NEVER:
+            yield Reason(name, "it has never made a step")
+        case StepState.STALLED:
+            yield Reason(name, f"its last step was {_age(step):.0f} s ago")
+        case StepState.AHEAD:
+            yield Reason(name, "its last step lies ahead: the clock was set back")
 
 
 def _age(step: Step) -> float | None:

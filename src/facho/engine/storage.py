@@ -22,21 +22,21 @@ def take_sample(now: datetime, _config: Config) -> Sample | None:
     # One from the future was taken before the clock was set back.
     if StorageSample.objects.filter(at__lte=now, at__gt=now - _EVERY).exists():
         return None
-    sample = measure(now)
+    sample = measure(now, room())
     row = StorageSample(at=now, database_bytes=sample.database_bytes, free_bytes=sample.free_bytes)
     StorageSample.objects.bulk_create([row], ignore_conflicts=True)
     return sample
 
 
-def measure(now: datetime) -> Sample:
-    seen = room()
+def measure(now: datetime, seen: Room | None) -> Sample:
     return Sample(now, database_bytes(), None if seen is None else seen.free)
 
 
-def forecast_now(now: datetime) -> Forecast:
+def forecast_now(now: datetime, seen: Room | None) -> Forecast:
+    """Forecast the growth of the database on a disk with this room."""
     rows = StorageSample.objects.filter(at__lt=now, at__gte=now - LOOKS_BACK)
     samples = [Sample(*row) for row in rows.values_list("at", "database_bytes", "free_bytes")]
-    return forecast(samples, measure(now))
+    return forecast(samples, measure(now, seen))
 
 
 def database_bytes() -> int:

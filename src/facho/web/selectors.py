@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -13,18 +14,18 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 
 from facho.apps.discovery.models import Onu
-from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import Ended, Held, Queue
-from facho.apps.hosts.health import Health, counts_by_health
-from facho.apps.hosts.models import Olt
+from facho.apps.hosts.health import Health, counts_by_health, with_health
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
-from facho.engine.condition import LATE
+from facho.core.steps import StepState
+from facho.engine import condition
 from facho.engine.coordinator import COORDINATOR
+from facho.engine.health import state_of_step
 from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.step import SCHEDULER
 from facho.web.charts import Chart, Period, Values, line_chart
@@ -33,8 +34,6 @@ from facho.web.health import looked_at_lately
 from facho.web.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 from facho.web.words import AILMENTS
 
-# Without a step for so long, the engine is not just busy.
-STALLED_AFTER: Final = timedelta(seconds=10)
 _QUEUE_SHOWN: Final = 15
 _ENDED_SHOWN: Final = 12
 _TROUBLE_SHOWN: Final = 20
@@ -51,11 +50,12 @@ class Step:
     """The last one of a loop; `age` is None when there has never been any."""
 
     age: timedelta | None
-    late_after: timedelta = STALLED_AFTER
+    state: StepState
 
     @property
     def stalled(self) -> bool:
-        return self.age is None or self.age > self.late_after
+        """Not when the clock was set back: that is told with what else ails the system."""
+        return self.state in (StepState.NEVER, StepState.STALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,13 @@ def live(now: datetime, config: Config) -> Live:
 
 
 def overview(now: datetime, config: Config) -> Overview:
+    maintained = olts_under_maintenance(now)
     return Overview(
         now=now,
         ailments=_ailments(),
-        healths=counts_by_health(olts_under_maintenance(now)),
+        healths=counts_by_health(maintained),
         busy=_busy_curve(now, config),
-        trouble=tuple(trouble(_TROUBLE_SHOWN)),
+        trouble=tuple(trouble(maintained, _TROUBLE_SHOWN)),
         quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
         violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
         happenings=tuple(last_happenings(_HAPPENINGS_SHOWN)),
@@ -167,19 +168,24 @@ def _busy_curve(now: datetime, config: Config) -> Chart:
 
 def last_steps(now: datetime, config: Config) -> tuple[Step, Step]:
     """Of the scheduler, and of the coordinator."""
-    rows = CoordinatorState.objects.filter(name__in=(SCHEDULER, COORDINATOR))
-    ages = {name: max(timedelta(0), now - at) for name, at in rows.values_list("name", "updated_at")}
-    return Step(ages.get(SCHEDULER)), Step(ages.get(COORDINATOR), LATE * config.coordinator_step)
+    steps = condition.last_steps(now)
+    scheduler = _step(steps[SCHEDULER], config.scheduler_step, config)
+    return scheduler, _step(steps[COORDINATOR], config.coordinator_step, config)
 
 
-def trouble(limit: int) -> list[Trouble]:
+def _step(last: condition.Step, every: timedelta, config: Config) -> Step:
+    age = None if last.age is None else max(timedelta(0), last.age)
+    return Step(age, state_of_step(last, every, config))
+
+
+def trouble(maintained: Collection[int], limit: int) -> list[Trouble]:
     """The OLTs first: their nodes do not run either."""
-    return [*_olts_in_trouble(limit), *_suspended_nodes(limit)][:limit]
+    return [*_olts_in_trouble(maintained, limit), *_suspended_nodes(limit)][:limit]
 
 
-def _olts_in_trouble(limit: int) -> list[Trouble]:
-    silent = Q(reachable=False) | ~Q(suspended_reason="")
-    rows = Olt.objects.filter(silent, enabled=True).order_by("name")
+def _olts_in_trouble(maintained: Collection[int], limit: int) -> list[Trouble]:
+    silent = (Health.UNREACHABLE, Health.SUSPENDED)
+    rows = with_health(maintained).filter(condition__in=silent).order_by("name")
     since = Coalesce("suspended_at", "unreachable_since")
     found = rows.values_list("id", "name", "suspended_reason", since, "next_probe_at")[:limit]
     return [Trouble(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
@@ -193,11 +199,12 @@ def _suspended_nodes(limit: int) -> list[Trouble]:
 
 
 def counters(now: datetime) -> Counters:
-    olts = Olt.objects.aggregate(count=Count("id"), enabled=Count("id", filter=Q(enabled=True)))
+    olts = Counter(counts_by_health(olts_under_maintenance(now)))
+    enabled = olts.total() - olts[Health.DISABLED]
     nodes = SnmpJobHost.objects.aggregate(count=Count("id"), enabled=_running_nodes())
     onus = cache.get_or_set("facho.onus", Onu.objects.count, _ONUS_COUNTED_EVERY)
-    alone = len(olts_under_maintenance(now))
-    return Counters(olts["count"], olts["enabled"], nodes["count"], nodes["enabled"], onus or 0, alone)
+    alone = olts[Health.MAINTENANCE]
+    return Counters(olts.total(), enabled, nodes["count"], nodes["enabled"], onus or 0, alone)
 
 
 def _running_nodes() -> Any:

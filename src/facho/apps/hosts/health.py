@@ -1,38 +1,52 @@
-"""How an OLT does, as one word: the same for lists, counts and the timeline."""
+"""How OLTs do, in the words of people and for all rows at once. `core.olt_status` decides it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, TextChoices, Value, When
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.hosts.models import Olt
+from facho.core import olt_status
+from facho.core.olt_status import OltStatus
 
 
 class Health(TextChoices):
-    """From what needs a person first to what needs nobody. The first that is true counts."""
+    """In the order of OltStatus."""
 
-    UNREACHABLE = "unreachable", _("unreachable")
-    SUSPENDED = "suspended", _("suspended")
-    FAILING = "failing", _("failing")
-    FINE = "fine", _("in order")
-    NEVER_ASKED = "never_asked", _("never asked")
-    MAINTENANCE = "maintenance", _("under maintenance")
-    DISABLED = "disabled", _("disabled")
+    UNREACHABLE = OltStatus.UNREACHABLE.value, _("unreachable")
+    SUSPENDED = OltStatus.SUSPENDED.value, _("suspended")
+    FAILING = OltStatus.FAILING.value, _("failing")
+    FINE = OltStatus.FINE.value, _("in order")
+    NEVER_ASKED = OltStatus.NEVER_ASKED.value, _("never asked")
+    MAINTENANCE = OltStatus.MAINTENANCE.value, _("under maintenance")
+    DISABLED = OltStatus.DISABLED.value, _("disabled")
 
 
-TROUBLE = (Health.UNREACHABLE, Health.SUSPENDED, Health.FAILING)
+TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
+
+
+def health_of(olt: Olt, maintained: Container[int]) -> Health:
+    """`maintained` are the OLTs under maintenance now: their windows are worked out, not looked up."""
+    status = olt_status.olt_status(
+        enabled=olt.enabled,
+        maintained=olt.id in maintained,
+        suspended=olt.is_suspended,
+        reachable=olt.reachable,
+        failed_in_a_row=olt.failed_in_a_row,
+    )
+    return Health(status.value)
 
 
 def _case(maintained: Collection[int]) -> Case:
-    """`maintained` are the OLTs under maintenance now: their windows are worked out, not looked up."""
+    """As `olt_status` says it, of all rows at once."""
     return Case(
         When(enabled=False, then=Value(Health.DISABLED)),
         When(id__in=list(maintained), then=Value(Health.MAINTENANCE)),
-        When(reachable=False, then=Value(Health.UNREACHABLE)),
         When(~Q(suspended_reason=""), then=Value(Health.SUSPENDED)),
+        When(reachable=False, then=Value(Health.UNREACHABLE)),
         When(failed_in_a_row__gt=0, then=Value(Health.FAILING)),
         When(reachable=None, then=Value(Health.NEVER_ASKED)),
         default=Value(Health.FINE),

@@ -12,18 +12,21 @@ from django.db.models import F
 
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
+from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.apps.sql import database_sentence
-from facho.apps.zabbix_pollers.models import Worker
+from facho.apps.zabbix_pollers.selectors import workers
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
 from facho.cli.acting.coordinator import findings
 from facho.cli.acting.room import disk, retention
 from facho.cli.system import reach_database
 from facho.config import Config
+from facho.core.pool import alive
 from facho.engine.clock import database_now
 from facho.engine.condition import coordinator_state
+from facho.engine.maintenance import olts_under_maintenance
 from facho.engine.schema import compare_schema, newer_sentence
 from facho.keys import KeyProblem, WrongPlace
 
@@ -104,22 +107,24 @@ def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:
 
 
 def _workers(now: datetime, config: Config) -> Finding:
-    alive = Worker.objects.filter(seen_at__gte=now - config.worker_seen_within)
-    pollers = sum(alive.values_list("pollers", flat=True))
+    living = alive(workers(), now, within=config.worker_seen_within)
+    pollers = sum(worker.pollers for worker in living)
     if not pollers:
         return error("workers", "none is alive: nothing is collected", start_it(config))
-    return ok("workers", f"{len(alive)} alive, with {pollers} pollers")
+    return ok("workers", f"{len(living)} alive, with {pollers} pollers")
 
 
-def _olts(_now: datetime, _config: Config) -> Finding:
-    enabled = Olt.objects.filter(enabled=True)
-    suspended = list(enabled.exclude(suspended_reason="").values_list("name", flat=True))
-    silent = list(enabled.filter(reachable=False, suspended_reason="").values_list("name", flat=True))
-    if suspended or silent:
-        parts = [("suspended", suspended), ("unreachable", silent)]
-        told = "; ".join(f"{len(names)} {word}: {named(names)}" for word, names in parts if names)
+def _olts(now: datetime, _config: Config) -> Finding:
+    by_health: dict[str, list[str]] = {}
+    for name, health in with_health(olts_under_maintenance(now)).values_list("name", "condition"):
+        by_health.setdefault(health, []).append(name)
+    silent = (Health.SUSPENDED, Health.UNREACHABLE)
+    bad = [(health, by_health[health]) for health in silent if health in by_health]
+    if bad:
+        told = "; ".join(f"{len(names)} {health.value}: {named(names)}" for health, names in bad)
         return warning("OLTs", told, "facho olt test NAME says what is wrong")
-    return ok("OLTs", f"{enabled.count()} enabled, none of them unreachable")
+    enabled = sum(len(names) for health, names in by_health.items() if health != Health.DISABLED)
+    return ok("OLTs", f"{enabled} enabled, none of them unreachable")
 
 
 def _stuck(now: datetime, config: Config) -> Finding:

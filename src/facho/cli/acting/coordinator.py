@@ -12,8 +12,9 @@ from facho.cli.acting.checkup import Finding, error, named, ok, start_it, warnin
 from facho.cli.acting.showing import print_facts, print_titled
 from facho.config import Config
 from facho.core.severity import Severity
+from facho.core.steps import StepState
 from facho.engine.condition import Condition, Lease, Step
-from facho.engine.health import lies_ahead, stalled, trackers_are_due
+from facho.engine.health import state_of_step, trackers_are_due
 
 _SECOND: Final = timedelta(seconds=1)
 _VIOLATIONS: Final = "/admin/execution_coordinator/quotaviolation/"
@@ -33,12 +34,13 @@ def findings(condition: Condition, config: Config) -> Iterator[Finding]:
 
 
 def _step(name: str, step: Step, every: timedelta, config: Config) -> Finding:
+    state = state_of_step(step, every, config)
     if step.age is None:
         return warning(name, "it has never made a step", start_it(config))
     told = f"its last step was {step.age.total_seconds():.0f} s ago"
-    if stalled(step, every):
+    if state is StepState.STALLED:
         return error(name, told, start_it(config))
-    if lies_ahead(step, config):
+    if state is StepState.AHEAD:
         return error(name, "its last step lies ahead", "the clock was set back: look after the time service")
     return ok(name, told)
 

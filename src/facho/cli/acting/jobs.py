@@ -16,12 +16,13 @@ from rich.console import Console
 from facho.apps.executions.models import OPEN, Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
-from facho.apps.zabbix_pollers.models import Worker
+from facho.apps.zabbix_pollers.selectors import workers
 from facho.cli.acting.olts import count_nodes, tell_switched
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
+from facho.core.pool import alive
 from facho.engine.changes import Replanned
 from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
@@ -240,7 +241,7 @@ def _node_named(name: str, olt: str) -> SnmpJobHost:
 
 
 def _somebody_works(now: datetime, config: Config) -> bool:
-    return Worker.objects.filter(seen_at__gte=now - config.worker_seen_within).exists()
+    return bool(alive(workers(), now, within=config.worker_seen_within))
 
 
 def _wait_for(execution_id: int, seconds: float, *, as_json: bool) -> None:

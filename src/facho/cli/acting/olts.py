@@ -14,6 +14,7 @@ from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
+from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import chassis, forecasts
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
@@ -205,13 +206,8 @@ def _described(olt: Olt, closed: Container[int] = ()) -> dict[str, Any]:
 
 
 def _state(olt: Olt, closed: Container[int]) -> str:
-    if not olt.enabled:
-        return "disabled"
-    if olt.id in closed:
-        return "maintenance"
-    if olt.is_suspended:
-        return "suspended"
-    return {None: "not asked yet", True: "reachable", False: "unreachable"}[olt.reachable]
+    health = health_of(olt, closed)
+    return {Health.FINE: "reachable", Health.NEVER_ASKED: "not asked yet"}.get(health, health.value)
 
 
 def switch(names: Sequence[str], *, on: bool, every_olt: bool, config: Config, as_json: bool) -> None:

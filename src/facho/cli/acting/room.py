@@ -24,9 +24,10 @@ _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def disk(now: datetime, _config: Config) -> Finding:
-    found = storage.forecast_now(now)
+    room = storage.room()
+    found = storage.forecast_now(now, room)
     told = f"{_how_long(found)} ({', '.join(_numbers(found))})"
-    if disk_is_short(found, storage.room()):
+    if disk_is_short(found, room):
         return error("disk", told, _MAKE_ROOM)
     days = None if found.rough else found.days_left
     if days is not None and days < WARN_DAYS:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
+from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.config import current
 from facho.core.durations import about
@@ -192,24 +193,21 @@ class OltAdmin(FachoModelAdmin[Olt]):
     @display(
         description=_("health"),
         label={
-            "ok": "success",
-            "off": "default",
-            "new": "info",
-            "alone": "warning",
-            "suspended": "danger",
-            "silent": "danger",
+            Health.FINE: "success",
+            Health.FAILING: "warning",
+            Health.DISABLED: "default",
+            Health.NEVER_ASKED: "info",
+            Health.MAINTENANCE: "warning",
+            Health.SUSPENDED: "danger",
+            Health.UNREACHABLE: "danger",
         },
     )
     def health(self, olt: Olt) -> tuple[str, Any]:
-        if not olt.enabled:
-            return "off", _("disabled") if olt.removed_at is None else _("being removed")
-        if olt.left_alone_:  # type: ignore[attr-defined]  # annotated above
-            return "alone", _("maintenance")
-        if olt.is_suspended:
-            return "suspended", _("suspended")
-        if olt.reachable is None:
-            return "new", _("not asked yet")
-        return ("ok", _("reachable")) if olt.reachable else ("silent", _("unreachable"))
+        left_alone = {olt.id} if olt.left_alone_ else set[int]()  # type: ignore[attr-defined]  # annotated above
+        health = health_of(olt, left_alone)
+        if health is Health.DISABLED and olt.removed_at is not None:
+            return health, _("being removed")
+        return health, health.label
 
     def view_on_site(self, olt: Olt) -> str:
         return reverse("olt", args=[olt.pk])

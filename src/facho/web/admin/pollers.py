@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import current
 from facho.core.durations import about
+from facho.core.pool import is_alive
 from facho.web.admin.base import ReadOnlyAdmin, display, recent_filter
 
 
@@ -24,8 +25,8 @@ class WorkerAdmin(ReadOnlyAdmin[Worker]):
 
     @display(description=_("state"), ordering="seen_at", label={True: "success", False: "danger"})
     def alive(self, worker: Worker) -> tuple[bool, Any]:
-        is_alive = worker.seen_at > timezone.now() - current().worker_seen_within
-        return is_alive, _("at work") if is_alive else _("gone")
+        living = is_alive(worker.seen_at, timezone.now(), within=current().worker_seen_within)
+        return living, _("at work") if living else _("gone")
 
 
 @admin.register(Poller)

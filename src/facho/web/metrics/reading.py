@@ -21,7 +21,6 @@ from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.config import Config
 from facho.engine import storage
 from facho.engine.condition import Condition, coordinator_state
-from facho.engine.maintenance import olts_under_maintenance
 from facho.web.metrics.families import Sample
 
 _LOOK_BACK: Final = timedelta(hours=24)
@@ -36,7 +35,7 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _loops_and_pollers(condition)
     yield from _work(condition)
     yield from _quotas(condition)
-    yield from _olts(condition, now)
+    yield from _olts(condition)
     yield from _told_to_people(now)
     yield from _room(now)
     yield from _durations()
@@ -81,10 +80,9 @@ def _quotas(condition: Condition) -> Iterator[Sample]:
     yield Sample("facho_log_lines_lost", condition.last_24_h.log_lines_lost)
 
 
-def _olts(condition: Condition, now: datetime) -> Iterator[Sample]:
-    for state in ("enabled", "disabled", "suspended", "unreachable"):
+def _olts(condition: Condition) -> Iterator[Sample]:
+    for state in ("enabled", "disabled", "suspended", "unreachable", "maintenance"):
         yield Sample("facho_olts", getattr(condition.olts, state), (state,))
-    yield Sample("facho_olts", len(olts_under_maintenance(now)), ("maintenance",))
 
 
 def _told_to_people(now: datetime) -> Iterator[Sample]:
@@ -101,7 +99,7 @@ def _told_to_people(now: datetime) -> Iterator[Sample]:
 
 
 def _room(now: datetime) -> Iterator[Sample]:
-    found = storage.forecast_now(now)
+    found = storage.forecast_now(now, storage.room())
     yield Sample("facho_database_bytes", found.now.database_bytes)
     if found.now.free_bytes is not None:
         yield Sample("facho_disk_free_bytes", found.now.free_bytes)

@@ -17,6 +17,7 @@ from rest_framework.reverse import reverse
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Unreadable
+from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Brand, Olt
 from facho.config import current
 from facho.engine import connection
@@ -33,7 +34,8 @@ from facho.web.api.given import given_to, said_at
 from facho.web.api.v1.answers import ReplannedSerializer, replanned
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
-_STATES: Final = ("disabled", "maintenance", "suspended", "new", "reachable", "unreachable")
+# What this version of the API has always called them, where that differs.
+_STATES: Final = {Health.FINE: "reachable", Health.NEVER_ASKED: "new"}
 
 
 class OltSerializer(serializers.ModelSerializer[Olt]):
@@ -52,15 +54,10 @@ class OltSerializer(serializers.ModelSerializer[Olt]):
         )  # fmt: skip
         read_only_fields = fields
 
-    @extend_schema_field({"type": "string", "enum": _STATES})
+    @extend_schema_field({"type": "string", "enum": [_STATES.get(health, health.value) for health in Health]})
     def get_state(self, olt: Olt) -> str:
-        if not olt.enabled:
-            return "disabled"
-        if olt.id in self.context["left_alone"]:
-            return "maintenance"
-        if olt.is_suspended:
-            return "suspended"
-        return {None: "new", True: "reachable", False: "unreachable"}[olt.reachable]
+        health = health_of(olt, self.context["left_alone"])
+        return _STATES.get(health, health.value)
 
 
 class OltFilter(filters.FilterSet):

@@ -1,0 +1,144 @@
+"""One OLT has one status, wherever somebody looks: every combination of what it is made of."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import product
+
+import pytest
+from django.test import Client
+
+from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.hosts.health import TROUBLE, Health, counts_by_health, health_of, with_health
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.models import MaintenanceWindow
+from facho.apps.zabbix_pollers.models import Worker
+from facho.cli.acting import condition as doctor
+from facho.cli.acting import coordinator as steps_of_doctor
+from facho.cli.acting.olts import _described
+from facho.config import Config
+from facho.core.roles import Role
+from facho.engine.clock import database_now
+from facho.engine.condition import coordinator_state
+from facho.engine.health import health as whole_health
+from facho.engine.maintenance import olts_under_maintenance
+from facho.web.metrics.reading import samples
+from facho.web.olt_list import olt_list
+from facho.web.selectors import last_steps, trouble
+from facho.web.timeline_rows import Wanted
+from tests.database.asking_api import asking
+from tests.database.making import make_olt
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
+
+CONFIG = Config()
+
+
+def every_combination() -> list[Olt]:
+    """OLTs in every state that their columns allow, each also under maintenance."""
+    now = database_now()
+    found = []
+    combinations = product((True, False), ("", "no answer"), (None, True, False), (0, 2), (False, True))
+    for number, (enabled, suspended, reachable, failed, maintained) in enumerate(combinations):
+        olt = make_olt(
+            f"olt-{number:02}",
+            enabled=enabled,
+            suspended_reason=suspended,
+            reachable=reachable,
+            failed_in_a_row=failed,
+        )
+        if maintained:
+            hour = timedelta(hours=1)
+            MaintenanceWindow.objects.create(
+                name=olt.name, olt=olt, starts_at=now - hour, ends_at=now + hour, created_at=now
+            )
+        found.append(olt)
+    return found
+
+
+def statuses() -> dict[str, Health]:
+    """By the one function, row by row."""
+    maintained = set(MaintenanceWindow.objects.values_list("olt_id", flat=True))
+    return {olt.name: health_of(olt, maintained) for olt in Olt.objects.all()}
+
+
+def test_rows_are_filtered_and_counted_by_the_same_rule_as_one_is_judged_by() -> None:
+    every_combination()
+    wanted = statuses()
+    maintained = list(MaintenanceWindow.objects.values_list("olt_id", flat=True))
+    assert dict(with_health(maintained).values_list("name", "condition")) == wanted
+    for health in Health:
+        names = {name for name, its in wanted.items() if its is health}
+        assert set(with_health(maintained).filter(condition=health).values_list("name", flat=True)) == names
+        assert counts_by_health(maintained).get(health, 0) == len(names)
+    assert set(wanted.values()) == set(Health)
+
+
+def test_pages_admin_api_and_command_line_say_the_same(admin_client: Client) -> None:
+    olts = every_combination()
+    wanted, now = statuses(), database_now()
+    listed: dict[str, str] = {}
+    for page in (1, 2):
+        listed |= {row.name: row.health for row in olt_list(Wanted(page=page), now).rows}
+    assert listed == wanted
+    api = asking(Role.VIEWER).get("/api/v1/olts/?page_size=100").json()["results"]
+    words = {Health.FINE: "reachable", Health.NEVER_ASKED: "new"}
+    assert {row["name"]: row["state"] for row in api} == {
+        name: words.get(health, health.value) for name, health in wanted.items()
+    }
+    maintained = set(MaintenanceWindow.objects.values_list("olt_id", flat=True))
+    words = {Health.FINE: "reachable", Health.NEVER_ASKED: "not asked yet"}
+    for olt in olts:
+        health = wanted[olt.name]
+        assert _described(olt, maintained)["state"] == words.get(health, health.value)
+    shown = admin_client.get("/admin/hosts/olt/?all=1", headers={"accept-language": "en"})
+    page = shown.context["cl"].model_admin
+    assert {row.name: page.health.__wrapped__(page, row)[0] for row in shown.context["cl"].queryset} == wanted
+
+
+def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
+    every_combination()
+    wanted, now = statuses(), database_now()
+    count = {health: list(wanted.values()).count(health) for health in Health}
+    told = coordinator_state(now, CONFIG).olts
+    assert (told.suspended, told.unreachable, told.maintenance, told.disabled) == (
+        count[Health.SUSPENDED],
+        count[Health.UNREACHABLE],
+        count[Health.MAINTENANCE],
+        count[Health.DISABLED],
+    )
+    measured = {each.labels[0]: each.value for each in samples(now, CONFIG) if each.metric == "facho_olts"}
+    assert measured["suspended"] == told.suspended
+    assert measured["maintenance"] == told.maintenance
+    finding = doctor._olts(now, CONFIG).told
+    assert f"{told.suspended} suspended" in finding
+    assert f"{told.unreachable} unreachable" in finding
+    silent = {name for name, health in wanted.items() if health in (Health.SUSPENDED, Health.UNREACHABLE)}
+    assert {each.olt for each in trouble(olts_under_maintenance(now), 100)} == silent
+    assert set(TROUBLE) == {Health.UNREACHABLE, Health.SUSPENDED, Health.FAILING}
+
+
+@pytest.mark.parametrize("every", [1, 5])
+@pytest.mark.parametrize("age", [-20, 0, 9, 11, 49, 51])
+def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
+    age: int, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(scheduler_step=timedelta(seconds=every))
+    now = database_now()
+    monkeypatch.setattr("facho.engine.health.database_now", lambda: now)
+    CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
+    stalled = last_steps(now, config)[0].stalled
+    step = coordinator_state(now, config).scheduler
+    level = steps_of_doctor._step("scheduler", step, config.scheduler_step, config).level
+    assert (level == "error") is (stalled or age < -15)
+    reasons = [reason for reason in whole_health(config).reasons if reason.what == "scheduler"]
+    assert bool(reasons) is (stalled or age < -15)
+
+
+def test_a_worker_is_alive_for_all_or_for_nobody(admin_client: Client) -> None:
+    now = database_now()
+    Worker.objects.create(name="ahead", pollers=3, started_at=now, seen_at=now + timedelta(hours=1))
+    assert doctor._workers(now, CONFIG).level == "error"
+    assert coordinator_state(now, CONFIG).pool.workers == 0
+    shown = admin_client.get("/admin/zabbix_pollers/worker/", headers={"accept-language": "en"})
+    assert "gone" in shown.content.decode()

@@ -1,0 +1,55 @@
+"""How an OLT does, and whether a loop steps."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from facho.core.olt_status import OltStatus, olt_status
+from facho.core.steps import StepState, step_state
+
+WELL: dict[str, Any] = {
+    "enabled": True, "maintained": False, "suspended": False, "reachable": True, "failed_in_a_row": 0,
+}  # fmt: skip
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("facts", "status"),
+    [
+        ({}, OltStatus.FINE),
+        ({"reachable": None}, OltStatus.NEVER_ASKED),
+        ({"reachable": False}, OltStatus.UNREACHABLE),
+        ({"failed_in_a_row": 1}, OltStatus.FAILING),
+        # It is not asked any more: that it was silent is old news.
+        ({"suspended": True, "reachable": False, "failed_in_a_row": 3}, OltStatus.SUSPENDED),
+        ({"maintained": True, "suspended": True, "reachable": False}, OltStatus.MAINTENANCE),
+        ({"enabled": False, "maintained": True, "suspended": True}, OltStatus.DISABLED),
+    ],
+)
+def test_an_olt_has_one_status(facts: dict[str, Any], status: OltStatus) -> None:
+    assert olt_status(**{**WELL, **facts}) is status
+
+
+@pytest.mark.parametrize(
+    ("age", "every", "state"),
+    [
+        (None, 1, StepState.NEVER),
+        (0, 1, StepState.FINE),
+        (10, 1, StepState.FINE),
+        (10.1, 1, StepState.STALLED),
+        # Nobody is taken to stand still within seconds because the step is short.
+        (9, 0.1, StepState.FINE),
+        (50, 5, StepState.FINE),
+        (50.1, 5, StepState.STALLED),
+        (-15, 1, StepState.FINE),
+        (-15.1, 1, StepState.AHEAD),
+    ],
+)
+def test_a_loop_stands_still_after_ten_of_its_steps(
+    age: float | None, every: float, state: StepState
+) -> None:
+    found = None if age is None else age * SECOND
+    assert step_state(found, every * SECOND, ahead=15 * SECOND) is state
