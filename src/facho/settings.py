@@ -108,6 +108,7 @@ if CONFIG.tls:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     # To be built into browsers is for whoever owns the domain to ask for.
     SILENCED_SYSTEM_CHECKS = ["security.W021"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = CONFIG.body_bytes
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"

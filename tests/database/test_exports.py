@@ -95,12 +95,13 @@ def test_only_the_rows_that_were_ticked(viewer: Client) -> None:
     assert (row["id"], row["olt"], row["job"]) == (str(wanted), "olt-001", "job-001")
 
 
-def test_it_takes_one_query_for_any_number_of_rows() -> None:
+def test_it_takes_two_queries_at_most_for_a_page_of_rows() -> None:
+    """One more where the order is that of another table: first which rows, then the rows."""
     fill(20)
     for export in EXPORTS.values():
         with CaptureQueriesContext(connection) as queries:
             assert len(read("".join(export.csv(export.rows(None, None, None))))) == 20
-        assert len(queries) == 1
+        assert len(queries) <= 2
 
 
 def test_an_olt_and_a_time_narrow_it() -> None:

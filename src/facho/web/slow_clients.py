@@ -1,0 +1,111 @@
+"""Clients that take too long, or send too much: they are cut off before they cost others anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.utils.translation import gettext_noop
+
+log = logging.getLogger(__name__)
+
+Message = dict[str, Any]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+# As servers and frameworks see it; their types for messages differ.
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+_LENGTH: Final = b"content-length"
+
+
+TOO_LONG: Final = gettext_noop("the request is longer than this server takes")
+
+
+class RequestTooLong(Exception):
+    """More was sent than a request may have."""
+
+
+def cut_off_slow_clients(
+    application: Application, *, write: timedelta, answer: timedelta, body_bytes: int
+) -> Application:
+    """Cut off who takes nothing of an answer for `write`, or does not take all of it in `answer`.
+
+    A server waits without end for a client that does not read. A body is kept on disk until all of it is
+    there; one that is longer than `body_bytes` is refused with 413.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await application(scope, receive, send)
+        if _announced(scope) > body_bytes:
+            return await _refuse(send)
+        sending = _Sending(send, write.total_seconds(), answer.total_seconds())
+        receiving = _Receiving(receive, body_bytes)
+        try:
+            await application(scope, receiving.receive, sending.send)
+        except RequestTooLong:
+            await _refuse(send)
+
+    return serve
+
+
+class _Sending:
+    def __init__(self, send: Send, write_s: float, answer_s: float) -> None:
+        self._send, self._write_s, self._answer_s = send, write_s, answer_s
+        self._until: float | None = None
+
+    async def send(self, message: Message) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._until is None:
+            self._until = now + self._answer_s
+        try:
+            async with asyncio.timeout_at(min(now + self._write_s, self._until)):
+                await self._send(message)
+        except TimeoutError:
+            log.info("a client that does not read was cut off", extra={"action": "client_cut_off"})
+            _abort(self._send)
+            # The server hears of it in the next turn of the loop, and then waits for no end of the answer.
+            await asyncio.sleep(0)
+            # As Django is told that a client went away: it ends the answer, and nothing is logged as a bug.
+            raise asyncio.CancelledError from None
+
+
+def _abort(send: Any) -> None:
+    """Close the connection at once. Closed in order, it would wait for the client to read what is left.
+
+    The protocol has no word for it: the transport is that of uvicorn, whose method `send` is.
+    """
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if transport is not None:
+        transport.abort()
+
+
+class _Receiving:
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._most, self._taken = receive, most, 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._taken += len(message.get("body", b""))
+        if self._taken > self._most:
+            raise RequestTooLong
+        return message
+
+
+def _announced(scope: Scope) -> int:
+    lengths = [value for name, value in scope.get("headers", ()) if name.lower() == _LENGTH]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
+
+
+async def _refuse(send: Send) -> None:
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    said = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": TOO_LONG}
+    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status.value, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(said).encode()})
