@@ -1,4 +1,5 @@
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +19,14 @@ def no_thread_of_the_log() -> None:
     from facho.engine.journal import journal
 
     journal.background = False
+
+
+@pytest.fixture(autouse=True)
+def requests_are_counted_for_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not for all that run at once, which would ask too often together."""
+    if throttles := sys.modules.get("facho.web.throttles"):
+        monkeypatch.setattr(throttles, "_counters", throttles.FileCounters(":memory:"))
+        monkeypatch.setattr(throttles, "_failures", throttles.CountingFailures())
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,12 @@ from contextlib import ExitStack
 
 from django.core.asgi import get_asgi_application
 
+from facho.config import current
+from facho.web.slow_clients import cut_off_slow_clients
+
 _django = get_asgi_application()
+
+from facho.web.queries import limit_queries  # noqa: E402  # it needs Django's settings
 
 # To the end of the process.
 _uses_database = ExitStack()
@@ -34,4 +39,11 @@ def _check_database() -> None:
 
 
 _check_database()
-application = _django
+# Bringing the tables up to date may take longer than a page's query may.
+limit_queries(current().query_timeout)
+application = cut_off_slow_clients(
+    _django,
+    write=current().write_timeout,
+    answer=current().answer_timeout,
+    body_bytes=current().body_bytes,
+)

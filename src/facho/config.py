@@ -78,6 +78,9 @@ class Config:
 
     api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")
     api_refusals_a_minute: int = _setting(30, "requests to the API without a valid token, of one address")
+    page_requests_a_minute: int = _setting(1200, "requests of one browser that is logged in, in a minute")
+    address_requests_a_minute: int = _setting(6000, "requests of one address in a minute, of all kinds")
+    query_timeout: timedelta = _seconds(30, "a page with a query that takes longer is given up")
     write_timeout: timedelta = _seconds(30, "who takes nothing of an answer for so long is cut off")
     answer_timeout: timedelta = _seconds(3600, "the longest that an answer may take to be sent")
     body_bytes: int = _setting(2_500_000, "the longest that a request may be")

@@ -48,14 +48,17 @@ INSTALLED_APPS = [
     "facho.web",
 ]
 MIDDLEWARE = [
+    "facho.web.queries.give_back_connection",
     "facho.web.health.HealthCheck",
     "facho.web.access.headers.headers",
     "django.middleware.security.SecurityMiddleware",
     "facho.web.static_files.StaticFiles",
+    "facho.web.throttles.throttle",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "facho.web.questions.without_nul",
+    "facho.web.questions.refuse_long_queries",
+    "facho.web.questions.refuse_nul",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "facho.web.access.recording.Recording",
@@ -63,6 +66,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "facho.web.refusals.RefusalPages",
 ]
 ROOT_URLCONF = "facho.urls"
 ASGI_APPLICATION = "facho.asgi.application"
@@ -132,8 +136,8 @@ REST_FRAMEWORK: dict[str, Any] = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["facho.web.api.permissions.ByRole"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_THROTTLE_CLASSES": ["facho.web.api.throttling.Known"],
+    "DEFAULT_PARSER_CLASSES": ["facho.web.api.parsing.LimitedJson"],
+    "DEFAULT_THROTTLE_CLASSES": ["facho.web.api.throttling.AuthenticatedThrottle"],
     # The address is that of who has connected: anybody can write another one into a header.
     "NUM_PROXIES": 0,
     "DEFAULT_PAGINATION_CLASS": "facho.web.api.paging.Keyset",

@@ -60,6 +60,8 @@ def test_pages_have_every_row_once_in_order_and_lead_back(ordering: str) -> None
         ("ordering=job__olt__password", "ordering"),
         ("cursor=zzz", "cursor"),
         ("cursor=WyJuIiwgIm5leHRfcnVuX2F0IiwgMSwgMV0=", "cursor"),
+        # Brackets alone, thousands of them.
+        (f"cursor={'W1tb' * 1500}", "cursor"),
         ("olt=none", "olt"),
         ("ollt=3", "ollt"),
     ],

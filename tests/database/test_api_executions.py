@@ -34,9 +34,10 @@ def test_executions_are_found_by_what_they_are() -> None:
     assert found(node=optics.id) == found(job=optics.job_id) == found(task_type="get_optics")
     assert found(node=optics.id) == [late.id, good.id]
     assert found(state=["FAILED", "ABORTED"]) == [asked.id, late.id]
-    assert found(trigger="run-now") == found(run_now="true") == [asked.id]
-    assert found(late="true") == found(why_late="olt_busy") == [late.id]
-    assert found(late="false") == [asked.id, good.id]
+    of = {"olt": optics.olt_id}
+    assert found(trigger="run-now", **of) == found(run_now="true", **of) == [asked.id]
+    assert found(late="true", **of) == found(why_late="olt_busy", **of) == [late.id]
+    assert found(late="false", **of) == [asked.id, good.id]
     assert found(**{"from": at("10:10").isoformat()}, until=at("10:12").isoformat()) == [late.id]
 
 

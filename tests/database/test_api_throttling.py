@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
-from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from facho.core.roles import Role
@@ -18,12 +17,11 @@ NODES = "/api/v1/nodes/"
 
 
 @pytest.fixture(autouse=True)
-def _few_a_minute(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(throttling.Known, "get_rate", lambda _self: "3/minute")
-    monkeypatch.setattr(throttling.Strangers, "get_rate", lambda _self: "2/minute")
-    cache.clear()
-    yield
-    cache.clear()
+def _few_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttling.AuthenticatedThrottle, "get_rate", lambda _self: "3/minute")
+    monkeypatch.setattr(throttling.RefusedAddressThrottle, "get_rate", lambda _self: "2/minute")
+    # No minute ends while it is counted.
+    monkeypatch.setattr(throttling, "time", SimpleNamespace(time=lambda: 1_000_000.0))
 
 
 def test_who_asks_too_often_is_told_when_to_ask_again() -> None:

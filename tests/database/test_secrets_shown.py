@@ -89,7 +89,7 @@ class Asking:
 
 @pytest.fixture
 def asking(monkeypatch: pytest.MonkeyPatch) -> Asking:
-    for kind in (throttling.Known, throttling.Strangers):
+    for kind in (throttling.AuthenticatedThrottle, throttling.RefusedAddressThrottle):
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
     # It tells of every variable that is looked for in vain, below what the system logs.
     monkeypatch.setattr(logging.getLogger("django.template"), "disabled", True)

@@ -269,7 +269,7 @@ WRITE: dict[str, Role] = {
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], APIClient]:
     """A client of each asker, with rows of everything to ask for, as often as a table has lines."""
-    for kind in (throttling.Known, throttling.Strangers):
+    for kind in (throttling.AuthenticatedThrottle, throttling.RefusedAddressThrottle):
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
     get_resolver().url_patterns  # noqa: B018  the admin's pages are found when addresses are
     leave_out_what_is_on_all(monkeypatch)

@@ -108,7 +108,7 @@ def database_sentence(error: Exception) -> str:
 
 def give_back() -> None:
     """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
-    if connection.vendor != "sqlite":
+    if connection.vendor != "sqlite" and not connection.in_atomic_block:
         connection.close()
 
 

@@ -105,7 +105,8 @@ LOADED: Final = ("dashboard, its poll", "ONUs", "executions")
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    with own_system(database_url, api_requests_a_minute="1000000") as config:
+    limits = ("api_requests_a_minute", "page_requests_a_minute", "address_requests_a_minute")
+    with own_system(database_url, **dict.fromkeys(limits, "1000000")) as config:
         began = time.perf_counter()
         note(f"making {work.rows.onus:,} ONUs of {work.rows.olts:,} OLTs")
         make(work.rows)

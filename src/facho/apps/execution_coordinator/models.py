@@ -69,7 +69,8 @@ class QuotaTracker(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["olt", "period_start"], name="quota_tracker_of_olt"),
-            models.Index(fields=["status"], name="quota_tracker_status"),
+            models.Index(fields=["status", "period_start"], name="quota_tracker_status"),
+            models.Index(fields=["task_type", "period_start"], name="quota_tracker_task"),
             models.Index(fields=["period_start"], name="quota_tracker_period"),
             models.Index(
                 fields=["period_end"], name="quota_tracker_open", condition=Q(closed_at__isnull=True)
@@ -112,8 +113,8 @@ class QuotaViolation(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["olt", "created_at"], name="quota_violations_of_olt"),
-            models.Index(fields=["severity"], name="quota_violations_severity"),
-            models.Index(fields=["notified"], name="quota_violations_notified"),
+            models.Index(fields=["severity", "created_at"], name="quota_violations_severity"),
+            models.Index(fields=["notified", "created_at"], name="quota_violations_notified"),
             models.Index(fields=["created_at"], name="quota_violations_created"),
         ]
 
@@ -177,7 +178,7 @@ class ExecutionPlan(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["olt", "period_start"], name="execution_plans_of_olt"),
-            models.Index(fields=["status"], name="execution_plans_status"),
+            models.Index(fields=["status", "period_start"], name="execution_plans_status"),
             models.Index(fields=["period_start"], name="execution_plans_period"),
             models.Index(fields=["olt"], name="execution_plans_stale", condition=Q(stale=True)),
         ]

@@ -54,7 +54,11 @@ def _take_turn() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_MS}ms'")
+            # The web's queries have a limit; a change that is allowed may take as long as it has to.
+            cursor.execute(
+                f"SELECT set_config('lock_timeout', '{_PATIENCE_MS}ms', true),"
+                " set_config('statement_timeout', '0', true)"
+            )
 
 
 def _end_turn() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import FilterSet
 from django_filters import filters as kinds
@@ -22,6 +23,8 @@ from rest_framework.settings import api_settings
 
 # Of a number that a database keeps.
 _LARGEST: Final = 2**63 - 1
+# A longer time of a long list is too much to be looked through.
+NARROW_DAYS: Final = 31
 # Beyond these, a time zone would lead out of what a time can be.
 _SANE: Final = (
     MinValueValidator(datetime(1970, 1, 2, tzinfo=UTC)),
@@ -70,6 +73,8 @@ class Filters(FilterSet):
     """With `by_time`, also `from` and `until` by that column: the one belongs to it, the other does not."""
 
     by_time: ClassVar[str] = ""
+    # What there is no index for, in a long list, with what narrows the list enough to look through the rest.
+    only_with: ClassVar[Mapping[str, Sequence[str]]] = {}
     FILTER_DEFAULTS: ClassVar[dict[Any, Any]] = {
         **FilterSet.FILTER_DEFAULTS,
         models.BooleanField: {"filter_class": TrueOrFalse},
@@ -79,6 +84,11 @@ class Filters(FilterSet):
     }
 
     @classmethod
+    def times(cls) -> tuple[str, Sequence[str]]:
+        """Return the column of its time, and the names of the filters by it."""
+        return cls.by_time, ("from", "until")
+
+    @classmethod
     def get_filters(cls) -> Any:
         found = super().get_filters()
         if cls.by_time:
@@ -86,6 +96,38 @@ class Filters(FilterSet):
             found["from"] = Moment(field_name=cls.by_time, lookup_expr="gte", **says)
             found["until"] = Moment(field_name=cls.by_time, lookup_expr="lt", **says)
         return found
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        narrowing = self._narrowing(timezone.now())
+        errors = {
+            name: [_("the list is too long to be looked through for it: give %s too") % self._either(others)]
+            for name, others in self.only_with.items()
+            if _is_given(self.form.cleaned_data[name]) and narrowing.isdisjoint(others)
+        }
+        if errors:
+            raise exceptions.ValidationError(errors)
+        return super().filter_queryset(queryset)
+
+    def _narrowing(self, now: datetime) -> set[str]:
+        """Return the filters that were given; the beginning of a time only if it does not last too long."""
+        given = {name: value for name, value in self.form.cleaned_data.items() if _is_given(value)}
+        begin, end = self.times()[1]
+        if begin in given and given.get(end, now) - given[begin] > timedelta(days=NARROW_DAYS):
+            del given[begin]
+        return set(given)
+
+    def _either(self, names: Sequence[str]) -> str:
+        begin, end = self.times()[1]
+        within = {"from": begin, "until": end, "days": NARROW_DAYS}
+        said = [
+            _("%(from)s (at most %(days)d days before %(until)s or now)") % within if name == begin else name
+            for name in names
+        ]
+        return _(" or ").join(filter(None, (", ".join(said[:-1]), said[-1])))
+
+
+def _is_given(value: Any) -> bool:
+    return value not in (None, "") and value != []
 
 
 class OfOlt(Filters):
@@ -99,6 +141,20 @@ def names_of(view: Any, rows: models.QuerySet[Any]) -> list[str]:
     """What the rows of a view can be narrowed by."""
     filters: Any = DjangoFilterBackend().get_filterset_class(view, rows)
     return [] if filters is None else list(filters.base_filters)
+
+
+def orderings_of(view: Any, given: Collection[str]) -> Sequence[str]:
+    """What the rows may be ordered by. Between two times, only by the time: by anything else, all rows would
+    be looked through for them.
+    """
+    allowed: Sequence[str] = view.orderings
+    filters: Any = getattr(view, "filterset_class", None)
+    if not (isinstance(filters, type) and issubclass(filters, Filters)):
+        return allowed
+    column, names = filters.times()
+    if not column or not any(name in given for name in names):
+        return allowed
+    return [each for each in allowed if each.removeprefix("-") == column] or [f"-{column}"]
 
 
 def refuse_unknown(request: Request, known: Iterable[str]) -> None:

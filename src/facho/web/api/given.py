@@ -19,9 +19,10 @@ from rest_framework.request import Request
 
 from facho.core.interval import BadInterval, format_interval, parse_interval
 from facho.engine.commands.errors import CommandError
+from facho.web.api.parsing import MOST_ITEMS
 
 # Nobody names more at once.
-MOST_NAMED = 10_000
+MOST_NAMED = MOST_ITEMS
 
 
 class Given(serializers.Serializer[Any]):

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
-from facho.web.api.filters import names_of, refuse_unknown
+from facho.web.api.filters import names_of, orderings_of, refuse_unknown
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -83,7 +83,7 @@ class Keyset(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
         refuse_unknown(request, [*_OWN, *names_of(view, queryset)])
-        self.order = self._order(request, view.orderings)  # type: ignore[union-attr]  # see above
+        self.order = self._order(request, orderings_of(view, request.query_params))
         self.size = self._size(request)
         self.reverse, place = self._place(request)
         rows = self.order.sort(queryset, reverse=self.reverse)
@@ -147,7 +147,7 @@ class Keyset(BasePagination):
             return False, None
         try:
             way, column, value, row = json.loads(base64.urlsafe_b64decode(text))
-        except (ValueError, binascii.Error, TypeError):
+        except (ValueError, binascii.Error, TypeError, RecursionError):
             raise _bad_cursor() from None
         if way not in ("n", "p") or column != self.order.column or type(row) is not int or _is_odd(value):
             raise _bad_cursor()

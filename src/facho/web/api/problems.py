@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views.defaults import server_error
@@ -16,17 +18,27 @@ from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
 from facho.web.api.throttling import refusal_counted
+from facho.web.queries import database_is_busy
+from facho.web.refusals import PROBLEM_TYPE, Refused, refusal, too_slow
+from facho.web.slow_clients import TOO_LONG, RequestTooLong
 
-CONTENT_TYPE = "application/problem+json"
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE = PROBLEM_TYPE
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """None for what is nobody's input: it is a bug, and is answered and logged as one."""
+    if isinstance(error, Refused):
+        return _refused(error)
     if isinstance(error, CommandError):
         error = exceptions.ValidationError({error.field: [error.message]})
     elif isinstance(error, Http404):
         # Django's own sentence names a class of ours.
         error = exceptions.NotFound()
+    elif isinstance(error, RequestDataTooBig | RequestTooLong):
+        error = exceptions.APIException(_(TOO_LONG))
+        error.status_code = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     elif isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
@@ -39,6 +51,11 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     return found
 
 
+def _refused(error: Refused) -> Response:
+    wait = {"Retry-After": str(error.wait_s)}
+    return Response(error.problem(), error.status, headers=wait, content_type=CONTENT_TYPE)
+
+
 def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     if isinstance(error, exceptions.ValidationError):
@@ -49,6 +66,12 @@ def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
 
 def bug(request: HttpRequest) -> HttpResponse:
     """What Django answers when something raised that nobody expected; it is in the log."""
+    error = sys.exc_info()[1]
+    if database_is_busy(error):
+        # The answer is marked as logged, so that Django does not take it for a bug.
+        cut = {"action": "query_cut", "path": request.path, "error": str(error).strip()}
+        log.warning("a query took too long and was cut", extra=cut)
+        return refusal(request, too_slow())
     if not request.path.startswith("/api/"):
         return server_error(request)
     found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("the server has failed")))

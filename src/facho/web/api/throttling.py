@@ -1,7 +1,8 @@
-"""How often one may ask. Each process of the web counts for itself: two of them let in twice as much."""
+"""How often one may ask the API. All processes of the web count together (`facho.web.throttles`)."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from rest_framework.exceptions import Throttled
@@ -11,13 +12,32 @@ from rest_framework.throttling import SimpleRateThrottle
 from facho.apps.access.models import ApiToken
 from facho.config import current
 from facho.web.access.attempts import address_of
+from facho.web.throttles import seconds_to_wait
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
-class Known(SimpleRateThrottle):
-    """A token, or a person who is logged in. It comes after the question who asks."""
+class SharedThrottle(SimpleRateThrottle):
+    """Counts where all processes do, and not in the cache of one."""
+
+    num_requests: int
+    duration: int
+    waits: int | None = None
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        key = self.get_cache_key(request, view)
+        if self.rate is None or key is None:
+            return True
+        self.waits = seconds_to_wait(key, self.num_requests, time.time(), self.duration)
+        return self.waits is None
+
+    def wait(self) -> float | None:
+        return self.waits
+
+
+class AuthenticatedThrottle(SharedThrottle):
+    """Counts the requests of a token, or of a person who is logged in."""
 
     scope = "known"
 
@@ -29,8 +49,8 @@ class Known(SimpleRateThrottle):
         return self.cache_format % {"scope": self.scope, "ident": who}
 
 
-class Strangers(SimpleRateThrottle):
-    """Who was not let in, by address: they never come so far as to be counted among the others."""
+class RefusedAddressThrottle(SharedThrottle):
+    """Counts the requests of an address that were refused for want of a valid token or session."""
 
     scope = "strangers"
 
@@ -43,5 +63,5 @@ class Strangers(SimpleRateThrottle):
 
 def refusal_counted(request: Request, view: Any) -> Throttled | None:
     """What to say instead to who has been refused too often."""
-    throttle = Strangers()
-    return None if throttle.allow_request(request, view) else Throttled(throttle.wait())
+    counted = RefusedAddressThrottle()
+    return None if counted.allow_request(request, view) else Throttled(counted.wait())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from django_filters import rest_framework as filters
 from rest_framework import serializers
 
 from facho.apps.access.models import AuditEntry
 from facho.web.api.base import ReadOnlyRows
-from facho.web.api.filters import Moment, Number
+from facho.web.api.filters import Filters, Moment, Number
 
 
 class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
@@ -20,7 +20,19 @@ class AuditEntrySerializer(serializers.ModelSerializer[AuditEntry]):
         )  # fmt: skip
 
 
-class AuditFilter(filters.FilterSet):
+_NARROW = ("who", "model", "since")
+
+
+class AuditFilter(Filters):
+    only_with: ClassVar = {
+        **dict.fromkeys(("how", "address", "token", "action", "name"), _NARROW),
+        "object_id": ("model",),
+    }
+
+    @classmethod
+    def times(cls) -> tuple[str, Sequence[str]]:
+        return "at", ("since", "until")
+
     object_id = Number()
     since = Moment("at", "gte")
     until = Moment("at", "lt")

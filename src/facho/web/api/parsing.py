@@ -1,0 +1,58 @@
+"""JSON that programs send, of a length that can be worked with."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import JSONParser
+
+from facho.web.slow_clients import RequestTooLong
+
+# Of any list. Nobody names more at once.
+MOST_ITEMS: Final = 10_000
+LONGEST: Final = 1_000_000
+# Lists and objects in each other. Far more than any request of this API has.
+DEEPEST: Final = 20
+
+
+class LimitedJson(JSONParser):
+    """Looks at how much it is before anything of it is checked item by item."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        body = stream.read(LONGEST + 1)
+        if len(body) > LONGEST:
+            raise RequestTooLong
+        try:
+            given = super().parse(io.BytesIO(body), media_type, parser_context)
+        except RecursionError:
+            raise _nested_too_deeply() from None
+        _refuse_long_or_deep(given)
+        return given
+
+
+def _nested_too_deeply() -> ParseError:
+    return ParseError(_("lists and objects are nested more than %d deep") % DEEPEST)
+
+
+def _refuse_long_or_deep(given: Any) -> None:
+    """Without calling itself: what is nested deeply would exhaust the stack here, or where it is read."""
+    left = [("", 0, given)]
+    while left:
+        field, depth, each = left.pop()
+        if not isinstance(each, (list, Mapping)):
+            continue
+        if depth >= DEEPEST:
+            raise _nested_too_deeply()
+        if isinstance(each, Mapping):
+            left += ((f"{field}.{name}".strip("."), depth + 1, inner) for name, inner in each.items())
+            continue
+        if len(each) > MOST_ITEMS:
+            said = _("these are %(count)d, and %(most)d may be given at once")
+            raise ValidationError(
+                {field or "non_field_errors": [said % {"count": len(each), "most": MOST_ITEMS}]}
+            )
+        left += ((field, depth + 1, inner) for inner in each)

@@ -1,0 +1,94 @@
+"""How long the queries of a page may take, and what becomes of the connection that they used.
+
+Only in a process of the web, which `limit_queries` is called in: the engine's queries have no such limit. Nor
+have commands, on either database: they run in a transaction, and are for those who may change things.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from django.db import OperationalError, close_old_connections, connection
+from django.db.backends.signals import connection_created
+from django.http import HttpRequest
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
+    Answer = Callable[[HttpRequest], HttpResponseBase]
+
+# query_canceled, lock_not_available
+_TOO_LONG: Final = ("57014", "55P03")
+_TOO_LONG_IN_SQLITE: Final = ("interrupted", "database is locked")
+# Steps of SQLite's machine between two looks at the clock: about a millisecond.
+_STEPS: Final = 50_000
+
+
+def limit_queries(longest: timedelta) -> None:
+    """Limit the queries of all connections that this process opens from now on.
+
+    A server calls it in its event loop, where Django lets nobody open, use or close a connection. The pool is
+    closed, so that no thread is given a connection that was opened without the limit.
+    """
+    if connection.vendor == "sqlite":
+        connection_created.connect(_Limit(longest.total_seconds()).watch, weak=False, dispatch_uid=__name__)
+        return
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options['options']} -c statement_timeout={int(longest.total_seconds() * 1000)}"
+    connection.close_pool()  # type: ignore[attr-defined]  # of PostgreSQL's
+
+
+class _Limit:
+    """SQLite has no time limit: it asks us every so many steps whether to go on."""
+
+    def __init__(self, longest_s: float) -> None:
+        self.longest_s = longest_s
+
+    def watch(self, connection: Any, **_: Any) -> None:
+        watched = _Watched(connection, self.longest_s)
+        connection.execute_wrappers[:] = [
+            each for each in connection.execute_wrappers if not isinstance(each, _Watched)
+        ]
+        connection.execute_wrappers.append(watched)
+        connection.connection.set_progress_handler(watched.is_over, _STEPS)
+
+
+class _Watched:
+    """The statement of a connection that runs now, and when it has to be at its end."""
+
+    def __init__(self, connection: Any, longest_s: float) -> None:
+        self._connection, self._longest_s = connection, longest_s
+        self._until = float("inf")
+
+    def __call__(self, execute: Any, statement: Any, params: Any, many: bool, context: Any) -> Any:
+        in_command = self._connection.in_atomic_block
+        self._until = float("inf") if in_command else time.monotonic() + self._longest_s
+        return execute(statement, params, many, context)
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until
+
+
+def database_is_busy(error: BaseException | None) -> bool:
+    """Whether a query was cut, or a lock or a connection was waited for in vain: no bug."""
+    if not isinstance(error, OperationalError):
+        return False
+    cause = error.__cause__
+    if getattr(cause, "sqlstate", None) in _TOO_LONG or type(cause).__name__ == "PoolTimeout":
+        return True
+    return str(error) in _TOO_LONG_IN_SQLITE
+
+
+def give_back_connection(answer: Answer) -> Answer:
+    """A middleware: who reads an answer slowly must not keep a connection that others wait for."""
+
+    def answered(request: HttpRequest) -> HttpResponseBase:
+        found = answer(request)
+        if not connection.in_atomic_block:
+            close_old_connections()
+        return found
+
+    return answered
