@@ -84,6 +84,7 @@ class Config:
     write_timeout: timedelta = _seconds(30, "who takes nothing of an answer for so long is cut off")
     answer_timeout: timedelta = _seconds(3600, "the longest that an answer may take to be sent")
     body_bytes: int = _setting(2_500_000, "the longest that a request may be")
+    what_if_olts: int = _setting(1000, "OLTs for which the web works out what a change would do, at most")
     tls: bool = _setting(False, "whether TLS is in front, and says so in X-Forwarded-Proto")
     trusted_proxies: tuple[str, ...] = _setting(
         (), "addresses or networks of proxies that are believed who asks (X-Forwarded-For)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,10 @@ from django.utils.timezone import localtime
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.config import current
+from facho.engine.commands.errors import CommandError
+from facho.web import what_if_limits
+from facho.web.admin import job_preview
 from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
 from tests.database.test_what_if import takes
 
@@ -279,6 +284,33 @@ def test_what_would_not_fit_is_saved_by_who_is_sure(admin_client: Client) -> Non
     assert SnmpJob.objects.get(pk=job.pk).interval_s == job.interval_s
     assert admin_client.post(change(job), {**given, "_sure": "1"}).status_code == 302
     assert SnmpJob.objects.get(pk=job.pk).interval_s == 30
+
+
+@pytest.mark.parametrize("why", ["too many OLTs", "others ask"])
+def test_what_is_saved_without_a_check_is_said_when_it_is_saved(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    if why == "others ask":
+        monkeypatch.setattr(what_if_limits, "_turns", what_if_limits.Turns(0))
+    else:
+        monkeypatch.setattr(job_preview, "current", lambda: replace(current(), what_if_olts=0))
+    (north,) = add_olts("north")
+    form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]))
+
+    def said(answer: Any) -> bool:
+        return any("saved without a look" in str(each) for each in answer.context["messages"])
+
+    english = {"accept-language": "en"}
+    with monkeypatch.context() as refusing:
+        refusing.setattr("facho.web.admin.snmp_jobs._save", refuse)
+        assert not said(admin_client.post(ADD, form, follow=True, headers=english))
+    assert not SnmpJob.objects.exists()
+    assert said(admin_client.post(ADD, form, follow=True, headers=english))
+    assert SnmpJob.objects.exists()
+
+
+def refuse(*_: Any, **__: Any) -> None:
+    raise CommandError("name", "not now")
 
 
 def test_a_copy_has_a_name_of_its_own(admin_client: Client) -> None:

@@ -417,7 +417,7 @@ def test_what_is_refused_or_only_tried_leaves_no_entry() -> None:
     with acting(lambda: SOMEBODY):
         with pytest.raises(CommandError):
             jobs.create_job(NewJob("new", "huawei", "get", "5m", ["state"], olts=["none"]), NOW)
-        what_if.what_if("state", ["olt-2"], None, NOW, current())
+        what_if.what_if(what_if.change_of("state", ["olt-2"], None), NOW, current())
     assert not AuditEntry.objects.exists()
 
 

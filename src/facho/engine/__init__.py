@@ -8,6 +8,6 @@ how busy we are, `housekeeping` keeps the database in order (`history` closes ho
 is too old, `storage` measures its growth), `journal` tells of decisions in the coordinator's log
 (`journal_writing` makes the entries, `journal_rows` brings them to the database, `execution_logs` has a line
 for each execution), `plans` predicts the hour of each OLT (`workloads` is what it has to do, `plan_keeping`
-follows and closes, `what_if` tries a change), `condition` and `health` tell how it goes, `loop` does all of
-it in one process, and `commands` is what people can do.
+follows and closes, `what_if` tries a change on a `schedule_draft`), `condition` and `health` tell how it
+goes, `loop` does all of it in one process, and `commands` is what people can do.
 """

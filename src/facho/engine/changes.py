@@ -87,12 +87,9 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     seen = _look(olt_ids)
     _take_times(seen.with_other_interval())
     nodes = _nodes(olt_ids)
-    plain = {composite.master for composite in composites(node.link for node in nodes)}
-    stopped = [node for node in nodes if node.node_id not in plain]
+    stopped, first_runs = plan_times(nodes, olt_ids, seen.new.union(new), now, config)
     # Before the queue is looked at: a scheduler that is filling it now has to finish first.
     _take_times(node.node_id for node in stopped if node.next_run_at is not None)
-    starting = [node for node in nodes if node.node_id in plain and node.next_run_at is None]
-    first_runs = _first_runs(starting, olt_ids, seen.new.union(new), now, config)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
     ended = _end_executions(olt_ids, stopped, now)
     remember(seen.states, now)
@@ -100,7 +97,7 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     with named(seen.names):
         _write_down(seen.changes, ended, now)
         remake(olt_ids, now, config)
-        for olt_id, count in Counter(node.olt_id for node in starting).items():
+        for olt_id, count in Counter(node.olt_id for node in nodes if node.node_id in first_runs).items():
             journal.plan_adjusted(now, olt_id, nodes=count)
     return Replanned(first_runs, len(ended))
 
@@ -142,7 +139,9 @@ def _take_times(node_ids: Iterable[int]) -> None:
     update_rows(SnmpJobHost, ["next_run_at"], [(node_id, None) for node_id in node_ids])
 
 
-class _Node(NamedTuple):
+class PlannedNode(NamedTuple):
+    """A node with all that decides whether it has a time of its own, and which."""
+
     node_id: int
     olt_id: int
     job_id: int
@@ -154,6 +153,7 @@ class _Node(NamedTuple):
     job_on: bool
     olt_on: bool
     next_run_at: datetime | None
+    last_run_at: datetime | None
 
     @property
     def link(self) -> Link:
@@ -169,7 +169,7 @@ class _Node(NamedTuple):
         return f"it runs after {self.master}" if self.node_on else "the node was disabled"
 
 
-def _nodes(olt_ids: Collection[int]) -> list[_Node]:
+def _nodes(olt_ids: Collection[int]) -> list[PlannedNode]:
     rows = SnmpJobHost.objects.filter(olt__in=list(olt_ids)).values_list(
         "id",
         "olt_id",
@@ -182,12 +182,27 @@ def _nodes(olt_ids: Collection[int]) -> list[_Node]:
         "job__enabled",
         "olt__enabled",
         "next_run_at",
+        "last_run_at",
     )
-    return [_Node(*row) for row in rows.order_by("id")]
+    return [PlannedNode(*row) for row in rows.order_by("id")]
+
+
+def plan_times(
+    nodes: Sequence[PlannedNode],
+    olt_ids: Iterable[int],
+    new: Collection[int],
+    now: datetime,
+    config: Config,
+) -> tuple[list[PlannedNode], dict[int, datetime]]:
+    """Return the nodes that have no time of their own, and the first runs of those that start."""
+    plain = {composite.master for composite in composites(node.link for node in nodes)}
+    stopped = [node for node in nodes if node.node_id not in plain]
+    starting = [node for node in nodes if node.node_id in plain and node.next_run_at is None]
+    return stopped, _first_runs(starting, olt_ids, new, now, config)
 
 
 def _first_runs(
-    starting: Sequence[_Node],
+    starting: Sequence[PlannedNode],
     olt_ids: Iterable[int],
     new: Collection[int],
     now: datetime,
@@ -210,7 +225,7 @@ def _first_runs(
     return found
 
 
-def _end_executions(olt_ids: Collection[int], stopped: Iterable[_Node], now: datetime) -> list[Ended]:
+def _end_executions(olt_ids: Collection[int], stopped: Iterable[PlannedNode], now: datetime) -> list[Ended]:
     """Of OLTs that are off everything; of nodes that stopped what has not begun."""
     off = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
     ended = end_open(Execution.objects.filter(olt__in=off), OLT_OFF, now) if off else []

@@ -1,7 +1,7 @@
 """What a change would do to each OLT, before it is made: minutes of work, and what would not fit any more.
 
-The change is made in a transaction that is taken back: so it is checked, planned and predicted by the same
-rules as when it is made for good.
+The change is made in memory (`ScheduleDraft`): checked, planned and predicted by the rules of the commands,
+and from reads alone.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import transaction
-
-from facho.apps import sql
-from facho.apps.access.acting import acting
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.interval import format_interval
 from facho.core.plan import Load, Task, load
-from facho.engine.commands.jobs import NewJob, attach, change_interval, create_job, job_named
-from facho.engine.workloads import Workload, workloads
+from facho.engine.commands.edits import JobEdit
+from facho.engine.commands.jobs import NewJob, job_named
+from facho.engine.schedule_draft import Schedule, ScheduleDraft
 
 _NOTHING: Final = Load(0.0, 0.0)
 
@@ -63,39 +60,46 @@ class WhatIf:
         }
 
 
-def what_if(
-    job: str | NewJob, olts: Sequence[str], interval: str | timedelta | None, now: datetime, config: Config
-) -> list[WhatIf]:
-    """A new job with its OLTs; a job on more OLTs; or, with an interval, a job that has another one.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that can be tried, and the OLTs that it is about: their names by id."""
 
-    Raises CommandError, as the change itself would.
-    """
+    make: Callable[[Schedule], object]
+    olts: Mapping[int, str]
+
+
+def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta | None) -> Change:
+    """A new job with its OLTs; a job on more OLTs; or, with an interval, a job that has another one."""
     if isinstance(job, NewJob):
-        return tried(lambda: create_job(job, now), _named(job.olts), now, config)
+        return Change(lambda schedule: schedule.create_job(job), named_olts(job.olts))
     if interval is not None:
         nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
         affected = dict(nodes.values_list("olt_id", "olt__name"))
-        return tried(lambda: change_interval(job, interval, now), affected, now, config)
-    return tried(lambda: attach(job, olts, now), _named(olts), now, config)
+        return Change(lambda schedule: schedule.edit_job(job, JobEdit(interval=interval)), affected)
+    return Change(lambda schedule: schedule.attach(job, olts), named_olts(olts))
 
 
-def _named(olts: Sequence[str]) -> dict[int, str]:
-    return dict(Olt.objects.filter(name__in=list(olts)).values_list("id", "name"))
+def named_olts(names: Sequence[str]) -> dict[int, str]:
+    return dict(Olt.objects.filter(name__in=list(names)).values_list("id", "name"))
 
 
-def tried(act: Callable[[], object], olts: Mapping[int, str], now: datetime, config: Config) -> list[WhatIf]:
-    """Makes the change and takes it back. Thinks afterwards: nobody waits for it."""
-    before = workloads(sorted(olts), now, now, config)
-    with acting(None), sql.writing():
-        act()
-        after = workloads(sorted(olts), now, now, config)
-        transaction.set_rollback(True)
-    found = (_what_if(olts[olt], before.get(olt), after.get(olt), now) for olt in olts)
+def what_if(change: Change, now: datetime, config: Config) -> list[WhatIf]:
+    """Return what the change would do to each of its OLTs, the worst first.
+
+    Raises CommandError, as the change itself would.
+    """
+    draft = ScheduleDraft(sorted(change.olts), now, config)
+    before = draft.tasks()
+    change.make(draft)
+    after = draft.tasks()
+    found = (
+        _what_if(name, before.get(olt, ()), after.get(olt, ()), now) for olt, name in change.olts.items()
+    )
     return sorted(found, key=lambda each: (not each.becomes_impossible, -each.after.p50_min, each.olt))
 
 
-def _what_if(olt: str, before: Workload | None, after: Workload | None, now: datetime) -> WhatIf:
-    old, new = _tasks(before), _tasks(after)
+def _what_if(olt: str, before: Sequence[Task], after: Sequence[Task], now: datetime) -> WhatIf:
+    old, new = _active(before), _active(after)
     problem = infeasible(new, now)
     return WhatIf(
         olt=olt,
@@ -107,5 +111,5 @@ def _what_if(olt: str, before: Workload | None, after: Workload | None, now: dat
     )
 
 
-def _tasks(work: Workload | None) -> list[Task]:
-    return [] if work is None else [task for task in work.tasks if not task.suspended]
+def _active(tasks: Sequence[Task]) -> list[Task]:
+    return [task for task in tasks if not task.suspended]

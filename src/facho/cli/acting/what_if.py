@@ -15,7 +15,7 @@ from rich.text import Text
 from facho.config import Config
 from facho.engine.clock import database_now
 from facho.engine.commands.jobs import NewJob
-from facho.engine.what_if import WhatIf, what_if
+from facho.engine.what_if import WhatIf, change_of, what_if
 
 _MOST_SHOWN: Final = 20
 
@@ -30,7 +30,7 @@ def tried(
     yes: bool,
 ) -> list[WhatIf]:
     """Scripts are never asked anything: only who sits at a terminal, and only when something breaks."""
-    found = what_if(job, olts, interval, database_now(), config)
+    found = what_if(change_of(job, olts, interval), database_now(), config)
     if not as_json:
         _print(found)
     if any(each.becomes_impossible for each in found) and sys.stdin.isatty() and not (yes or as_json):

@@ -56,9 +56,9 @@ def check_enough(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:
 
 
 def find_oids(texts: Sequence[str], brand: Brand) -> list[Oid]:
-    """Rows of the OID table. A number that it lacks becomes the operator's own row of this brand."""
+    """Return the rows of the OID table; for a number that it lacks, a row of this brand that is not saved."""
     numbers = dict.fromkeys(map(number_of, texts))
-    return [_find_or_make(number, brand) for number in numbers]
+    return [_find_or_draft(number, brand) for number in numbers]
 
 
 def number_of(text: str, field: str = "oids") -> str:
@@ -68,7 +68,7 @@ def number_of(text: str, field: str = "oids") -> str:
         raise CommandError(field, _("%(text)s: an OID is numbers with dots") % {"text": text}) from None
 
 
-def _find_or_make(number: str, brand: Brand) -> Oid:
+def _find_or_draft(number: str, brand: Brand) -> Oid:
     rows = list(Oid.objects.filter(oid=number).select_related("brand").order_by("id"))
     for name in (brand.name, GENERIC):
         for row in rows:
@@ -78,4 +78,4 @@ def _find_or_make(number: str, brand: Brand) -> Oid:
     if foreign := [row.brand.name for row in rows if row.synced and row.brand_id != brand.id]:
         said = {"oid": number, "other": foreign[0], "brand": brand.name}
         raise CommandError("oids", _("%(oid)s is an OID of %(other)s, and the job is for %(brand)s") % said)
-    return Oid.objects.create(brand=brand, name=number, oid=number)
+    return Oid(brand=brand, name=number, oid=number)

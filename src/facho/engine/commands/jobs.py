@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import Execution, State
-from facho.apps.hosts.models import Olt
+from facho.apps.hosts.models import Oid, Olt
 from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
@@ -74,8 +73,16 @@ def create_job(new: NewJob, now: datetime) -> SnmpJob:
 
 def make_job(new: NewJob) -> tuple[SnmpJob, list[SnmpJobHost]]:
     """In the transaction of a command, which then lets the nodes begin: those of several jobs at once."""
+    job, oids = check_job(new)
+    job.save()
+    _set_oids(job, oids)
+    return job, make_nodes(job, new.olts)
+
+
+def check_job(new: NewJob) -> tuple[SnmpJob, list[Oid]]:
+    """Return the job as it would be saved, and its OIDs. Reads only; raises CommandError."""
     config = current()
-    name, brand, kind = name_of(new.name), brand_for(new.brand), _kind_of(new.kind)
+    name, brand, kind = _free_name(new.name), brand_for(new.brand), _kind_of(new.kind)
     check_enough(kind, new.facts, new.oids)
     facts = check_facts(new.facts, brand)
     retry_delay = config.retry_delay if new.retry_delay is None else new.retry_delay
@@ -90,35 +97,38 @@ def make_job(new: NewJob) -> tuple[SnmpJob, list[SnmpJobHost]]:
         max_attempts=whole_between(attempts, 1, LARGEST, "max_attempts"),
         retry_delay_s=seconds_of(retry_delay, "retry_delay"),
         task_type=_task_type_of(new.task_type or default_task_type(kind, facts, name)),
-        master=_master_for(None, new.master) if new.master else None,
+        master=check_new_master(None, new.master) if new.master else None,
         enabled=new.enabled,
     )
-    _save(job)
-    _set_oids(job, new.oids)
-    return job, make_nodes(job, new.olts)
+    return job, find_oids(new.oids, brand)
 
 
 @command
 def update_job(name: str, changes: JobChanges, now: datetime) -> SnmpJob:
     job = job_named(name)
-    found = _changed(job, changes)
-    facts = found.get("facts", job.facts)
-    oids = list(job.oids.values_list("oid", flat=True)) if changes.oids is None else list(changes.oids)
-    check_enough(job.kind, facts, oids)
-    for column, value in found.items():
+    columns, oids = check_changes(job, changes)
+    for column, value in columns.items():
         setattr(job, column, value)
-    if found:
-        _save(job, list(found))
-    if changes.oids is not None:
-        _set_oids(job, changes.oids)
+    if columns:
+        job.save(update_fields=list(columns))
+    if oids is not None:
+        _set_oids(job, oids)
     replan(_olts_of([job]), now)
     return job
 
 
-def _changed(job: SnmpJob, changes: JobChanges) -> dict[str, Any]:
+def check_changes(job: SnmpJob, changes: JobChanges) -> tuple[dict[str, Any], list[Oid] | None]:
+    """Return the columns that would change, and all OIDs if they would. Reads only; raises CommandError."""
+    columns = _changed_columns(job, changes)
+    oids = list(job.oids.values_list("oid", flat=True)) if changes.oids is None else list(changes.oids)
+    check_enough(job.kind, columns.get("facts", job.facts), oids)
+    return columns, None if changes.oids is None else find_oids(changes.oids, job.brand)
+
+
+def _changed_columns(job: SnmpJob, changes: JobChanges) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if changes.name is not None:
-        found["name"] = name_of(changes.name)
+        found["name"] = _free_name(changes.name, job.pk)
     if changes.facts is not None:
         found["facts"] = check_facts(changes.facts, job.brand)
     if changes.priority is not None:
@@ -137,9 +147,9 @@ def duplicate_job(name: str, copy: str) -> SnmpJob:
     """The same job under another name, attached to no OLT: there it would do the same work twice."""
     job = job_named(name)
     oids = list(job.job_oids.values_list("oid_id", flat=True))
-    job.pk, job.name = None, name_of(copy)
+    job.pk, job.name = None, _free_name(copy)
     job._state.adding = True
-    _save(job)
+    job.save()
     SnmpJobOid.objects.bulk_create(SnmpJobOid(job=job, oid_id=oid) for oid in oids)
     return job
 
@@ -151,13 +161,19 @@ def attach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
 
 
 def make_nodes(job: SnmpJob, names: Sequence[str]) -> list[SnmpJobHost]:
-    olts = olts_named(names)
-    _refuse_other_brands(job, olts)
-    _refuse_families_without(job, olts)
-    refuse_too_short(olts, job.interval_s, "olts" if job.nodes.exists() else "interval")
+    olts = check_olts(job, names, has_oids=job.oids.exists())
     there = set(job.nodes.values_list("olt_id", flat=True))
     nodes = [SnmpJobHost(job=job, olt=olt) for olt in olts if olt.id not in there]
     return SnmpJobHost.objects.bulk_create(nodes)
+
+
+def check_olts(job: SnmpJob, names: Sequence[str], *, has_oids: bool) -> list[Olt]:
+    """Return the OLTs that the job may be attached to. Reads only; raises CommandError."""
+    olts = olts_named(names)
+    _refuse_other_brands(job, olts)
+    _refuse_families_without(job, olts, has_oids=has_oids)
+    refuse_too_short(olts, job.interval_s, "olts" if job.nodes.exists() else "interval")
+    return olts
 
 
 def begin(nodes: Sequence[SnmpJobHost], now: datetime) -> Replanned:
@@ -194,12 +210,17 @@ def _take_away(job: SnmpJob, olt_ids: Sequence[int], now: datetime) -> int:
     list(nodes.select_for_update().values_list("id"))
     executions = Execution.objects.filter(node__in=nodes)
     aborted = end_queued(executions, "the OLT was detached from the job", now)
+    refuse_running(job, olt_ids)
+    nodes.delete()
+    return len(aborted)
+
+
+def refuse_running(job: SnmpJob, olt_ids: Sequence[int]) -> None:
+    executions = Execution.objects.filter(node__in=job.nodes.filter(olt__in=olt_ids))
     held = executions.filter(state=State.RUNNING) | executions.exclude(lease_token="")
     if busy := list(held.values_list("olt__name", flat=True).distinct()[:_MOST_NAMED]):
         said = {"job": job.name, "olts": ", ".join(busy)}
         raise CommandError("olts", _("%(job)s runs on %(olts)s now: detach it when it has ended") % said)
-    nodes.delete()
-    return len(aborted)
 
 
 @command
@@ -236,7 +257,7 @@ def change_interval(job: str, interval: str | timedelta, now: datetime) -> Repla
 def change_master(job: str, master: str | None, now: datetime) -> Replanned:
     """None: it runs on its own again."""
     found = job_named(job)
-    chosen = _master_for(found.id, master) if master else None
+    chosen = check_new_master(found.id, master) if master else None
     SnmpJob.objects.filter(id=found.id).update(master=chosen)
     return replan(_olts_of([found]), now)
 
@@ -288,7 +309,7 @@ def _task_type_of(text: str) -> str:
     return text
 
 
-def _master_for(job_id: int | None, name: str) -> SnmpJob:
+def check_new_master(job_id: int | None, name: str) -> SnmpJob:
     master = job_named(name, "master")
     jobs = list(SnmpJob.objects.values_list("id", "master_id", "name"))
     try:
@@ -303,9 +324,9 @@ def _master_for(job_id: int | None, name: str) -> SnmpJob:
     return master
 
 
-def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt]) -> None:
+def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt], *, has_oids: bool) -> None:
     """Those that have nothing of what it asks for would fail at every slot. Chained, it is left out there."""
-    if job.master_id is not None or job.oids.exists():
+    if job.master_id is not None or has_oids:
         return
     one_of_each = {(olt.brand_id, olt.model_id): olt for olt in olts}
     for olt in one_of_each.values():
@@ -325,18 +346,18 @@ def _refuse_other_brands(job: SnmpJob, olts: Sequence[Olt]) -> None:
         raise CommandError("olts", _("the job is for OLTs of %(brand)s, and not for %(olts)s") % said)
 
 
-def _set_oids(job: SnmpJob, texts: Sequence[str]) -> None:
-    rows = find_oids(texts, job.brand)
+def _set_oids(job: SnmpJob, rows: Sequence[Oid]) -> None:
+    for row in rows:
+        if row._state.adding:
+            row.save()
     job.job_oids.exclude(oid__in=rows).delete()
     there = set(job.job_oids.values_list("oid_id", flat=True))
     SnmpJobOid.objects.bulk_create(SnmpJobOid(job=job, oid=row) for row in rows if row.id not in there)
 
 
-def _save(job: SnmpJob, columns: Sequence[str] | None = None) -> None:
-    try:
-        with transaction.atomic():
-            job.save(update_fields=columns)
-    except IntegrityError:
-        raise CommandError(
-            "name", _("there is a job named '%(name)s' already") % {"name": job.name}
-        ) from None
+def _free_name(text: str, job_id: int | None = None) -> str:
+    """Return the name of a job if no other job has it."""
+    name = name_of(text)
+    if any(each != job_id for each in SnmpJob.objects.filter(name=name).values_list("id", flat=True)):
+        raise CommandError("name", _("there is a job named '%(name)s' already") % {"name": name})
+    return name

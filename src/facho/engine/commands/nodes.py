@@ -57,22 +57,30 @@ def change_node_interval(node_id: int, interval: str | timedelta | None, now: da
     """The node's own interval; None is that of its job."""
     olt_ids = _olts_of([node_id])
     node = SnmpJobHost.objects.select_related("job", "olt").get(id=node_id)
-    seconds = None if interval is None else seconds_of(interval)
-    effective = seconds or node.job.interval_s
-    refuse_too_short([node.olt], effective)
-    if effective != (node.interval_s or node.job.interval_s):
+    seconds = check_node_interval(node, interval)
+    if (seconds or node.job.interval_s) != (node.interval_s or node.job.interval_s):
         SnmpJobHost.objects.filter(id=node_id).update(next_run_at=None)
     SnmpJobHost.objects.filter(id=node_id).update(interval_s=seconds)
     return replan(olt_ids, now)
+
+
+def check_node_interval(node: SnmpJobHost, interval: str | timedelta | None) -> int | None:
+    """Return the node's own interval in seconds. Reads only; raises CommandError."""
+    seconds = None if interval is None else seconds_of(interval)
+    refuse_too_short([node.olt], seconds or node.job.interval_s)
+    return seconds
 
 
 @command
 def change_node_priority(node_id: int, priority: int | None, now: datetime) -> None:
     """The node's own priority; None is that of its job."""
     olt_ids = _olts_of([node_id])
-    checked = None if priority is None else whole_between(priority, 1, 100, "priority")
-    SnmpJobHost.objects.filter(id=node_id).update(priority=checked)
+    SnmpJobHost.objects.filter(id=node_id).update(priority=check_node_priority(priority))
     replan(olt_ids, now)
+
+
+def check_node_priority(priority: int | None) -> int | None:
+    return None if priority is None else whole_between(priority, 1, 100, "priority")
 
 
 @command

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -81,17 +81,29 @@ def _own_name(offer: str, olt: Olt) -> str:
 @command
 def collect_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
     """Those offers that `intervals` names; a CommandError names the one that it is about."""
-    wanted = [usual for usual in usual_for(olt_named(olt)) if usual.offer in intervals]
-    made = (
-        _collect(usual, replace(usual.job, interval=intervals[usual.offer], olts=[olt])) for usual in wanted
-    )
+    made: list[SnmpJobHost] = []
+    for usual in chosen_usual(olt, intervals):
+        with refused_at_offer(usual):
+            job = usual.job
+            made += make_nodes(job_named(job.name), job.olts) if usual.is_there else make_job(job)[1]
     # All together: what an OLT will do is worked out once, and not after each of them.
-    begin([node for nodes in made for node in nodes], now)
+    begin(made, now)
 
 
-def _collect(usual: Usual, job: NewJob) -> list[SnmpJobHost]:
+def chosen_usual(olt: str, intervals: Mapping[str, str | timedelta]) -> list[Usual]:
+    """Return the offers that `intervals` names, with those intervals and for this OLT."""
+    return [
+        replace(usual, job=replace(usual.job, interval=intervals[usual.offer], olts=[olt]))
+        for usual in usual_for(olt_named(olt))
+        if usual.offer in intervals
+    ]
+
+
+@contextmanager
+def refused_at_offer(usual: Usual) -> Iterator[None]:
+    """Name the offer, and not the field of its job, in what is refused."""
     try:
-        return make_nodes(job_named(job.name), job.olts) if usual.is_there else make_job(job)[1]
+        yield
     except CommandError as refused:
         raise CommandError(usual.offer, refused.message) from None
 

@@ -16,7 +16,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.clock import database_now
 from facho.engine.commands import jobs, nodes, olts, runs
+from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
 from facho.engine.commands.errors import CommandError
+from facho.engine.schedule_draft import Schedule
 
 Given = dict[str, Any]
 FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"
@@ -68,9 +70,10 @@ def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
     return olts.OltChanges(**found)
 
 
-def create_job(given: Given, oids: Iterable[str], new_nodes: Sequence[SnmpJobHost]) -> SnmpJob:
-    now = database_now()
-    job = jobs.create_job(
+def create_job(
+    schedule: Schedule, given: Given, oids: Iterable[str], new_nodes: Sequence[SnmpJobHost]
+) -> SnmpJob:
+    job = schedule.create_job(
         jobs.NewJob(
             name=given["name"],
             brand=given["brand"].name,
@@ -85,27 +88,28 @@ def create_job(given: Given, oids: Iterable[str], new_nodes: Sequence[SnmpJobHos
             master=given["master"].name if given["master"] else "",
             olts=[node.olt.name for node in new_nodes],
             enabled=given["enabled"],
-        ),
-        now,
+        )
     )
-    _set_own(job, new_nodes, now)
+    _set_own(schedule, job, new_nodes)
     return job
 
 
-def update_job(name: str, given: Given, changed: Collection[str], oids: Iterable[str] | None) -> None:
+def update_job(
+    schedule: Schedule, name: str, given: Given, changed: Collection[str], oids: Iterable[str] | None
+) -> None:
     """`name` is what it was called before. `oids` are all that it shall have; None when they stay."""
     columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type")
     found = {column: given[column] for column in columns if column in changed and given[column] != ""}
     if oids is not None:
         found["oids"] = list(oids)
-    now = database_now()
-    job = jobs.update_job(name, jobs.JobChanges(**found), now).name
-    if "interval" in changed:
-        jobs.change_interval(job, given["interval"], now)
-    if "master" in changed:
-        jobs.change_master(job, given["master"].name if given["master"] else None, now)
-    if "enabled" in changed:
-        set_jobs_enabled([job], now, enabled=given["enabled"])
+    master = given["master"].name if given.get("master") else ""
+    edit = JobEdit(
+        jobs.JobChanges(**found),
+        interval=given["interval"] if "interval" in changed else None,
+        master=master if "master" in changed else None,
+        enabled=given["enabled"] if "enabled" in changed else None,
+    )
+    schedule.edit_job(name, edit)
 
 
 def duplicate_job(name: str) -> str:
@@ -147,39 +151,43 @@ def set_nodes_enabled(ids: Sequence[int], now: datetime, *, enabled: bool) -> No
     (nodes.enable_nodes if enabled else nodes.disable_nodes)(ids, now)
 
 
-def save_nodes(job: SnmpJob, formset: FormSet) -> None:
+def save_nodes(schedule: Schedule, job: SnmpJob, formset: FormSet) -> None:
     """The rows of the job's OLTs, after `formset.save(commit=False)` has sorted them."""
-    now = database_now()
     if formset.deleted_objects:
-        jobs.detach(job.name, [node.olt.name for node in formset.deleted_objects], now)
-    attach(job, formset.new_objects, now)
+        schedule.detach(job.name, [node.olt.name for node in formset.deleted_objects])
+    attach(schedule, job, formset.new_objects)
     for node, changed in formset.changed_objects:
-        change_node(node, changed, now)
+        change_node(schedule, node, changed)
 
 
-def attach(job: SnmpJob, new: Sequence[SnmpJobHost], now: datetime) -> None:
+def attach(schedule: Schedule, job: SnmpJob, new: Sequence[SnmpJobHost]) -> None:
     """All at once, so that they are spread."""
     if new:
-        jobs.attach(job.name, [node.olt.name for node in new], now)
-        _set_own(job, new, now)
+        schedule.attach(job.name, [node.olt.name for node in new])
+        _set_own(schedule, job, new)
 
 
-def _set_own(job: SnmpJob, new: Iterable[SnmpJobHost], now: datetime) -> None:
-    ids = dict(job.nodes.values_list("olt_id", "id"))
+def _set_own(schedule: Schedule, job: SnmpJob, new: Iterable[SnmpJobHost]) -> None:
+    ids = schedule.nodes_of(job)
     for node in new:
-        node.pk = ids[node.olt_id]
         own = {"interval": node.interval_s, "priority": node.priority, "enabled": not node.enabled}
-        change_node(node, [name for name, differs in own.items() if differs], now)
+        _edit_node(schedule, ids[node.olt_id], node, [name for name, differs in own.items() if differs])
 
 
-def change_node(node: SnmpJobHost, changed: Collection[str], now: datetime) -> None:
-    if "interval" in changed:
-        own = node.interval_s
-        nodes.change_node_interval(node.pk, None if own is None else timedelta(seconds=own), now)
-    if "priority" in changed:
-        nodes.change_node_priority(node.pk, node.priority, now)
-    if "enabled" in changed:
-        set_nodes_enabled([node.pk], now, enabled=node.enabled)
+def change_node(schedule: Schedule, node: SnmpJobHost, changed: Collection[str]) -> None:
+    _edit_node(schedule, node.pk, node, changed)
+
+
+def _edit_node(schedule: Schedule, node_id: int, wanted: SnmpJobHost, changed: Collection[str]) -> None:
+    own = wanted.interval_s
+    interval = None if own is None else timedelta(seconds=own)
+    edit = NodeEdit(
+        interval=interval if "interval" in changed else KEEP,
+        priority=wanted.priority if "priority" in changed else KEEP,
+        enabled=wanted.enabled if "enabled" in changed else None,
+    )
+    if edit != NodeEdit():
+        schedule.edit_node(node_id, edit)
 
 
 def wanted_oids(job: SnmpJob, formset: FormSet) -> list[str] | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, NoReturn
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 
+from facho.apps.access.selectors import role_of
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
-from facho.engine.what_if import WhatIf, tried
+from facho.engine.schedule_draft import Schedule
+from facho.engine.what_if import Change, WhatIf
+from facho.web.what_if_limits import ask_what_if
 
 ASKED: Final = "_what_if"
 _SURE: Final = "_sure"
@@ -29,16 +31,35 @@ class Previewed(Exception):
         self.found = found
 
 
-def look(request: HttpRequest, save: Callable[[], None], form: Any, formsets: Sequence[Any]) -> None:
-    """Raises Previewed when no more was asked for, and CommandError where a person has to be sure."""
+class CheckSkipped(Exception):
+    """The job has too many OLTs to work out what it does to them while a person waits for it to be saved."""
+
+
+def is_wanted(request: HttpRequest) -> bool:
+    return ASKED in request.POST or _SURE not in request.POST
+
+
+def look(
+    request: HttpRequest, save: Callable[[Schedule], object], form: Any, formsets: Sequence[Any]
+) -> NoReturn:
+    """Always raises: Previewed, CheckSkipped, CommandError as saving would, or Refused while others ask."""
     asked = ASKED in request.POST
-    if not asked and (_SURE in request.POST or not _weighs(form, formsets)):
-        return
-    found = _found(save, form, formsets[-1])
-    if asked:
-        raise Previewed(found)
+    if not asked and not _weighs(form, formsets):
+        raise Previewed(())
+    olts = _olts(form.instance.pk, formsets[-1])
+    if not asked and len(olts) > current().what_if_olts:
+        raise CheckSkipped
+    raise Previewed(ask_what_if(request.user, role_of(request.user), Change(save, olts)))
+
+
+def weigh(request: HttpRequest, found: Sequence[WhatIf]) -> None:
+    """Keep what was found for the page, where a person has to be sure before it is saved."""
     if any(each.becomes_impossible for each in found):
         request.what_if = shown(found)  # type: ignore[attr-defined]  # read by the template
+
+
+def refuse_unfit(request: HttpRequest) -> None:
+    if getattr(request, "what_if", None):
         raise CommandError("", gettext("Not saved: not everything would fit into the hours. See below."))
 
 
@@ -46,14 +67,11 @@ def _weighs(form: Any, formsets: Sequence[Any]) -> bool:
     return bool(_WEIGHS.intersection(form.changed_data)) or any(each.has_changed() for each in formsets)
 
 
-def _found(save: Callable[[], None], form: Any, nodes: Any) -> list[WhatIf]:
-    before = form.instance.pk
+def _olts(job_id: int | None, nodes: Any) -> dict[int, str]:
     olts = {node.olt_id: node.olt.name for node in nodes.new_objects}
-    olts |= dict(SnmpJobHost.objects.filter(job=before).values_list("olt_id", "olt__name")) if before else {}
-    try:
-        return tried(save, olts, database_now(), current())
-    finally:
-        form.instance.pk = before
+    if job_id:
+        olts |= dict(SnmpJobHost.objects.filter(job=job_id).values_list("olt_id", "olt__name"))
+    return olts
 
 
 def shown(found: Sequence[WhatIf]) -> dict[str, Any]:
@@ -67,12 +85,12 @@ def panel(request: HttpRequest, found: Sequence[WhatIf]) -> HttpResponse:
     return render(request, "facho/jobs/previewed.html", {"what_if": shown(found)})
 
 
-def refused(request: HttpRequest, context: Any) -> HttpResponse:
+def refused(request: HttpRequest, said: Iterable[str]) -> HttpResponse:
     """The page that would say it, as a panel."""
-    return render(request, "facho/jobs/previewed.html", {"mistakes": list(_mistakes(context))})
+    return render(request, "facho/jobs/previewed.html", {"mistakes": list(said)})
 
 
-def _mistakes(context: Any) -> Iterator[str]:
+def mistakes(context: Any) -> Iterator[str]:
     form = context["adminform"].form
     yield from _of(form)
     for inline in context["inline_admin_formsets"]:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
-from django.contrib import admin
-from django.db.models import Count, Min, Q, QuerySet
+from django.contrib import admin, messages
+from django.db.models import Count, Min, Model, Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -18,10 +19,13 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.apps.written import about
 from facho.engine.clock import database_now
 from facho.engine.commands import jobs, runs
+from facho.engine.commands.errors import CommandError
+from facho.engine.schedule_draft import LiveSchedule, Schedule
 from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
+from facho.web.refusals import Refused
 from facho.web.templatetags.facho import moment
 
 _ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
@@ -99,14 +103,42 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """A preview is checked as what is saved is, and ends where that would be saved."""
+        if request.method == "POST" and job_preview.is_wanted(request):
+            answer = self._preview(request, object_id)
+            if answer is not None:
+                return answer
+        response = super().changeform_view(request, object_id, form_url, extra_context)
+        if getattr(request, "unchecked", False) and response.status_code == HTTPStatus.FOUND:
+            messages.warning(request, gettext("It was saved without a look at what it does to the OLTs."))
+        return response
+
+    def _preview(self, request: HttpRequest, object_id: str | None) -> HttpResponse | None:
+        """Check the form as for saving, up to where it would be saved. None goes on to save it.
+
+        Not in the transaction that saves it: the engine would wait until everything is worked out.
+        """
+        asked = job_preview.ASKED in request.POST
+        request.previews = True  # type: ignore[attr-defined]  # read by save_related
         try:
-            answer = super().changeform_view(request, object_id, form_url, extra_context)
+            page = self._changeform_view(request, object_id, "", None)  # type: ignore[attr-defined]  # Django's
         except job_preview.Previewed as previewed:
-            return job_preview.panel(request, previewed.found)
-        if job_preview.ASKED in request.POST and isinstance(answer, TemplateResponse):
-            return job_preview.refused(request, answer.context_data)
-        return answer
+            if asked:
+                return job_preview.panel(request, previewed.found)
+            job_preview.weigh(request, previewed.found)
+            return None
+        except CommandError as refused:
+            # Saved, it is said at its field.
+            return job_preview.refused(request, [refused.message]) if asked else None
+        except (job_preview.CheckSkipped, Refused) as unchecked:
+            if asked:
+                return job_preview.refused(request, [str(unchecked)])
+            request.unchecked = True  # type: ignore[attr-defined]  # read when it is saved
+            return None
+        finally:
+            request.previews = False  # type: ignore[attr-defined]
+        if asked and isinstance(page, TemplateResponse):
+            return job_preview.refused(request, job_preview.mistakes(page.context_data))
+        return page if asked else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: SnmpJob | None = None) -> tuple[str, ...]:  # noqa: ARG002
         """What it asks, and of whom, makes it the job that it is."""
@@ -121,11 +153,30 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             # Sorts the rows into new, changed and deleted, and writes none.
             formset.save(commit=False)
 
-        def save() -> None:
-            _save(form, oids, nodes, change=change)
+        def save(schedule: Schedule) -> SnmpJob | None:
+            return _save(schedule, form, oids, nodes, change=change)
 
-        job_preview.look(request, save, form, (oids, nodes))
-        save()
+        if getattr(request, "previews", False):
+            job_preview.look(request, save, form, (oids, nodes))
+        job_preview.refuse_unfit(request)
+        made = save(LiveSchedule(database_now()))
+        if made is not None:
+            form.instance.pk = made.pk
+
+    def get_deleted_objects(
+        self,
+        objs: Iterable[SnmpJob],
+        request: HttpRequest,  # noqa: ARG002
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Its nodes go with it, by the command; they are counted and not read."""
+        chosen = list(objs)
+        nodes = SnmpJobHost.objects.filter(job__in=chosen)
+        lost: dict[type[Model], int] = {SnmpJob: len(chosen), SnmpJobHost: nodes.count()}
+        counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
+        return [job.name for job in chosen], counts, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: SnmpJob) -> None:  # noqa: ARG002
+        jobs.remove_job(obj.name, database_now())
 
     @display(description=_("schedule"), ordering="interval_s")
     def schedule(self, job: SnmpJob) -> str:
@@ -163,16 +214,16 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             acting.told(request, lambda name=name: acting.duplicate_job(name))  # type: ignore[misc]  # bound at once
 
 
-def _save(form: Any, oids: Any, nodes: Any, *, change: bool) -> None:
+def _save(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool) -> SnmpJob | None:
+    """The job, if it is a new one."""
     job: SnmpJob = form.instance
-    if change:
-        acting.update_job(
-            form.initial["name"], form.cleaned_data, form.changed_data, acting.wanted_oids(job, oids)
-        )
-        acting.save_nodes(job, nodes)
-    else:
+    if not change:
         wanted = acting.wanted_oids(job, oids) or ()
-        job.pk = acting.create_job(form.cleaned_data, wanted, nodes.new_objects).pk
+        return acting.create_job(schedule, form.cleaned_data, wanted, nodes.new_objects)
+    every = acting.wanted_oids(job, oids)
+    acting.update_job(schedule, form.initial["name"], form.cleaned_data, form.changed_data, every)
+    acting.save_nodes(schedule, job, nodes)
+    return None
 
 
 def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
@@ -214,10 +265,12 @@ class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
         return False
 
     def save_model(self, request: HttpRequest, obj: SnmpJobHost, form: Any, change: bool) -> None:  # noqa: ARG002
+        schedule = LiveSchedule(database_now())
         if change:
-            acting.change_node(obj, form.changed_data, database_now())
+            acting.change_node(schedule, obj, form.changed_data)
         else:
-            acting.attach(obj.job, [obj], database_now())
+            acting.attach(schedule, obj.job, [obj])
+            obj.pk = schedule.nodes_of(obj.job)[obj.olt_id]
 
     @display(description=_("interval"))
     def every(self, node: SnmpJobHost) -> str:

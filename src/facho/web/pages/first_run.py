@@ -15,20 +15,23 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
+from facho.apps.access.selectors import role_of
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine import connection
 from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import add_olt, check_new
-from facho.engine.commands.usual import begin_usual, collect_usual, usual_for
+from facho.engine.commands.usual import begin_usual, usual_for
 from facho.engine.connection import Silence
 from facho.engine.identify import Identified
 from facho.engine.targets import target_of_new
-from facho.engine.what_if import WhatIf, tried
+from facho.engine.what_if import Change, WhatIf
 from facho.web.first_onus import first_onus
 from facho.web.pages.first_run_forms import FirstOltForm, UsualJobsForm, as_offered
 from facho.web.pages.frame import show
+from facho.web.refusals import Refused
+from facho.web.what_if_limits import ask_what_if
 
 View: TypeAlias = Callable[..., HttpResponse]
 _RIGHTS: Final = ("hosts.add_olt", "snmp_jobs.add_snmpjob")
@@ -105,7 +108,7 @@ def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
             form.refuse(refused)
         else:
             return redirect("start-wait", olt.id)
-    return _page(request, "jobs", olt=olt, form=form, load=_tried(olt, form))
+    return _page(request, "jobs", olt=olt, form=form, load=_tried(request, olt, form))
 
 
 @for_administrators
@@ -113,19 +116,21 @@ def what_if(request: HttpRequest, olt_id: int) -> HttpResponse:
     """What those that are ticked would do to the OLT. Changes nothing."""
     olt = _olt(olt_id)
     form = UsualJobsForm(usual_for(olt), request.POST)
-    return render(request, "facho/first_run/what_if.html", {"load": _tried(olt, form), "form": form})
+    return render(request, "facho/first_run/what_if.html", {"load": _tried(request, olt, form), "form": form})
 
 
-def _tried(olt: Olt, form: UsualJobsForm) -> WhatIf | None:
+def _tried(request: HttpRequest, olt: Olt, form: UsualJobsForm) -> WhatIf | None:
+    """None where there is nothing to tell, or no time to work it out: the page does without."""
     if not form.is_valid():
         return None
-    now = database_now()
+    chosen = form.chosen()
+    change = Change(lambda schedule: schedule.collect_usual(olt.name, chosen), {olt.id: olt.name})
     try:
-        (found,) = tried(
-            lambda: collect_usual(olt.name, form.chosen(), now), {olt.id: olt.name}, now, current()
-        )
+        (found,) = ask_what_if(request.user, role_of(request.user), change)
     except CommandError as refused:
         form.refuse(refused)
+        return None
+    except Refused:
         return None
     return found
 

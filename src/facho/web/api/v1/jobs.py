@@ -19,6 +19,7 @@ from facho.engine.clock import database_now
 from facho.engine.commands import jobs
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.commands.edits import edit_job
+from facho.engine.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import Given, Interval, Named, given_to
 from facho.web.api.v1.answers import ReplannedSerializer, replanned
@@ -99,7 +100,7 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         """Make a job, and attach it to its OLTs: there it runs a minute from now, and then every interval."""
         new = new_job(given_to(JobGiven, request))
         if wants_preview(request):
-            return previewed(lambda: jobs.create_job(new, database_now()), _by_id(new.olts))
+            return previewed(request, change_of(new, (), None))
         return self._created(request, jobs.create_job(new, database_now()))
 
     @extend_schema(
@@ -112,7 +113,8 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         job = self.get_object()
         edit = job_edit(given_to(JobChange, request, partial=True))
         if wants_preview(request):
-            return previewed(lambda: edit_job(job.name, edit, database_now()), _olts_of(job))
+            change = Change(lambda schedule: schedule.edit_job(job.name, edit), _olts_of(job))
+            return previewed(request, change)
         edit_job(job.name, edit, database_now())
         return Response(self._shown(job.pk))
 
@@ -147,7 +149,7 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         """Put it on more OLTs. Those that have it already keep their times."""
         job, names = self.get_object().name, given_to(OltsGiven, request)["olts"]
         if wants_preview(request):
-            return previewed(lambda: jobs.attach(job, names, database_now()), _by_id(names))
+            return previewed(request, change_of(job, names, None))
         return replanned(jobs.attach(job, names, database_now()))
 
     @extend_schema(request=OltsGiven, responses=ReplannedSerializer)
@@ -163,10 +165,6 @@ class Jobs(ReadOnlyRows[SnmpJob]):
 
     def _shown(self, job_id: int) -> Any:
         return self.get_serializer(self.get_queryset().get(id=job_id)).data
-
-
-def _by_id(names: Any) -> dict[int, str]:
-    return dict(Olt.objects.filter(name__in=list(names)).values_list("id", "name"))
 
 
 def _olts_of(job: SnmpJob) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from django.utils.translation import gettext as _
@@ -15,11 +15,11 @@ from rest_framework.viewsets import ViewSet
 
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
-from facho.config import current
-from facho.engine.clock import database_now
-from facho.engine.what_if import WhatIf, tried, what_if
+from facho.engine.what_if import Change, WhatIf, change_of
+from facho.web.api.authentication import role_of_request
 from facho.web.api.given import Given, Interval, Named, given_to
 from facho.web.api.v1.job_input import JobGiven, new_job
+from facho.web.what_if_limits import ask_what_if
 
 PREVIEW: Final = OpenApiParameter(
     "preview", bool, description="say what it would do to each OLT (status 200), and save nothing"
@@ -88,15 +88,15 @@ class WhatIfs(ViewSet):
         """Minutes of SNMP work in an hour, and which quotas would become impossible. Saves nothing."""
         given = given_to(WhatIfGiven, request)
         job = new_job(given["new_job"]) if "new_job" in given else given["job"].name
-        return told(what_if(job, given.get("olts", ()), given.get("interval"), database_now(), current()))
+        return previewed(request, change_of(job, given.get("olts", ()), given.get("interval")))
 
 
 def wants_preview(request: Request) -> bool:
     return request.query_params.get("preview", "false").lower() not in ("false", "0", "no")
 
 
-def previewed(act: Callable[[], object], olts: Mapping[int, str]) -> Response:
-    return told(tried(act, olts, database_now(), current()))
+def previewed(request: Request, change: Change) -> Response:
+    return told(ask_what_if(request.user, role_of_request(request), change))
 
 
 def told(found: Sequence[WhatIf]) -> Response:
