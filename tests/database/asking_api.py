@@ -47,6 +47,13 @@ def showing(secret: str) -> APIClient:
     return client
 
 
+def logged_in(user: User) -> APIClient:
+    """A person in a browser."""
+    client = APIClient()
+    client.force_login(user)
+    return client
+
+
 def refused_at(answer: Any) -> dict[str, str]:
     """The fields that a problem blames, and what it says of each."""
     assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")

@@ -195,8 +195,9 @@ def tomorrow() -> datetime:
 
 def made_tokens(asking: Asking) -> Iterator[tuple[str, str]]:
     """Each is in the answer that made it, and in no other one."""
-    by_program = asking.program.post(f"{API}/tokens/", {"name": "first", "role": "viewer"})
-    yield by_program.json()["token"], told_by(by_program)
+    first = {"name": "first", "role": "viewer"}
+    by_api = asking.page.post(f"{API}/tokens/", first, content_type="application/json")
+    yield by_api.json()["token"], told_by(by_api)
     given = {
         "owner": asking.person.pk,
         "name": "second",

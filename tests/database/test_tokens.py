@@ -15,9 +15,10 @@ from django.utils import timezone
 from facho.apps.access.models import ApiToken
 from facho.apps.access.selectors import role_of_token, token_shown
 from facho.config import current
-from facho.core.roles import Role
+from facho.core.roles import Role, needs_log_in
 from facho.engine.commands.tokens import create_token, revoke_tokens
-from tests.database.asking_api import asking, person, showing, token_of
+from facho.web.api.v1.urls import router
+from tests.database.asking_api import asking, logged_in, person, showing, token_of
 from tests.database.setting_up import at, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
@@ -72,7 +73,7 @@ def test_what_makes_no_sense_is_refused_at_its_field() -> None:
 
 
 def test_the_api_shows_a_new_one_once_and_revokes_it() -> None:
-    client = asking(Role.OPERATOR)
+    client = logged_in(person(Role.OPERATOR))
     answer = client.post(TOKENS, {"name": "report", "role": "viewer"})
     assert (answer.status_code, answer["Cache-Control"]) == (201, "no-store")
     made = answer.json()
@@ -85,11 +86,50 @@ def test_the_api_shows_a_new_one_once_and_revokes_it() -> None:
     assert client.get(f"{TOKENS}{made['id']}/").json()["state"] == "revoked"
 
 
-def test_a_token_makes_none_above_itself_though_its_owner_could() -> None:
-    client = showing(token_of(person(Role.ADMINISTRATOR), Role.VIEWER))
-    answer = client.post(TOKENS, {"name": "more", "role": "administrator"})
-    assert answer.status_code == 400
-    assert [error["field"] for error in answer.json()["errors"]] == ["role"]
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.ADMINISTRATOR])
+def test_a_token_reads_the_list_but_makes_and_revokes_no_tokens(role: Role) -> None:
+    owner = person(Role.ADMINISTRATOR)
+    make(owner, "administrator", name="main")
+    main = owner.api_tokens.get(name="main")
+    client = showing(token_of(owner, role))
+    for answer in (
+        client.post(TOKENS, {"name": "more", "role": "viewer"}),
+        client.delete(f"{TOKENS}{main.pk}/"),
+    ):
+        assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
+        assert "un token no puede administrar tokens ni cuentas" in answer.json()["detail"]
+    main.refresh_from_db()
+    assert main.revoked_at is None
+    assert not owner.api_tokens.filter(name="more").exists()
+    assert client.get(TOKENS).status_code == 200
+
+
+def test_no_view_of_the_api_lets_a_token_change_accounts_or_tokens() -> None:
+    changing = [
+        (prefix, action)
+        for prefix, view, _basename in router.registry
+        for action in ("create", "update", "partial_update", "destroy", *getattr(view, "rights", {}))
+        if hasattr(view, action) and getattr(view, "about", "").split(".")[0] in ("auth", "access")
+    ]
+    assert changing == [("tokens", "create"), ("tokens", "destroy")]
+    for right in ("add", "change", "delete", "enable", "run", "test"):
+        for model in ("auth.user", "auth.group", "access.apitoken", "access.loginattempt"):
+            assert needs_log_in(right, model)
+    assert not needs_log_in("change", "hosts.olt")
+
+
+def test_the_description_offers_no_token_for_what_needs_a_log_in() -> None:
+    paths = asking(Role.VIEWER).get("/api/v1/schema/", headers={"accept": "application/json"}).json()["paths"]
+    ways = {
+        method: {name for each in operation["security"] for name in each}
+        for path in (TOKENS, f"{TOKENS}{{id}}/")
+        for method, operation in paths[path].items()
+    }
+    assert ways == {
+        "get": {"token", "cookieAuth"},
+        "post": {"cookieAuth"},
+        "delete": {"cookieAuth"},
+    }
 
 
 def test_everybody_has_their_own_and_administrators_see_all() -> None:
@@ -97,13 +137,13 @@ def test_everybody_has_their_own_and_administrators_see_all() -> None:
     make(ana)
     make(beto)
     theirs = f"{TOKENS}{beto.api_tokens.get().pk}/"
-    as_ana = showing(token_of(ana, Role.VIEWER))
+    as_ana = logged_in(ana)
     assert {row["owner_name"] for row in as_ana.get(TOKENS).json()["results"]} == {"ana"}
     assert as_ana.get(theirs).status_code == 404
     assert as_ana.delete(theirs).status_code == 404
     for_other = {"name": "x", "role": "viewer", "owner": beto.pk}
     assert as_ana.post(TOKENS, for_other).json()["errors"][0]["field"] == "owner"
-    administrator = asking(Role.ADMINISTRATOR)
+    administrator = logged_in(person(Role.ADMINISTRATOR))
     assert administrator.post(TOKENS, for_other).json()["owner_name"] == "beto"
     assert administrator.delete(theirs).status_code == 204
 

@@ -53,6 +53,14 @@ _EXCEPT: Final[Mapping[str, Mapping[str, Role]]] = {
     },
 }
 
+# Accounts and tokens: a token that changed them would outlive its own end, or rise above itself.
+_ACCESS: Final = ("auth.", "access.")
+
+
+def needs_log_in(right: str, model: str) -> bool:
+    """Whether a person must be logged in for it: a token may look at accounts and tokens, and change none."""
+    return right != "view" and model.startswith(_ACCESS)
+
 
 def lowest_role(right: str, model: str) -> Role:
     """Raises KeyError for a right that there is not: a page that asks for it has a mistake."""

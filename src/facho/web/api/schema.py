@@ -7,6 +7,8 @@ from typing import Any, Final
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
+from facho.core.roles import needs_log_in
+from facho.web.api.permissions import right_of
 from facho.web.api.problems import CONTENT_TYPE
 
 _PROBLEM: Final = {
@@ -31,7 +33,7 @@ _PROBLEM: Final = {
 _ALWAYS: Final = {
     "400": "what was given cannot be used",
     "401": "nobody is logged in, or the token is not valid",
-    "403": "the role does not allow it",
+    "403": "the role does not allow it, or a token cannot do it",
     "404": "there is no such thing",
     "405": "it has no such method",
     "406": "it has no such form",
@@ -42,6 +44,14 @@ _ALWAYS: Final = {
 
 class Description(AutoSchema):
     """One for each operation."""
+
+    def get_auth(self) -> Any:
+        """Name the ways to authenticate; a token is none of them for what needs a log-in."""
+        found: Any = super().get_auth()
+        about = getattr(self.view, "about", "")
+        if not needs_log_in(right_of(self.view), about):
+            return found
+        return [each for each in found if Bearer.name not in each]
 
 
 class Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

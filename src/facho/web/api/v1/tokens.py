@@ -69,7 +69,7 @@ class TokenFilter(filters.FilterSet):
 
 
 class Tokens(ReadOnlyRows[ApiToken]):
-    """One's own; administrators see and revoke everybody's."""
+    """One's own; administrators see and revoke everybody's. A token may read this list, no more."""
 
     about = "access.apitoken"
     queryset = ApiToken.objects.select_related("owner")
@@ -84,7 +84,7 @@ class Tokens(ReadOnlyRows[ApiToken]):
 
     @extend_schema(request=NewTokenSerializer, responses={status.HTTP_201_CREATED: MadeTokenSerializer})
     def create(self, request: Request) -> Response:
-        """Make one. Its role is at most that of who asks."""
+        """Make one. Its role is at most that of who asks. It needs a log-in, not a token."""
         asked = NewTokenSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
@@ -102,7 +102,7 @@ class Tokens(ReadOnlyRows[ApiToken]):
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Refuse it from now on. It stays in the list for a while."""
+        """Refuse it from now on. It stays in the list for a while. It needs a log-in, not a token."""
         revoke_tokens([self.get_object().pk], database_now())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
