@@ -24,12 +24,13 @@ from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts.credentials import Credentials
-from facho.apps.hosts.models import Oid, Olt
+from facho.apps.hosts.models import Oid, Olt, OltModel
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine import commands, what_if
 from facho.engine.commands import (
+    catalogue,
     edits,
     jobs,
     keys,
@@ -52,6 +53,7 @@ from facho.engine.commands.notifications import NewRule, RuleChanges
 from facho.engine.commands.oids import NewOid, OidChanges
 from facho.engine.commands.olts import NewOlt, OltChanges
 from facho.engine.commands.turns import command
+from facho.engine.commands.users import UserChanges
 from facho.keys import Vault
 from tests.database.asking_api import person
 from tests.database.making import make_olt
@@ -88,6 +90,7 @@ def _things(brands: None) -> None:
     maintenance.add_window(lasting, NOW)
     tokens.create_token(person(Role.VIEWER, "jose"), "token", "viewer", NOW)
     oids.add_oid(NewOid("own", "1.3.6.1.7", "huawei"))
+    catalogue.add_olt_model("huawei", "M0")
     hour = {"period_start": at("09:00"), "period_end": at("10:00"), "created_at": NOW}
     QuotaViolation.objects.create(olt=Olt.objects.get(name="olt-2"), severity="HIGH", report={}, **hour)
 
@@ -310,6 +313,26 @@ CASES: dict[Callable[..., Any], Case] = {
     users.set_role: Case(
         lambda: users.set_role(jose(), "operator"),
         "change", "auth.user", "jose", {"groups": changed(["viewer"], ["operator"])},
+    ),
+    users.update_user: Case(
+        lambda: users.update_user(jose(), UserChanges(email="jose@example.net")),
+        "change", "auth.user", "jose", {"email": changed("", "jose@example.net")},
+    ),
+    catalogue.change_brand_title: Case(
+        lambda: catalogue.change_brand_title("huawei", "Another"),
+        "change", "hosts.brand", "huawei", {},
+    ),
+    catalogue.add_olt_model: Case(
+        lambda: catalogue.add_olt_model("huawei", "M1"),
+        "add", "hosts.oltmodel", "M1", {"name": changed(None, "M1")},
+    ),
+    catalogue.change_olt_model: Case(
+        lambda: catalogue.change_olt_model(OltModel.objects.get(name="M0").id, "M1"),
+        "change", "hosts.oltmodel", "M1", {"name": changed("M0", "M1")},
+    ),
+    catalogue.remove_olt_model: Case(
+        lambda: catalogue.remove_olt_model(OltModel.objects.get(name="M0").id),
+        "delete", "hosts.oltmodel", "M0", {"name": changed("M0", None)},
     ),
     users.set_password: Case(
         lambda: users.set_password(jose()), "change", "auth.user", "jose", {"password": SECRET}

@@ -147,10 +147,10 @@ def test_what_is_saved_in_a_form_is_recorded(admin_client: Client, model: type[A
     assert (entry.object_id, entry.changes) == (row.pk, {column: {"old": before, "new": wanted}})
 
 
-@pytest.mark.parametrize("model", [Brand, Oid, User], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [OltModel, Oid, User], ids=lambda model: model.__name__)
 def test_what_is_deleted_in_the_admin_is_recorded(admin_client: Client, model: type[Any]) -> None:
     names = {
-        Brand: Brand.objects.create(name="acme", title="Acme"),
+        OltModel: OltModel.objects.create(brand=Brand.objects.create(name="acme"), name="M1"),
         Oid: Oid.objects.create(brand=Brand.objects.create(name="b"), name="sysName", oid="1.3.6.1.2.1.1.5"),
         User: User.objects.create(username="acme"),
     }

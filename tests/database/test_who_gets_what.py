@@ -151,7 +151,8 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
     "executions.execution": WRITTEN_BY_THE_SYSTEM,
     "executions.executiontotals": WRITTEN_BY_THE_SYSTEM,
     "executions.skippedslots": WRITTEN_BY_THE_SYSTEM,
-    "hosts.brand": CONFIGURED,
+    # Each comes from a profile.
+    "hosts.brand": (V, None, A, None),
     "hosts.oid": CONFIGURED,
     "hosts.olt": CONFIGURED,
     "hosts.oltmodel": CONFIGURED,

@@ -9,20 +9,24 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine.clock import database_now
+from facho.engine.commands.users import set_password
 from facho.web.access import attempts
 from facho.web.access.pages import for_role, part_for_role
 from facho.web.pages.frame import page_context
@@ -87,10 +91,24 @@ def root(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return redirect(settings.LOGIN_REDIRECT_URL)
 
 
+class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]  # unfold has no types
+    def save(self, commit: bool = True) -> User:  # noqa: ARG002
+        set_password(self.user, self.cleaned_data["new_password1"])
+        found: User = self.user
+        return found
+
+
 @never_cache
 @for_role(Role.VIEWER)
 def password_change(request: HttpRequest) -> HttpResponse:
-    return admin.site.password_change(request, page_context(request, _("Password change")))
+    page = PasswordChangeView.as_view(
+        form_class=OwnPasswordForm,
+        success_url=reverse("admin:password_change_done"),
+        template_name=admin.site.password_change_template or PasswordChangeView.template_name,
+        extra_context={**admin.site.each_context(request), **page_context(request, _("Password change"))},
+    )
+    answer: HttpResponse = page(request)  # type: ignore[assignment]  # a template's
+    return answer
 
 
 @never_cache

@@ -169,9 +169,7 @@ class Olt(models.Model):
 
 
 class Oid(models.Model):
-    """A column that can be asked for. Those of the profiles are synced; operators may change them and add
-    their own.
-    """
+    """A column that can be asked for. Those of the profiles are synced; operators add their own."""
 
     brand = models.ForeignKey(Brand, models.CASCADE, related_name="oids", verbose_name=_("brand"))
     model = models.ForeignKey(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.executions.failure_words import translated
 from facho.core.interval import BadInterval, parse_interval
+from facho.core.plain_text import has_hidden_characters
 from facho.engine.commands.errors import CommandError
 
 LONGEST_NAME: Final = 80
@@ -18,15 +19,22 @@ LONGEST_NAME: Final = 80
 LARGEST: Final = 32_767
 
 
-def name_of(text: str, field: str = "name") -> str:
-    name = text.strip()
+def name_of(text: str, field: str = "name", *, longest: int = LONGEST_NAME) -> str:
+    """Return the name that a person wrote, however it came in: by a page, the API, a file or a command."""
+    name = line_of(text, field, longest=longest)
     if not name:
         raise CommandError(field, _("a name is needed"))
-    if len(name) > LONGEST_NAME:
-        raise CommandError(field, _("a name has at most %(most)d characters") % {"most": LONGEST_NAME})
-    if not name.isprintable():
-        raise CommandError(field, _("a name is one line of readable characters"))
     return name
+
+
+def line_of(text: str, field: str, *, longest: int = LONGEST_NAME) -> str:
+    """Return the line of text that a person wrote, which may be empty."""
+    line = text.strip()
+    if len(line) > longest:
+        raise CommandError(field, _("a name has at most %(most)d characters") % {"most": longest})
+    if has_hidden_characters(line):
+        raise CommandError(field, _("a name is one line of readable characters"))
+    return line
 
 
 def seconds_of(interval: str | timedelta, field: str = "interval") -> int:

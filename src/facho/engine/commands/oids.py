@@ -57,12 +57,13 @@ def add_oid(new: NewOid) -> Oid:
 def change_oid(oid_id: int, changes: OidChanges) -> Oid:
     row = _own(oid_id)
     before = row.brand_id, row.model_id
-    for column, value in _columns(_changed(row, changes)).items():
+    columns = _columns(_changed(row, changes))
+    for column, value in columns.items():
         setattr(row, column, value)
     if before != (row.brand_id, row.model_id):
         _refuse_used(row, "brand")
     _refuse_taken(row)
-    row.save()
+    row.save(update_fields=list(columns))
     return row
 
 
@@ -86,7 +87,14 @@ def _own(oid_id: int) -> Oid:
 
 def _changed(row: Oid, changes: OidChanges) -> NewOid:
     """The row as it shall be, in the words of who asks for it."""
-    now = {
+    wanted = {each.name: getattr(changes, each.name) for each in fields(changes)}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return NewOid(**{**oid_as_given(row), **given})
+
+
+def oid_as_given(row: Oid) -> dict[str, str]:
+    """Return the row as commands take it: brands and models by their names."""
+    return {
         "name": row.name,
         "oid": row.oid,
         "brand": row.brand.name,
@@ -95,8 +103,6 @@ def _changed(row: Oid, changes: OidChanges) -> NewOid:
         "provides": row.provides,
         "read_as": row.profile_oid,
     }
-    wanted = {each.name: getattr(changes, each.name) for each in fields(changes)}
-    return NewOid(**{**now, **{name: value for name, value in wanted.items() if value is not None}})
 
 
 def _columns(wanted: NewOid) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.engine.changes import Replanned, replan
-from facho.engine.commands.checks import LARGEST, name_of, no_such, whole_between
+from facho.engine.commands.checks import LARGEST, line_of, name_of, no_such, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
 from facho.engine.commands.turns import command
@@ -279,7 +279,7 @@ def _credentials_of(version: str, credentials: Credentials) -> Credentials:
 
 
 def _site_of(site: str) -> str:
-    return name_of(site, "site") if site.strip() else ""
+    return line_of(site, "site")
 
 
 def _limits_of(limits: OltLimits) -> Mapping[str, Any]:

@@ -9,17 +9,19 @@ from typing import Final
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
 from facho.apps.access.selectors import administrators, role_of, role_of_account
 from facho.apps.access.store import forget_attempts
 from facho.core.roles import OF_PEOPLE, Role, role_named
-from facho.engine.commands.checks import name_of, no_such
+from facho.engine.commands.checks import line_of, name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.turns import command
 from facho.masking import know
 
 _BYTES_OF_A_PASSWORD: Final = 12
+_LONGEST_OF_A_PERSON: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,33 @@ def set_role(user: User, role: str) -> None:
     if wanted is not Role.ADMINISTRATOR:
         _keep_an_administrator(user, "role")
     _give(user, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class UserChanges:
+    """Changes of a user. A field that is None stays as it is."""
+
+    name: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    email: str | None = None
+
+
+@command
+def update_user(user: User, changes: UserChanges) -> None:
+    """Change the name that somebody logs in with, and how they are called and written to."""
+    found: dict[str, str] = {}
+    if changes.name is not None and changes.name.strip() != user.username:
+        found["username"] = _free_name(changes.name, user.pk)
+    for column in ("first_name", "last_name"):
+        if (text := getattr(changes, column)) is not None:
+            found[column] = line_of(text, column, longest=_LONGEST_OF_A_PERSON)
+    if changes.email is not None:
+        found["email"] = _email_of(changes.email)
+    for column, value in found.items():
+        setattr(user, column, value)
+    if found:
+        user.save(update_fields=list(found))
 
 
 @command
@@ -86,14 +115,24 @@ def user_named(name: str, field: str = "name") -> User:
     return found
 
 
-def _free_name(name: str) -> str:
+def _email_of(text: str) -> str:
+    email = line_of(text, "email", longest=254)
+    try:
+        if email:
+            validate_email(email)
+    except ValidationError as error:
+        raise CommandError("email", " ".join(error.messages)) from None
+    return email
+
+
+def _free_name(name: str, own: int | None = None) -> str:
     name = User.normalize_username(name_of(name))
     try:
         User._meta.get_field("username").run_validators(name)
     except ValidationError as error:
         raise CommandError("name", " ".join(error.messages)) from None
     # In another case it would be taken for the same.
-    if User.objects.filter(username__iexact=name).exists():
+    if User.objects.filter(username__iexact=name).exclude(pk=own or 0).exists():
         raise CommandError("name", _("there is a user named '%(name)s' already") % {"name": name})
     return name
 

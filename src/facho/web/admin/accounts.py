@@ -6,12 +6,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -21,7 +20,6 @@ from facho.apps.access.models import RoleName
 from facho.apps.access.selectors import role_of_account
 from facho.core.roles import OF_PEOPLE, Role
 from facho.engine.commands import users as commands
-from facho.engine.commands.errors import CommandError
 from facho.web.admin import acting
 from facho.web.admin.base import FachoModelAdmin, display, site
 
@@ -69,11 +67,28 @@ class UserForm(UserChangeForm):  # type: ignore[misc]  # unfold has no types
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
 
+# Fields of the form, and what the command calls them.
+_TEXTS = {"username": "name", "first_name": "first_name", "last_name": "last_name", "email": "email"}
+
+
+class PasswordForm(AdminPasswordChangeForm):  # type: ignore[misc]  # unfold has no types
+    """Always a password: who shall not log in is disabled."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.fields.pop("usable_password", None)
+
+    def save(self, commit: bool = True) -> User:  # noqa: ARG002
+        commands.set_password(self.user, self.cleaned_data["password1"])
+        found: User = self.user
+        return found
+
+
 @admin.register(User)
 class FachoUserAdmin(_Users):
     form = UserForm
     add_form = NewUserForm
-    change_password_form = AdminPasswordChangeForm
+    change_password_form = PasswordForm
     fields_of_commands = MappingProxyType({"name": "username", "password": "password1"})
     list_display = ("username", "role", "email", "is_active", "last_login")
     list_filter = ("is_active", "groups")
@@ -92,34 +107,23 @@ class FachoUserAdmin(_Users):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: ARG002
         given = form.cleaned_data
         if not change:
             made = commands.add_user(given["username"], given["role"], given["password1"])
             obj.__dict__.update(made.user.__dict__)
             return
-        super().save_model(request, obj, form, change)
         # As it is stored: the form has written on the other one already.
         user = User.objects.get(pk=obj.pk)
+        wanted = {column: given[field] for field, column in _TEXTS.items() if field in form.changed_data}
+        commands.update_user(user, commands.UserChanges(**wanted))
         if "role" in form.changed_data:
             commands.set_role(user, given["role"])
         if "is_active" in form.changed_data:
             commands.set_users_enabled([user], enabled=given["is_active"])
 
-    def changed_columns(self, form: Any) -> list[str]:
-        return [column for column in super().changed_columns(form) if column != "is_active"]
-
     def delete_model(self, request: HttpRequest, obj: User) -> None:  # noqa: ARG002
         commands.remove_users([obj])
-
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        try:
-            return super().delete_view(request, object_id, extra_context)
-        except CommandError as refused:
-            messages.error(request, refused.message)
-            return redirect("admin:auth_user_change", object_id)
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Removing is a command: somebody has to be left who may give roles."""

@@ -41,18 +41,30 @@ def how_many(count: int, *, enabled: bool) -> str:
     return said % {"count": count}
 
 
-def save_new_olt(olt: Olt) -> None:
-    olt.address = olts.address_of(olt.address)
-    olt.save()
+def add_olt(olt: Olt) -> None:
+    """Add it as the form has it, and give the form's one its key."""
+    added = olts.add_olt(
+        olts.NewOlt(
+            name=olt.name,
+            address=olt.address,
+            port=olt.port,
+            version=olt.snmp_version,
+            credentials=olt.credentials,
+            brand=olt.brand.name,
+            site=olt.site,
+            limits=_limits_of(olt),
+            enabled=olt.enabled,
+            model=olt.model.name if olt.model else "",
+        )
+    )
+    olt.pk = added.pk
 
 
 def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
     """`name` is what it was called before. Only the columns in `changed` are written."""
-    olts.update_olt(name, _olt_changes(olt, changed), database_now())
-    if "model" in changed:
-        olt.save(update_fields=["model"])
+    saved = olts.update_olt(name, _olt_changes(olt, changed), database_now())
     if "enabled" in changed:
-        set_olts_enabled([olt.name], database_now(), enabled=olt.enabled)
+        set_olts_enabled([saved.name], database_now(), enabled=olt.enabled)
 
 
 def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
@@ -65,9 +77,15 @@ def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
         found["credentials"] = olt.credentials
     if "brand" in changed:
         found["brand"] = olt.brand.name
+    if "model" in changed:
+        found["model"] = olt.model.name if olt.model else ""
     if any(limit in changed for limit in _LIMITS):
-        found["limits"] = olts.OltLimits(**{limit: getattr(olt, limit) for limit in _LIMITS})
+        found["limits"] = _limits_of(olt)
     return olts.OltChanges(**found)
+
+
+def _limits_of(olt: Olt) -> olts.OltLimits:
+    return olts.OltLimits(**{limit: getattr(olt, limit) for limit in _LIMITS})
 
 
 def create_job(

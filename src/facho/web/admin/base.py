@@ -8,10 +8,12 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import Combinable
 from django.forms import ModelForm
@@ -84,7 +86,10 @@ class UpToPaginator(_Paginator):
 
 
 class FachoModelAdmin(_Admin[M]):
-    """Saves what a person changed, and no other column: the engine may have written those meanwhile."""
+    """What a person changes is changed by a command of the engine, which each page calls by itself.
+
+    What is refused is undone as a whole, and the sentence is shown.
+    """
 
     list_filter_submit = True
     list_per_page = 50
@@ -101,12 +106,36 @@ class FachoModelAdmin(_Admin[M]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """What a command refuses is undone as a whole; the form comes back with the sentence at its field."""
+        if request.method == "POST":
+            may = self.has_change_permission if object_id else self.has_add_permission
+            _refuse_before_a_transaction(may(request))
         extra_context = {**(extra_context or {}), "show_history": self._has_history(request)}
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except CommandError as refused:
             request.refused = refused  # type: ignore[attr-defined]  # read by get_form
             return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if request.method == "POST":
+            # Asked without its row, an admin answers for the list, where deleting may not be offered.
+            row = self.get_object(request, unquote(object_id))
+            _refuse_before_a_transaction(self.has_delete_permission(request, row))
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except CommandError as refused:
+            messages.error(request, refused.message)
+            opts = self.opts
+            return redirect(f"admin:{opts.app_label}_{opts.model_name}_change", object_id)
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[M], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().response_action(request, queryset, *args, **kwargs)
+        except CommandError as refused:
+            messages.error(request, refused.message)
+            return redirect(request.get_full_path())
 
     def history_view(
         self,
@@ -159,15 +188,28 @@ class FachoModelAdmin(_Admin[M]):
         return tick_box(obj.pk)
 
     def save_model(self, request: HttpRequest, obj: M, form: ModelForm[M], change: bool) -> None:
-        if not change:
-            super().save_model(request, obj, form, change)
-        elif changed := self.changed_columns(form):
-            obj.save(update_fields=changed)
+        """Never as Django would: around the command that knows what it means."""
+        raise NotImplementedError
+
+    def delete_model(self, request: HttpRequest, obj: M) -> None:
+        raise NotImplementedError
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
+        """All that were chosen, or none."""
+        with transaction.atomic():
+            for each in queryset:
+                self.delete_model(request, each)
 
     def changed_columns(self, form: ModelForm[M]) -> list[str]:
         columns = {field.name for field in self.model._meta.concrete_fields}
         named = (self.columns_of_fields.get(name, name) for name in form.changed_data)
         return sorted(columns.intersection(named))
+
+
+def _refuse_before_a_transaction(allowed: bool) -> None:
+    """Django looks at it in the transaction that would save: on SQLite the engine waits for each of those."""
+    if not allowed:
+        raise PermissionDenied
 
 
 def _refusing(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any:

@@ -22,6 +22,7 @@ from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.config import current
 from facho.core.durations import about
 from facho.engine.clock import database_now
+from facho.engine.commands import catalogue, oids
 from facho.engine.commands.removal import FEW, lost_with, remove_olt
 from facho.engine.maintenance import olts_under_maintenance
 from facho.web.admin import acting, olt_test
@@ -35,8 +36,21 @@ _OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
 @admin.register(Brand)
 class BrandAdmin(FachoModelAdmin[Brand]):
+    """Each comes from a profile; people give it a title."""
+
     list_display = ("title", "name", "olt_count")
     search_fields = ("name", "title")
+    readonly_fields = ("name",)
+    fields = ("name", "title")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Brand | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Brand, form: ModelForm[Brand], change: bool) -> None:  # noqa: ARG002
+        catalogue.change_brand_title(obj.name, obj.title)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Brand]:
         return super().get_queryset(request).annotate(olt_count_=Count("olts"))
@@ -55,6 +69,24 @@ class OltModelAdmin(FachoModelAdmin[OltModel]):
     search_fields = ("name", "brand__name")
     autocomplete_fields = ("brand",)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: OltModel | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        return ("brand",) if obj else ()
+
+    def save_model(
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        obj: OltModel,
+        form: ModelForm[OltModel],  # noqa: ARG002
+        change: bool,
+    ) -> None:
+        if change:
+            catalogue.change_olt_model(obj.pk, obj.name)
+        else:
+            obj.pk = catalogue.add_olt_model(obj.brand.name, obj.name).pk
+
+    def delete_model(self, request: HttpRequest, obj: OltModel) -> None:  # noqa: ARG002
+        catalogue.remove_olt_model(obj.pk)
+
 
 @admin.register(Oid)
 class OidAdmin(FachoModelAdmin[Oid]):
@@ -67,6 +99,23 @@ class OidAdmin(FachoModelAdmin[Oid]):
     )
     search_fields = ("name", "oid", "provides")
     autocomplete_fields = ("brand", "model")
+    fields_of_commands = MappingProxyType({"read_as": "profile_oid"})
+
+    def has_change_permission(self, request: HttpRequest, obj: Oid | None = None) -> bool:
+        """Not of one that comes from a profile: a row of one's own stands beside it."""
+        return super().has_change_permission(request, obj) and not (obj and obj.synced)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Oid | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not (obj and obj.synced)
+
+    def save_model(self, request: HttpRequest, obj: Oid, form: ModelForm[Oid], change: bool) -> None:  # noqa: ARG002
+        if change:
+            oids.change_oid(obj.pk, oids.OidChanges(**oids.oid_as_given(obj)))
+        else:
+            obj.pk = oids.add_oid(oids.NewOid(**oids.oid_as_given(obj))).pk
+
+    def delete_model(self, request: HttpRequest, obj: Oid) -> None:  # noqa: ARG002
+        oids.remove_oid(obj.pk)
 
 
 @admin.register(Olt)
@@ -161,7 +210,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
         if change:
             acting.save_olt(form.initial["name"], obj, self.changed_columns(form))
         else:
-            acting.save_new_olt(obj)
+            acting.add_olt(obj)
 
     def get_deleted_objects(
         self,

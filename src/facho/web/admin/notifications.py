@@ -98,6 +98,9 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
             return False
         return not any(rule.channels.count() == 1 for rule in obj.rules.all())
 
+    def delete_model(self, request: HttpRequest, obj: NotificationChannel) -> None:  # noqa: ARG002
+        commands.remove_channel(obj.name)
+
     @display(description=_("kind"))
     def kind_of_address(self, channel: NotificationChannel) -> str:
         return channel.kind
@@ -160,6 +163,9 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
             enabled=given["enabled"],
         )
         obj.pk = commands.save_rule(form.initial["name"] if change else None, wanted).pk
+
+    def delete_model(self, request: HttpRequest, obj: NotificationRule) -> None:  # noqa: ARG002
+        commands.remove_rule(obj.name)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing: a rule is saved as one with its channels, above."""
