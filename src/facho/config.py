@@ -93,6 +93,9 @@ class Config:
     login_window: timedelta = _seconds(900, "the time in which log-ins that fail are counted")
     login_per_account: int = _setting(10, "log-ins of an account that may fail in that time")
     login_per_address: int = _setting(30, "log-ins from an address that may fail in that time")
+    login_known_for: timedelta = _days(
+        30, "how long an address that logged in to an account has a count of its own there"
+    )
     token_lasts: timedelta = _days(90, "how long a token is good for, if nothing else is said")
     token_longest: timedelta = _days(365, "the longest that a token may be good for")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 
-from facho.apps.access.models import ApiToken, AuditEntry, LoginAttempt
+from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
@@ -181,6 +181,7 @@ def _notifications(olt: Olt, number: int) -> None:
 def _access(number: int) -> None:
     owner = User.objects.create(username=f"user-{number}")
     LoginAttempt.objects.create(account=f"{number:064}", user=owner, address="10.0.0.9", at=NOW)
+    LoginAddress.objects.create(account=f"{number:064}", user=owner, address="10.0.0.9", at=NOW)
     ApiToken.objects.create(
         owner=owner,
         name="token",

@@ -14,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 
 from facho import masking
-from facho.apps.access.models import ApiToken, LoginAttempt
+from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt
 from facho.apps.bound_secrets import vault
 
 COMMUNITY = "comm-7Kq2-north"
@@ -40,6 +40,7 @@ def own_secrets() -> set[str]:
     kept = {settings.SECRET_KEY, *vault().keys(), *ApiToken.objects.values_list("digest", flat=True)}
     kept |= {*Session.objects.values_list("session_key", flat=True)}
     kept |= {*LoginAttempt.objects.values_list("account", flat=True)}
+    kept |= {*LoginAddress.objects.values_list("account", flat=True)}
     hashes = {hashed for hashed in User.objects.values_list("password", flat=True) if hashed}
     return kept | hashes | {hashed.rpartition("$")[2] for hashed in hashes} | {*_encrypted()}
 

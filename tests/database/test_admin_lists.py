@@ -59,6 +59,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "NotificationDelivery",
     "AuditEntry",
     "LoginAttempt",
+    "LoginAddress",
 }
 
 

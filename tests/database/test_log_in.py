@@ -14,7 +14,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from facho.apps.access.models import LoginAttempt
+from facho.apps.access.models import LoginAddress, LoginAttempt
+from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password, set_role, set_users_enabled
 from facho.web import views
@@ -72,14 +73,66 @@ def test_an_account_that_is_guessed_at_is_closed_for_a_while_whether_it_exists_o
     assert log_in(name, PASSWORD).status_code == (302 if name == "ana" else 200)
 
 
-def test_a_log_in_that_succeeds_clears_the_account(ana: User, clock: Callable[[str], None]) -> None:
-    for _round in range(2):
-        for number in range(9):
-            log_in("ana", "wrong", f"10.0.0.{number}")
-        assert log_in("Ana ", "wrong", "10.0.0.99").status_code == 200
-        LoginAttempt.objects.filter(address="10.0.0.99").delete()
-        assert log_in("ana", PASSWORD).status_code == 302
-        assert not LoginAttempt.objects.exists()
+def test_a_log_in_that_succeeds_clears_what_failed_from_its_address_alone(
+    ana: User, clock: Callable[[str], None]
+) -> None:
+    for _round in range(3):
+        for _number in range(4):
+            assert log_in("Ana ", "wrong", "10.0.0.1").status_code == 200
+        assert log_in("ana", PASSWORD, "10.0.0.1").status_code == 302
+    assert not LoginAttempt.objects.exists()
+    # Guesses from elsewhere are not forgotten because the owner came meanwhile.
+    for number in range(10):
+        log_in("ana", "wrong", f"10.0.1.{number}")
+    assert log_in("ana", PASSWORD, "10.0.0.1").status_code == 302
+    assert log_in("ana", PASSWORD, "10.0.1.99").status_code == 429
+
+
+@pytest.mark.both_databases
+def test_guesses_from_elsewhere_do_not_keep_out_the_address_that_logged_in_lately(
+    ana: User, clock: Callable[[str], None]
+) -> None:
+    home = "10.0.0.1"
+    assert log_in("ana", PASSWORD, home).status_code == 302
+    for number in range(10):
+        log_in("ana", "wrong", f"10.0.1.{number}")
+    # Who guesses is refused, from any address; the owner at home is not, whichever way the name is written.
+    assert log_in("ana", PASSWORD, "10.0.1.77").status_code == 429
+    assert log_in("Ana ", "wrong", home).status_code == 200
+    assert log_in("ana", PASSWORD, home).status_code == 302
+    # It is known for this account only.
+    for number in range(10):
+        log_in("nobody-has-this-name", "wrong", f"10.0.1.{number}")
+    assert log_in("nobody-has-this-name", PASSWORD, home).status_code == 429
+
+
+def test_a_known_address_has_a_count_of_its_own_which_closes_nobody_else_out(
+    ana: User, clock: Callable[[str], None]
+) -> None:
+    home = "10.0.0.1"
+    log_in("ana", PASSWORD, home)
+    for _number in range(10):
+        assert log_in("ana", "wrong", home).status_code == 200
+    assert log_in("ana", PASSWORD, home).status_code == 429
+    assert log_in("ana", PASSWORD, "10.0.0.2").status_code == 302
+    clock("10:16")
+    assert log_in("ana", PASSWORD, home).status_code == 302
+
+
+def test_an_address_is_not_known_for_ever(ana: User, clock: Callable[[str], None]) -> None:
+    home = "10.0.0.1"
+    log_in("ana", PASSWORD, home)
+    LoginAddress.objects.update(at=at("10:00") - current().login_known_for)
+    for number in range(10):
+        log_in("ana", "wrong", f"10.0.1.{number}")
+    assert log_in("ana", PASSWORD, home).status_code == 429
+
+
+def test_an_address_that_only_failed_is_not_known(ana: User, clock: Callable[[str], None]) -> None:
+    log_in("ana", "wrong", "10.0.0.1")
+    disable(ana)
+    log_in("ana", PASSWORD, "10.0.0.1")
+    assert not LoginAddress.objects.exists()
 
 
 def test_an_address_that_guesses_at_many_is_refused_and_others_are_not(
@@ -175,6 +228,7 @@ print(settings.CSRF_TRUSTED_ORIGINS)
         **os.environ,
         "FACHO_HOME": str(tmp_path),
         "FACHO_TLS": "yes",
+        "FACHO_TRUSTED_PROXIES": "127.0.0.1",
         "FACHO_ALLOWED_HOSTS": "facho.example.net,.example.org,*",
         "DJANGO_SETTINGS_MODULE": "facho.settings",
     }

@@ -131,6 +131,7 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
     "access.apitoken": (V, V, None, None),
     "access.auditentry": (A, None, None, None),
     "access.loginattempt": (A, None, None, None),
+    "access.loginaddress": (A, None, None, None),
     "auth.user": (A, A, A, A),
     "chassis.olthealth": WRITTEN_BY_THE_SYSTEM,
     "chassis.ponport": WRITTEN_BY_THE_SYSTEM,

@@ -43,6 +43,7 @@ _EXCEPT: Final[Mapping[str, Mapping[str, Role]]] = {
     "auth.group": _EVERYTHING_FOR_ADMINISTRATORS,
     "access.auditentry": _EVERYTHING_FOR_ADMINISTRATORS,
     "access.loginattempt": _EVERYTHING_FOR_ADMINISTRATORS,
+    "access.loginaddress": _EVERYTHING_FOR_ADMINISTRATORS,
     # Everybody has tokens of their own, and of nobody else; none is above its owner.
     "access.apitoken": {"add": Role.VIEWER, "delete": Role.VIEWER},
     # To leave an OLT alone for a while is to disable it for a while.

@@ -86,6 +86,7 @@ GROUPS: Final = (
             Entry(_("Tokens"), "key", "access.apitoken"),
             Entry(_("audit log"), "policy", "access.auditentry"),
             Entry(_("Failed log-ins"), "lock", "access.loginattempt"),
+            Entry(_("Known addresses"), "home_pin", "access.loginaddress"),
         ),
         is_folded=True,
     ),

@@ -131,9 +131,9 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if self.request is None or not name or not self.cleaned_data.get("password"):
             return super().clean()
-        address = attempts.address_of(self.request, current())
+        address, now = attempts.address_of(self.request, current()), database_now()
         try:
-            attempts.begin(name, address, database_now(), current())
+            attempts.begin(name, address, now, current())
             found = super().clean()
         except attempts.TooMany as refused:
             self.too_many = True
@@ -142,7 +142,7 @@ class LoginForm(AuthenticationForm):
         except ValidationError:
             attempts.failed(address)
             raise
-        attempts.succeeded(name)
+        attempts.succeeded(name, self.get_user(), address, now)
         return found
 
 

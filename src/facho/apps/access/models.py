@@ -107,7 +107,7 @@ class AuditEntry(models.Model):
 
 
 class LoginAttempt(models.Model):
-    """A log-in that failed, or is being looked at. Those of an account go when it logs in."""
+    """A log-in that failed, or is being looked at. A log-in that succeeds removes those of its address."""
 
     # Of the name that was typed, which may be a password at the wrong place.
     account = models.CharField(max_length=64, editable=False)
@@ -126,6 +126,31 @@ class LoginAttempt(models.Model):
             models.Index(fields=["account", "at"], name="login_attempts_account"),
             models.Index(fields=["address", "at"], name="login_attempts_address"),
             models.Index(fields=["at"], name="login_attempts_at"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class LoginAddress(models.Model):
+    """An address from which somebody logged in to an account, and when that was last."""
+
+    # As attempts have it: of the name that was typed.
+    account = models.CharField(max_length=64, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", verbose_name=_("user")
+    )
+    address = models.CharField(_("address"), max_length=50)
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        db_table = "login_addresses"
+        ordering: ClassVar = ["-at"]
+        verbose_name = _("known address")
+        verbose_name_plural = _("known addresses")
+        indexes: ClassVar = [models.Index(fields=["at"], name="login_addresses_at")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["account", "address"], name="login_addresses_one_per_account")
         ]
 
     def __str__(self) -> str:

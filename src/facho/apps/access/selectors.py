@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from facho.apps.access.models import ApiToken, LoginAttempt, TokenState
+from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt, TokenState
 from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
@@ -79,7 +80,15 @@ def account_named(name: str) -> str:
     return salted_hmac("login_attempts", name.strip().lower(), algorithm="sha256").hexdigest()
 
 
-def attempts_within(now: datetime, window: timedelta, **of: str) -> list[datetime]:
+def known_addresses(account: str, now: datetime, known_for: timedelta) -> list[str]:
+    """Return the addresses from which somebody logged in to the account lately."""
+    rows = LoginAddress.objects.filter(account=account, at__gt=now - known_for)
+    return list(rows.values_list("address", flat=True))
+
+
+def attempts_within(
+    now: datetime, window: timedelta, *, except_from: Collection[str] = (), **of: str
+) -> list[datetime]:
     """Those of an account or an address, oldest first."""
-    rows = LoginAttempt.objects.filter(at__gt=now - window, **of)
+    rows = LoginAttempt.objects.filter(at__gt=now - window, **of).exclude(address__in=except_from)
     return list(rows.order_by("at").values_list("at", flat=True))

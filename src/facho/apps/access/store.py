@@ -8,7 +8,7 @@ from typing import Final
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from facho.apps.access.models import ApiToken, LoginAttempt
+from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt
 from facho.apps.access.selectors import account_named
 
 _WORTH_A_WRITE: Final = timedelta(minutes=1)
@@ -27,3 +27,12 @@ def note_attempt(name: str, address: str, now: datetime) -> LoginAttempt:
 
 def forget_attempts(name: str) -> None:
     LoginAttempt.objects.filter(account=account_named(name)).delete()
+
+
+def note_log_in(name: str, user: User, address: str, now: datetime) -> None:
+    """Remember the address. Attempts from elsewhere stay: they may be somebody else's guesses."""
+    account = account_named(name)
+    LoginAttempt.objects.filter(account=account, address=address).delete()
+    LoginAddress.objects.update_or_create(
+        account=account, address=address, defaults={"user": user, "at": now}
+    )

@@ -1,5 +1,8 @@
 """How often a log-in may fail, per account and per address, whichever process is asked.
 
+An address from which somebody logged in to the account lately has a count of its own there, and no other:
+who guesses from elsewhere cannot keep its owner out.
+
 An attempt is written down before the password is looked at: of many at once, none slips through.
 """
 
@@ -8,11 +11,12 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from facho.apps.access.models import LoginAttempt
-from facho.apps.access.selectors import attempts_within
-from facho.apps.access.store import forget_attempts, note_attempt
+from facho.apps.access.selectors import attempts_within, known_addresses
+from facho.apps.access.store import note_attempt, note_log_in
 from facho.config import Config
 from facho.core.addresses import client_address, counted_as
 from facho.core.attempts import refused_until
@@ -42,7 +46,11 @@ def begin(name: str, address: str, now: datetime, config: Config) -> None:
 
 def _refused_until(attempt: LoginAttempt, now: datetime, config: Config) -> datetime | None:
     window = config.login_window
-    of_account = attempts_within(now, window, account=attempt.account)
+    known = known_addresses(attempt.account, now, config.login_known_for)
+    if attempt.address in known:
+        of_pair = attempts_within(now, window, account=attempt.account, address=attempt.address)
+        return refused_until(of_pair, config.login_per_account, window)
+    of_account = attempts_within(now, window, account=attempt.account, except_from=known)
     of_address = attempts_within(now, window, address=attempt.address)
     ends = (
         refused_until(of_account, config.login_per_account, window),
@@ -56,8 +64,8 @@ def _about(attempt: LoginAttempt) -> dict[str, object]:
     return {"address": attempt.address, "user_id": attempt.user_id}
 
 
-def succeeded(name: str) -> None:
-    forget_attempts(name)
+def succeeded(name: str, user: User, address: str, now: datetime) -> None:
+    note_log_in(name, user, address, now)
 
 
 def failed(address: str) -> None:

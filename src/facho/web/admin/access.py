@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.models import ApiToken, LoginAttempt, RoleName, TokenState
+from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt, RoleName, TokenState
 from facho.apps.access.selectors import in_state, role_of, tokens_seen_by
 from facho.config import current
 from facho.core.roles import Role, role_named
@@ -154,6 +154,15 @@ def _roles_up_to(most: Role | None) -> list[tuple[str, Any]]:
 
 @admin.register(LoginAttempt)
 class LoginAttemptAdmin(ReadOnlyAdmin[LoginAttempt]):
+    list_display = ("at", "user", "address")
+    list_select_related = ("user",)
+    list_filter = (recent_filter("at", _("at")),)
+    search_fields = ("user__username", "address")
+    fields = ("at", "user", "address")
+
+
+@admin.register(LoginAddress)
+class LoginAddressAdmin(ReadOnlyAdmin[LoginAddress]):
     list_display = ("at", "user", "address")
     list_select_related = ("user",)
     list_filter = (recent_filter("at", _("at")),)
