@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -115,6 +115,9 @@ def _found(olt: Olt, number: int) -> None:
     )
     OnuEvent.objects.create(olt=olt, onu=onu, kind="offline", cause="los", at=NOW, place=f"0/0/0/{number}")
     Collected.objects.create(olt=olt, datum="state", collected_at=NOW)
+    UnreadableRows.objects.create(
+        olt=olt, table="onus", rows=2, example=f"1.{number}", since=NOW, last_seen=NOW
+    )
     PortOutage.objects.create(
         olt=olt, place=f"0/1/{number}", began_at=NOW, cause="fibre_cut", onus_affected=8, onus_known=64
     )

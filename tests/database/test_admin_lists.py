@@ -40,6 +40,7 @@ WRITTEN_BY_THE_SYSTEM = {
     "Onu",
     "OnuEvent",
     "Collected",
+    "UnreadableRows",
     "PortOutage",
     "PonPort",
     "OltHealth",

@@ -36,6 +36,7 @@ QUERIES = {
     "quotas": 1,
     "skipped-slots": 1,
     "unprovisioned": 1,
+    "unreadable-rows": 1,
     "violations": 1,
 }
 # They ask PostgreSQL the time once more.
@@ -53,6 +54,7 @@ BY_TIME = {
     "quotas": "period_start",
     "skipped-slots": "last_slot",
     "unprovisioned": "first_seen",
+    "unreadable-rows": "since",
     "violations": "created_at",
 }
 

@@ -19,7 +19,8 @@ from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
 from facho.sim.model import Shape
-from facho.vendors import Decoder, Entity, builtin
+from facho.vendors import Decoder, Entity, UnreadableRows, builtin
+from facho.vendors.index import join_arcs
 from tests.database.found import NOW
 from tests.database.making import make_olt
 from tests.unit.vendors import simulated
@@ -208,3 +209,37 @@ def test_what_tells_nothing_of_the_olt_costs_no_statement(
     profile = builtin()["huawei"]
     with django_assert_num_queries(0):
         store_chassis(olt.pk, profile, [states], NOW)
+
+
+def with_odd_row(outcome: PartOutcome, entity: Entity) -> PartOutcome:
+    """As if one row of the entity's table had an index that the profile cannot read."""
+    assert outcome.decoded is not None
+    outcome.decoded.unreadable["a table"] = UnreadableRows(entity, 1, "9.9.9")
+    return outcome
+
+
+@pytest.mark.parametrize(("odd", "state"), [(True, "ok"), (False, "offline")])
+def test_a_board_that_may_be_in_a_row_that_cannot_be_read_was_not_pulled_out(odd: bool, state: str) -> None:
+    olt = make_olt("north")
+    states = "1.3.6.1.4.1.2011.6.3.3.2.1.8"
+    two, one = {b"\x00\x01": 2, b"\x00\x02": 2}, {b"\x00\x01": 2}
+    store(olt, part("huawei", {Entity.BOARD}, facts=["state"], rows={states: two}))
+    assert set(OltHealth.objects.values_list("state", flat=True)) == {"ok"}
+    later = part("huawei", {Entity.BOARD}, facts=["state"], rows={states: one})
+    store(olt, with_odd_row(later, Entity.BOARD) if odd else later)
+    assert OltHealth.objects.get(slot=2).state == state
+
+
+@pytest.mark.parametrize(("odd", "waiting"), [(True, 2), (False, 1)])
+def test_who_may_be_in_a_row_that_cannot_be_read_waits_all_the_same(odd: bool, waiting: int) -> None:
+    olt = make_olt("north")
+    serial = "1.3.6.1.4.1.2011.6.128.1.1.2.48.1.2"
+    port = join_arcs((0xFA00_2000,))
+    both = {port + b"\x01": b"HWTC\x00\x00\x00\x01", port + b"\x02": b"HWTC\x00\x00\x00\x02"}
+    store(olt, part("huawei", {Entity.AUTOFIND}, rows={serial: both}))
+    assert Unprovisioned.objects.count() == 2
+    first = dict(list(both.items())[:1])
+    later = part("huawei", {Entity.AUTOFIND}, rows={serial: first})
+    store(olt, with_odd_row(later, Entity.AUTOFIND) if odd else later, now=NOW + timedelta(hours=1))
+    assert Unprovisioned.objects.count() == waiting
+    assert Unprovisioned.objects.filter(last_seen=NOW + timedelta(hours=1)).count() == 1

@@ -25,13 +25,13 @@ from facho.engine.pollers import register
 from facho.engine.probes import AT_ONCE, due_probes, run_probes
 from facho.engine.runner import Runtime, run_execution
 from facho.engine.scheduler import queue_due
-from facho.engine.snmp_loop import Errand, SnmpLoop
+from facho.engine.snmp_loop import Errand
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
-from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
 from tests.database.making import at, make_job, make_node, make_olt
+from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,16 +40,16 @@ CONFIG = replace(Config(), request_timeout=timedelta(seconds=0.15), request_retr
 PLAIN = PRESETS["plain"].scenario
 
 
-@pytest.fixture(scope="module")
-def fleet() -> Iterator[FleetProcess]:
-    with FleetProcess(FleetConfig(olts=1, onus=ONUS)) as fleet:
+@pytest.fixture
+def fleet() -> Iterator[VirtualFleet]:
+    with VirtualFleet(FleetConfig(olts=1, onus=ONUS)) as fleet:
         yield fleet
 
 
 class Site:
     """One OLT, one poller, and a clock that the test sets."""
 
-    def __init__(self, fleet: FleetProcess, runtime: Runtime) -> None:
+    def __init__(self, fleet: VirtualFleet, runtime: Runtime) -> None:
         self._fleet = fleet
         self._runtime = runtime
         self.now = at("10:00")
@@ -58,6 +58,9 @@ class Site:
 
     def behave(self, scenario: Scenario) -> None:
         self._fleet.set_scenario(scenario)
+
+    def limit(self, **settings: int) -> None:
+        self._runtime = replace(self._runtime, config=replace(CONFIG, **settings))  # type: ignore[arg-type]
 
     @property
     def requests(self) -> int:
@@ -86,17 +89,16 @@ class Site:
 
 
 @pytest.fixture
-def site(fleet: FleetProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    with SnmpLoop() as snmp:
-        site = Site(fleet, Runtime(CONFIG, "here", snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
 
-        def now() -> datetime:
-            return site.now
+    def now() -> datetime:
+        return site.now
 
-        for module in (leases, probes, recorder, runner):
-            monkeypatch.setattr(module, "database_now", now)
-        yield site
+    for module in (leases, probes, recorder, runner):
+        monkeypatch.setattr(module, "database_now", now)
+    return site
 
 
 def parts_of(execution: Execution) -> list[tuple[str, str]]:
@@ -121,6 +123,7 @@ def test_a_composite_of_seven_nodes_is_one_execution_with_the_result_of_each(sit
     assert Onu.objects.count() == ONUS
     assert online.filter(onu_rx_dbm__isnull=False).count() == online.count() > 0
     assert set(facts) <= set(Collected.objects.values_list("datum", flat=True))
+    assert set(SnmpJobHost.objects.values_list("last_run_at", flat=True)) == {at("10:00")}
 
 
 def test_a_disabled_part_is_left_out(site: Site) -> None:
@@ -142,6 +145,42 @@ def test_when_the_master_fails_its_chain_is_not_run(site: Site) -> None:
     assert execution.state == State.WAITING
     assert parts_of(execution) == [("discovery", "failed"), ("description", "skipped")]
     assert execution.parts[1]["error"] == "not run: discovery failed"
+    ran = dict(SnmpJobHost.objects.values_list("job__name", "last_run_at"))
+    assert ran == {"discovery": at("10:00"), "description": None}
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"walk_rows": 2_000}, "gave more than 2,000 rows, and the walk was ended"),
+        ({"answer_octets": 50_000}, "sent more than 50,000 octets, and was not asked for more"),
+    ],
+)
+def test_an_olt_whose_table_never_ends_is_told_in_the_reason(
+    site: Site, limits: dict[str, int], reason: str
+) -> None:
+    site.limit(**limits)
+    site.node(make_job("discovery"), next_run_at=at("10:00"))
+    site.behave(PRESETS["endless-table"].scenario)
+
+    (execution,) = site.step()
+
+    assert execution.state == State.WAITING
+    assert reason in execution.parts[0]["error"]
+    assert Onu.objects.count() == 0
+
+
+def test_the_octets_of_an_execution_are_those_of_all_its_parts(site: Site) -> None:
+    site.limit(answer_octets=120_000)
+    master = make_job("discovery")
+    site.node(master, next_run_at=at("10:00"))
+    for fact in ("description", "state", "distance_m", "model"):
+        site.node(make_job(fact, "table", facts=[fact], master=master))
+
+    (execution,) = site.step()
+
+    assert execution.parts[0]["state"] == "success"
+    assert "sent more than 120,000 octets" in execution.parts[-1]["error"]
 
 
 def test_discovery_and_get_due_together_run_in_that_order(site: Site) -> None:
@@ -422,6 +461,15 @@ def test_what_was_left_out_is_not_said_to_be_collected(site: Site) -> None:
     Olt.objects.filter(id=site.olt.id).update(lacks=noted)
     (execution,) = site.step()
     assert (execution.state, execution.load["requests"]) == ("SUCCESS", 0)
+    assert not Collected.objects.filter(olt=site.olt).exists()
+
+
+def test_a_fact_whose_table_is_not_present_is_not_dated_as_collected(site: Site) -> None:
+    columns = tuple(each.oid for each in columns_for(site.olt, ["distance_m"], "table"))
+    site.behave(Scenario(lacks=columns))
+    site.node(make_job("distance", kind="table", facts=["distance_m"]), next_run_at=site.now)
+    (execution,) = site.step()
+    assert execution.state == State.SUCCESS
     assert not Collected.objects.filter(olt=site.olt).exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,6 +73,17 @@ def test_their_own_table_does(olt: Olt) -> None:
     assert list(OnuEvent.objects.filter(onu__onu_id=2).values_list("kind", flat=True)) == [
         "returned", "absent", "new",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ["the discovery", "their own table"])
+def test_nobody_is_gone_who_may_be_in_a_row_that_cannot_be_read(olt: Olt, odd: str) -> None:
+    store(olt, discovered({1: "A"}), table(1, 2))
+    discovery = replace(discovered({}), has_gaps=odd == "the discovery")
+    states = replace(table(1), has_gaps=odd == "their own table")
+    for _ in range(3):
+        store(olt, discovery, states)
+    assert is_there("0/1/7:2")
+    assert is_there("0/1/7:1") is (odd == "the discovery")
 
 
 def test_any_table_that_still_has_them_counts_for_them(olt: Olt) -> None:

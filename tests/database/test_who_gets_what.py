@@ -140,6 +140,7 @@ ADMIN: dict[str, tuple[Role | None, ...]] = {
     "discovery.onu": WRITTEN_BY_THE_SYSTEM,
     "discovery.onuevent": WRITTEN_BY_THE_SYSTEM,
     "discovery.portoutage": WRITTEN_BY_THE_SYSTEM,
+    "discovery.unreadablerows": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.coordinatorlog": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.coordinatorstate": WRITTEN_BY_THE_SYSTEM,
     "execution_coordinator.executionplan": WRITTEN_BY_THE_SYSTEM,
@@ -222,6 +223,7 @@ READ: dict[str, Role] = {
     "skipped-slots": V,
     "tokens": V,
     "unprovisioned": V,
+    "unreadable-rows": V,
     "violations": V,
 }
 WRITE: dict[str, Role] = {

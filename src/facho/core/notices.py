@@ -30,6 +30,7 @@ class Notice(enum.StrEnum):
     OPTICAL_RECOVERED = "OPTICAL_RECOVERED"
     PORT_OUTAGE = "PORT_OUTAGE"
     PORT_OUTAGE_ENDED = "PORT_OUTAGE_ENDED"
+    UNREADABLE_ROWS = "UNREADABLE_ROWS"
     # Somebody tries a channel.
     TEST = "TEST"
 

@@ -27,10 +27,12 @@ def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], n
     olt, boards, fans = (_facts(whole, entity) for entity in _HEALTH)
     partial = [facts for entity in _HEALTH for facts in _facts(broken, entity)]
     if olt or boards or fans or partial:
-        store_health(olt_id, olt, boards, fans, now, partial=partial)
-    lists = [part for part in whole if tells_who_waits(part, profile)]
-    if lists and (new := store_unprovisioned(olt_id, _facts(lists, Entity.AUTOFIND), now)):
-        _tell_who_came(olt_id, new, now)
+        with_gaps = [entity for entity in _HEALTH if _have_gaps(whole, entity)]
+        store_health(olt_id, olt, boards, fans, now, partial=partial, with_gaps=with_gaps)
+    if lists := [part for part in whole if tells_who_waits(part, profile)]:
+        waiting, has_gaps = _facts(lists, Entity.AUTOFIND), _have_gaps(lists, Entity.AUTOFIND)
+        if new := store_unprovisioned(olt_id, waiting, now, has_gaps=has_gaps):
+            _tell_who_came(olt_id, new, now)
     ports, cut = _facts(whole, Entity.PORT), _facts(broken, Entity.PORT)
     return store_ports(olt_id, ports, now, partial=cut) if ports or cut else Told()
 
@@ -55,6 +57,10 @@ def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datet
 def _facts(parts: Sequence[PartOutcome], entity: Entity) -> list[Facts]:
     found = [part.decoded[entity] for part in parts if part.decoded is not None]
     return [facts for facts in found if len(facts)]
+
+
+def _have_gaps(parts: Sequence[PartOutcome], entity: Entity) -> bool:
+    return any(part.decoded is not None and part.decoded.has_gaps(entity) for part in parts)
 
 
 def tells_who_waits(part: PartOutcome, profile: Profile) -> bool:

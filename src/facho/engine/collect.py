@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
 from facho.core.cpu import Asking
-from facho.engine.asking import Answers, Progress, add_load, ask_get, ask_walked
+from facho.engine.asking import Answers, Progress, ask_get, ask_walked
 from facho.engine.conversation import Conversation, Guard, NoAddress
 from facho.engine.known import Known, discovered, updated
 from facho.engine.lacking import DISCOVERY
-from facho.engine.outcome import all_left_out, failed, largest_cpu, outcome_of, skipped
+from facho.engine.outcome import all_left_out, failed, join_outcomes, largest_cpu, outcome_of, skipped
 from facho.engine.questions import (
     CannotAsk,
     Plan,
@@ -112,17 +112,16 @@ class _Collector:
             return all_left_out(part, self._work.profile)
         started = time.monotonic()
         outcome = self._ask_and_decode(part)
-        if part.otherwise and outcome.state is PartState.SUCCESS and not _found_anybody(outcome):
+        if part.otherwise and outcome.state is PartState.SUCCESS and not outcome.has_onus:
             outcome = self._look_further(outcome)
         outcome.seconds = time.monotonic() - started
         return outcome
 
     def _look_further(self, nobody: PartOutcome) -> PartOutcome:
-        """In tables that are dear to walk; what was said before stands if there is nobody either."""
+        """Walk the tables that are dear to walk, after the others had nobody."""
         part = nobody.part
         further = self._ask_and_decode(replace(part, columns=part.otherwise, otherwise=()))
-        found = further if further.state is not PartState.SUCCESS or _found_anybody(further) else nobody
-        add_load(found.load, nobody.load if found is further else further.load)
+        found = join_outcomes(nobody, further)
         found.part = part
         return found
 
@@ -183,6 +182,8 @@ class _Collector:
             decoded = _decoders.of(self._work.profile).decode(answers.rows)
         if not _asks_about_onus(part):
             decoded.facts[Entity.ONU] = Facts(Entity.ONU)
+            rest = decoded.unreadable.items()
+            decoded.unreadable = {table: rows for table, rows in rest if rows.entity is not Entity.ONU}
         return decoded
 
     def _learn_onus(self, outcome: PartOutcome) -> None:
@@ -191,7 +192,8 @@ class _Collector:
             return
         onus = outcome.decoded.onus
         if outcome.part.kind == DISCOVERY and outcome.state is PartState.SUCCESS:
-            self._known = discovered(self._known, onus)
+            has_gaps = outcome.decoded.has_gaps(Entity.ONU)
+            self._known = discovered(self._known, onus, has_gaps=has_gaps)
         elif len(onus):
             self._known = updated(self._known, onus)
 
@@ -201,10 +203,6 @@ def _asks_about_onus(part: Part) -> bool:
     Alone it must not stand against what the first one said.
     """
     return any(column.entity == Entity.ONU for column in part.columns if column.read_as and not column.helps)
-
-
-def _found_anybody(outcome: PartOutcome) -> bool:
-    return outcome.decoded is not None and len(outcome.decoded.onus) > 0
 
 
 def _written(work: Work) -> str:

@@ -264,6 +264,18 @@ class Journal(Writer):
             time=rounded(now - since),
         )
 
+    def unreadable_rows(self, now: datetime, olt_id: int, *, table: str, rows: int, example: str) -> None:
+        self._note(
+            Event.UNREADABLE_ROWS,
+            now,
+            olt_id,
+            _(
+                "%(rows)d rows of %(table)s of %(olt)s have an index that its profile cannot read, such as "
+                "%(example)s: no ONU is taken for gone meanwhile"
+            ),
+            {"table": table, "rows": rows, "example": example},
+        )
+
     def engine_was_stopped(self, now: datetime, *, since: datetime) -> None:
         self._note(
             Event.ENGINE_WAS_STOPPED,

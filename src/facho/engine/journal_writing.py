@@ -43,6 +43,8 @@ _DECIDED_BY: Final[Mapping[Event, str]] = {
     **dict.fromkeys((Event.RECOVERED, Event.ENGINE_WAS_STOPPED, Event.CLOCK_CHANGED), "scheduler"),
     **dict.fromkeys((Event.SATURATION_BEGINS, Event.SATURATION_ENDS), "pollers"),
     **dict.fromkeys((Event.PORT_OUTAGE, Event.PORT_OUTAGE_ENDED), "executions"),
+    Event.UNREADABLE_ROWS: "executions",
+    **dict.fromkeys((Event.REMOVAL_WAITS, Event.REMOVAL_RESUMED), "retention"),
     Event.LOG_LOST: "log",
 }
 _MOST_LETTERS: Final = 2000

@@ -11,9 +11,11 @@ from facho.vendors import Facts, Key, Said
 Known = Mapping[Key, KnownOnu]
 
 
-def discovered(known: Known, onus: Facts) -> Known:
-    """After a complete discovery: these, and those that discoveries never have."""
-    others = {key: onu for key, onu in known.items() if onu.undiscovered}
+def discovered(known: Known, onus: Facts, *, has_gaps: bool = False) -> Known:
+    """After a complete discovery: these, and those that discoveries never have. If some of its rows could not
+    be read, whoever was known before is still there.
+    """
+    others = {key: onu for key, onu in known.items() if has_gaps or onu.undiscovered}
     return {**others, **{onu.key: onu for onu in _seen(known, onus)}}
 
 

@@ -249,6 +249,20 @@ def _slower(change: Mapping[str, Any]) -> str:
     }
 
 
+def _unreadable_rows(said: Said) -> Sequence[str]:
+    title = ngettext(
+        "%(olt)s: %(rows)d row of %(table)s cannot be read",
+        "%(olt)s: %(rows)d rows of %(table)s cannot be read",
+        said.details["rows"],
+    )
+    return (
+        title % {**said.details, "olt": said.olt},
+        _("The profile cannot read the index %(example)s, for example: new firmware may use another layout.")
+        % said.details,
+        _("No ONU is marked absent meanwhile."),
+    )
+
+
 def _test(said: Said) -> Sequence[str]:
     channel = said.details.get("channel", "")
     return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
@@ -276,5 +290,6 @@ _WORDS: Final[Mapping[Notice, Words]] = {
     Notice.OPTICAL_RECOVERED: _optical_recovered,
     Notice.ONU_UNPROVISIONED: _onu_unprovisioned,
     Notice.PLAN_INFEASIBLE: _plan_infeasible,
+    Notice.UNREADABLE_ROWS: _unreadable_rows,
     Notice.TEST: _test,
 }

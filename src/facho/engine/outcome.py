@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from facho.core.batch import is_failed
-from facho.engine.asking import Answers
+from facho.engine.asking import Answers, add_load
 from facho.engine.lacking import DISCOVERY, lacking, tables_not_present
 from facho.engine.plain import raw_rows
 from facho.engine.questions import tables_of
 from facho.engine.work import Part, PartOutcome, PartState, Work
 from facho.snmp import SnmpError
 from facho.snmp.errors import DeadlineExceeded
-from facho.vendors import Decoded, Entity, Profile
+from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 
 _MOST_REASONS: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
@@ -34,6 +34,7 @@ def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
     lacks = frozenset[str]() if wrong else lacking(part, answers, decoded, work.profile)
     if not wrong and (missing := tables_not_present(part, lacks, decoded, work.profile)):
         notes.append(not_present(missing))
+    notes += _unreadable_notes(decoded.unreadable)
     return PartOutcome(
         part,
         PartState.FAILED if wrong else PartState.SUCCESS,
@@ -47,11 +48,38 @@ def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         lacking=lacks,
         found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
         load=answers.load,
+        asked=part.columns,
     )
+
+
+def join_outcomes(nobody: PartOutcome, further: PartOutcome) -> PartOutcome:
+    """Join the outcomes of the two walks of a discovery, the second made because the first found nobody.
+
+    What the first said stands if the second found nobody either. The load of both counts, and so do the rows
+    of both that could not be read: who is missing may be in them.
+    """
+    second_counts = further.state is not PartState.SUCCESS or further.has_onus
+    chosen, other = (further, nobody) if second_counts else (nobody, further)
+    add_load(chosen.load, other.load)
+    chosen.asked = (*nobody.asked, *further.asked)
+    if other.decoded is not None and chosen.decoded is not None:
+        unreadable = chosen.decoded.unreadable
+        more = {table: rows for table, rows in other.decoded.unreadable.items() if table not in unreadable}
+        chosen.decoded.unreadable = {**unreadable, **more}
+        chosen.error = "; ".join(filter(None, [chosen.error, *_unreadable_notes(more)]))
+    return chosen
 
 
 def not_present(tables: Iterable[str]) -> str:
     return f"table not present: {', '.join(tables)}"
+
+
+def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[str]:
+    return [
+        f"{rows.rows:,} rows of the table {table} have an index that the profile cannot read, such as "
+        f"{rows.example} (new firmware?): nothing is concluded from what is missing in it"
+        for table, rows in unreadable.items()
+    ]
 
 
 def all_left_out(part: Part, profile: Profile) -> PartOutcome:

@@ -14,6 +14,7 @@ from django.db import connection
 
 from facho.apps import sql
 from facho.apps.discovery.store import Stored, note_collected, store_findings
+from facho.apps.discovery.unreadable_rows import store_unreadable
 from facho.apps.executions import totals
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.history.models import Subject
@@ -22,18 +23,22 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config, current
 from facho.core.delay import Why
+from facho.core.notices import Notice
 from facho.core.quota import Outcome
 from facho.core.reasons import FAILED
+from facho.core.severity import Severity
 from facho.engine.chassis import store_chassis
 from facho.engine.clock import database_now
 from facho.engine.collect import TOO_BUSY
 from facho.engine.emergency import OltBefore, note_end
 from facho.engine.execution_logs import note_ended
 from facho.engine.failures import FailedAttempt, count_failure, may_queue, may_read, next_attempt
-from facho.engine.findings import findings_of
+from facho.engine.findings import data_collected, findings_of, tables_read
+from facho.engine.journal import journal
 from facho.engine.lasting import known_of, lasting
 from facho.engine.leases import LeaseLost, Started
 from facho.engine.locks import lock_node, lock_running
+from facho.engine.notices import tell
 from facho.engine.olt_changes import told_of_olt
 from facho.engine.optics import limits_of, tell_optics
 from facho.engine.outages import note_turns
@@ -46,6 +51,7 @@ from facho.engine.targets import written
 from facho.engine.work import Collection, PartOutcome, PartState
 from facho.masking import masked
 from facho.snmp.peer import Load
+from facho.vendors import UnreadableRows
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +65,7 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
     with sql.writing():
         ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
+        _note_unreadable(ours, planned, collection, now)
         if planned.reading is not None and stored.other:
             collection = of_another(collection)
         note_turns(started.olt_id, stored.turns, ours.unsure_since, now, config)
@@ -166,6 +173,8 @@ class _Ours:
     unsure_since: datetime | None
     # It is about one ONU, and no collection of the OLT.
     of_one: bool
+    # Some table had rows that could not be read.
+    had_unreadable: bool
 
 
 def _check_lease(started: Started, now: datetime) -> _Ours:
@@ -177,12 +186,13 @@ def _check_lease(started: Started, now: datetime) -> _Ours:
     rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    slot, owes, away_since, failed_in_a_row, unsure_since, onu_id = rows[0]
+    slot, owes, away_since, failed_in_a_row, unsure_since, onu_id, had_unreadable = rows[0]
     return _Ours(
         slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
         OltBefore(started.olt_id, _moment(away_since), failed_in_a_row),
         _moment(unsure_since),
         onu_id is not None,
+        bool(had_unreadable),
     )
 
 
@@ -191,7 +201,8 @@ def _moment(found: Any) -> datetime | None:
 
 
 _OURS: Final = (
-    "SELECT e.slot, e.owes, o.unreachable_since, o.failed_in_a_row, o.states_unsure_since, e.onu_id"
+    "SELECT e.slot, e.owes, o.unreachable_since, o.failed_in_a_row, o.states_unsure_since, e.onu_id,"
+    " EXISTS (SELECT 1 FROM olt_unreadable_rows u WHERE u.olt_id = o.id)"
     " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
     " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
 )
@@ -251,15 +262,38 @@ def _store(planned: Planned, collection: Collection, now: datetime, config: Conf
     ports = store_chassis(work.olt_id, work.profile, collection.parts, now)
     append_frame(work.olt_id, now, Subject.ONU, stored.told.ids, stored.told.columns)
     append_frame(work.olt_id, now, Subject.PORT, ports.ids, ports.columns)
-    data = {
-        fact
-        for part in collection.parts
-        # Of what was left out nothing was collected.
-        if part.state is PartState.SUCCESS and part.decoded is not None
-        for fact in (part.part.task_type, *part.part.facts)
-    }
-    note_collected(work.olt_id, sorted(data), now)
+    data = {datum for part in collection.parts for datum in data_collected(part, work.profile)}
+    note_collected(work.olt_id, data, now)
     return stored
+
+
+def _note_unreadable(ours: _Ours, planned: Planned, collection: Collection, now: datetime) -> None:
+    found = {
+        table: rows
+        for part in collection.parts
+        if part.decoded is not None
+        for table, rows in part.decoded.unreadable.items()
+    }
+    if found or (ours.had_unreadable and planned.reading is None):
+        profile = planned.work.profile
+        read = {table for part in collection.parts for table in tables_read(part, profile)}
+        unread = {table.name for table in profile.tables} - read
+        new = store_unreadable(planned.work.olt_id, found, unread, now)
+        for table, rows in new.items():
+            _warn_of_unreadable(planned.work.olt_id, table, rows, now)
+
+
+def _warn_of_unreadable(olt_id: int, table: str, found: UnreadableRows, now: datetime) -> None:
+    rows, example = found.rows, found.example
+    journal.unreadable_rows(now, olt_id, table=table, rows=rows, example=example)
+    tell(
+        now,
+        Notice.UNREADABLE_ROWS,
+        severity=Severity.MEDIUM,
+        olt_id=olt_id,
+        about=f"table {table}",
+        details={"table": table, "rows": rows, "example": example},
+    )
 
 
 def _result(planned: Planned, collection: Collection, stored: Stored) -> dict[str, Any]:
@@ -355,6 +389,9 @@ def _written(outcome: PartOutcome) -> dict[str, Any]:
     if outcome.decoded is not None and len(outcome.decoded.problems):
         problems = outcome.decoded.problems
         found["problems"] = {"count": len(problems), "first": [str(each) for each in problems.first[:10]]}
+    if outcome.decoded is not None and outcome.decoded.unreadable:
+        rows = outcome.decoded.unreadable.items()
+        found["unreadable"] = {table: {"rows": each.rows, "example": each.example} for table, each in rows}
     return found
 
 

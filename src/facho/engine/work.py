@@ -116,10 +116,16 @@ class PartOutcome:
     lacking: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
+    # The columns that were asked for in fact: a discovery that finds nobody asks for more of them.
+    asked: tuple[AskedColumn, ...] = ()
 
     def __post_init__(self) -> None:
         # It is stored, shown and told to others, and an OLT may say anything.
         self.error = masked(self.error)
+
+    @property
+    def has_onus(self) -> bool:
+        return self.decoded is not None and len(self.decoded.onus) > 0
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ facts, `unread` turns both back; `decode` does it for whole tables; `detect` fin
 `library` has the built-in profiles.
 """
 
-from facho.vendors.decode import Decoded, Decoder, Facts, Problem
+from facho.vendors.decode import Decoded, Decoder, Facts, Problem, UnreadableRows
 from facho.vendors.detect import Detection, Identity, detect, probes
 from facho.vendors.errors import BadProfile
 from facho.vendors.index import Key
@@ -34,6 +34,7 @@ __all__ = [
     "Problem",
     "Profile",
     "Said",
+    "UnreadableRows",
     "builtin",
     "detect",
     "load",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import eq
 from typing import Final, cast
 
 from facho.vendors.errors import BadIndex, BadValue
@@ -28,6 +29,7 @@ from facho.vendors.vocabulary import Entity
 # The client's rows: index octets -> value, by the column's OID in dots.
 Rows = Mapping[bytes, object]
 _MOST_PROBLEMS: Final = 100
+LONGEST_EXAMPLE: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,36 @@ class Problems:
         self.counts[table, fact] += 1
         if len(self.first) < _MOST_PROBLEMS:
             self.first.append(Problem(table, fact, _written(suffix), why))
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRows:
+    """Rows of a table whose index tells no place, or the place of another row, as with a new firmware."""
+
+    entity: Entity
+    rows: int
+    # The index of the first, in dots.
+    example: str
+
+
+class _UnreadableIndexes:
+    """The indexes of such rows: several columns of a table have the same ones."""
+
+    def __init__(self) -> None:
+        self._by_table: dict[str, tuple[Entity, dict[bytes, None]]] = {}
+
+    def add(self, table: str, entity: Entity, suffix: bytes) -> None:
+        self._by_table.setdefault(table, (entity, {}))[1][suffix] = None
+
+    def counted(self) -> dict[str, UnreadableRows]:
+        return {
+            table: UnreadableRows(entity, len(suffixes), _shortened(_written(next(iter(suffixes)))))
+            for table, (entity, suffixes) in self._by_table.items()
+        }
+
+
+def _shortened(index: str) -> str:
+    return index if len(index) <= LONGEST_EXAMPLE else f"{index[: LONGEST_EXAMPLE - 3]}..."
 
 
 def _written(suffix: bytes) -> str:
@@ -89,6 +121,8 @@ class Facts:
 class Decoded:
     facts: dict[Entity, Facts]
     problems: Problems
+    # By table; of tables that have such rows only.
+    unreadable: dict[str, UnreadableRows] = field(default_factory=dict)
 
     def __getitem__(self, entity: Entity) -> Facts:
         return self.facts[entity]
@@ -96,6 +130,10 @@ class Decoded:
     @property
     def onus(self) -> Facts:
         return self.facts[Entity.ONU]
+
+    def has_gaps(self, entity: Entity) -> bool:
+        """Whether rows about this entity could not be read: then what is missing is not known to be gone."""
+        return any(rows.entity is entity for rows in self.unreadable.values())
 
 
 class Decoder:
@@ -111,9 +149,10 @@ class Decoder:
         """What these columns say. Columns that were not read are missing from the facts."""
         found = Decoded({entity: Facts(entity) for entity in Entity}, Problems())
         gathering = {entity: _Gathering(facts) for entity, facts in found.facts.items()}
-        named = _NamedIndexes(rows, found.problems)
+        named, unreadable = _NamedIndexes(rows, found.problems), _UnreadableIndexes()
         for table in self._tables:
-            table.decode(rows, gathering[table.entity], found.problems, named)
+            table.decode(rows, gathering[table.entity], found.problems, named, unreadable)
+        found.unreadable = unreadable.counted()
         return found
 
 
@@ -132,7 +171,12 @@ class _CompiledTable:
         self._columns = [_compile_column(table, column) for column in table.columns]
 
     def decode(
-        self, rows: Mapping[str, Rows], into: _Gathering, problems: Problems, named: _NamedIndexes
+        self,
+        rows: Mapping[str, Rows],
+        into: _Gathering,
+        problems: Problems,
+        named: _NamedIndexes,
+        unreadable: _UnreadableIndexes,
     ) -> None:
         given = [
             (compiled.fact, found)
@@ -144,7 +188,7 @@ class _CompiledTable:
         index = named.of(self._table, self._index)
         joined = into.keys_by_mac() if "mac" in self._table.index.gives else None
         # Most columns of a table have the same rows; then their places are found once.
-        places = _Places(self._table.name, index, into, problems, joined)
+        places = _Places(self._table.name, index, into, problems, joined, unreadable)
         into.technology = self._table.technology
         for fact, sources in given:
             for source, reader in sources:
@@ -244,15 +288,21 @@ class _Places:
         into: _Gathering,
         problems: Problems,
         joined: Mapping[object, Key] | None,
+        unreadable: _UnreadableIndexes,
     ) -> None:
         self._table = table
         self._index = index
         self._into = into
         self._problems = problems
         self._joined = joined
+        self._unreadable = unreadable
         self._suffixes: list[bytes] = []
         self._at: list[int] | range = range(0)
         self._complete = True
+        # The row that each place belongs to, in all columns of the table.
+        self._owners: dict[Key, bytes] = {}
+        # Rows that are those of the table before, and own its places.
+        self._inherited: list[bytes] = []
 
     def of(self, column: Rows, fact: str) -> list[int] | range:
         """Row numbers in the facts, -1 for rows that belong nowhere."""
@@ -263,8 +313,9 @@ class _Places:
 
     def _find(self, suffixes: list[bytes], fact: str) -> list[int] | range:
         into = self._into
-        if self._index is into.index and suffixes == into.facts.indexes:
+        if self._index is into.index and not self._owners and suffixes == into.facts.indexes:
             # The usual case: the table has the rows of the one before it.
+            self._inherited = suffixes
             return range(len(suffixes))
         keys = self._keys(suffixes, fact)
         takes_over = self._joined is None and self._index.layout.one_to_one and self._complete
@@ -282,7 +333,34 @@ class _Places:
                 None if key is None else self._join(key, suffix, fact)
                 for key, suffix in zip(keys, suffixes, strict=True)
             ]
+        if self._has_one_row_each:
+            return self._without_doubles(keys, suffixes, fact)
         return keys
+
+    @property
+    def _has_one_row_each(self) -> bool:
+        """Whether each ONU has one row in this table."""
+        return self._into.facts.entity is Entity.ONU and not self._index.layout.has_several_rows_each
+
+    def _without_doubles(self, keys: list[Key | None], suffixes: list[bytes], fact: str) -> list[Key | None]:
+        """Keep the first row of each place: of which ONU a second one speaks cannot be told.
+
+        The first row in any column is the first one in all of them, so that no ONU is made of two rows.
+        """
+        owners = self._owners
+        if self._inherited and not owners:
+            owners.update(zip(self._into.facts.keys, self._inherited, strict=False))
+        if None not in keys and all(
+            map(eq, map(owners.setdefault, cast(list[Key], keys), suffixes), suffixes)
+        ):
+            return keys
+        found: list[Key | None] = []
+        for key, suffix in zip(keys, suffixes, strict=True):
+            is_double = key is not None and owners.setdefault(key, suffix) != suffix
+            found.append(None if is_double else key)
+            if is_double:
+                self._note(suffix, fact, f"another row is at {key} too")
+        return found
 
     def _join(self, key: Key, suffix: bytes, fact: str) -> Key | None:
         assert self._joined is not None
@@ -295,9 +373,13 @@ class _Places:
         try:
             return self._index[suffix]
         except BadIndex as error:
-            self._problems.add(self._table, fact, suffix, str(error))
-            self._complete = False
+            self._note(suffix, fact, str(error))
             return None
+
+    def _note(self, suffix: bytes, fact: str, why: str) -> None:
+        self._problems.add(self._table, fact, suffix, why)
+        self._unreadable.add(self._table, self._into.facts.entity, suffix)
+        self._complete = False
 
 
 class _Gathering:

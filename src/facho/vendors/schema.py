@@ -139,6 +139,11 @@ class IndexLayout:
         )
 
     @property
+    def has_several_rows_each(self) -> bool:
+        """Whether one place has several rows by rule, of which the first counts."""
+        return any(isinstance(part, Skip) for part in self.parts)
+
+    @property
     def named(self) -> Named | None:
         return next((part for part in self.parts if isinstance(part, Named)), None)
 

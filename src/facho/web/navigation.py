@@ -103,6 +103,7 @@ GROUPS: Final = (
             Entry(_("totals of executions"), "functions", "executions.executiontotals"),
             Entry(_("OLT health"), "monitor_heart", "chassis.olthealth"),
             Entry(_("Last collected"), "event_available", "discovery.collected"),
+            Entry(_("Rows that cannot be read"), "rule", "discovery.unreadablerows"),
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),
         ),

@@ -12,7 +12,8 @@ from django.db.models.functions import Coalesce
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import Health, PortRow, health_of, ports_of
-from facho.apps.discovery.models import Onu, PortOutage, Presence
+from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRows
+from facho.apps.discovery.unreadable_rows import unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config
@@ -65,6 +66,7 @@ class OltFacts:
     learned: Mapping[str, Any]
     # Columns of its profile that it does not have, by name.
     lacks: Sequence[str]
+    unreadable: Sequence[UnreadableRows]
     plan: Plan | None
     forecasts: Sequence[TaskForecast]
     quotas: Sequence[Quota]
@@ -83,6 +85,7 @@ def olt_facts(olt: Olt, now: datetime, config: Config) -> OltFacts:
         load=olt_load(olt.id, now),
         learned=olt.learned,
         lacks=_lacks(olt, now),
+        unreadable=unreadable_rows(olt.id),
         plan=_plan(olt.id, now, config),
         forecasts=list(TaskForecast.objects.filter(olt=olt.id).defer("state").order_by("task_type")),
         quotas=quotas_of_olt(olt.id, now, config),

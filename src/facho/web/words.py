@@ -57,6 +57,9 @@ EVENTS: Final[Mapping[str, Text]] = {
     Event.MAINTENANCE_BEGINS: _("maintenance begins"),
     Event.MAINTENANCE_ENDS: _("maintenance ends"),
     Event.LOG_LOST: _("lines of the log lost"),
+    Event.UNREADABLE_ROWS: _("rows that cannot be read"),
+    Event.REMOVAL_WAITS: _("removal waits for a person"),
+    Event.REMOVAL_RESUMED: _("removal resumed"),
 }
 
 # Of the reasons that /health gives, those that no other part of the dashboard tells.

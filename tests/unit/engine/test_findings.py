@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from facho.engine.findings import findings_of, keep_last
+from facho.engine.findings import data_collected, findings_of, keep_last, tables_read
 from facho.engine.work import AskedColumn, Part, PartOutcome, PartState
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
@@ -33,8 +35,19 @@ tables:
     columns:
       description: 3
       model: {column: 4, otherwise: {column: 5}, keep_last: yes}
+  names:
+    of: onu
+    oid: 1.3.6.1.4.1.99999.4
+    index: onu
+    columns: {name: 2}
+  waiting:
+    of: autofind
+    oid: 1.3.6.1.4.1.99999.5
+    index: onu
+    columns: {serial: 2}
 """
 GPON, EPON = "1.3.6.1.4.1.99999.2", "1.3.6.1.4.1.99999.3"
+NAMES, WAITING = "1.3.6.1.4.1.99999.4.2", "1.3.6.1.4.1.99999.5.2"
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +104,60 @@ def test_an_empty_table_says_something_only_if_it_was_read_to_its_end(
     nothing = Decoder(profile).decode({})
     outcomes = [PartOutcome(part(kind="discovery"), state, decoded=nothing), PartOutcome(part(), state)]
     assert len(list(findings_of(outcomes, profile))) == count
+
+
+def collected(profile: Profile, facts: tuple[str, ...], rows: dict[str, dict[bytes, object]]) -> set[str]:
+    asked = replace(part(f"{GPON}.3", f"{GPON}.4", NAMES, WAITING), facts=facts)
+    decoded = Decoder(profile).decode(rows)
+    rows_read = sum(map(len, decoded.facts.values()))
+    outcome = PartOutcome(asked, PartState.SUCCESS, decoded=decoded, rows=rows_read)
+    return data_collected(outcome, profile)
+
+
+def test_a_fact_whose_table_is_not_present_is_not_collected(profile: Profile) -> None:
+    rows: dict[str, dict[bytes, object]] = {f"{GPON}.3": {b"\x01\x02": b"Ana"}, f"{GPON}.4": {}}
+    assert collected(profile, ("description", "model"), rows) == {"description", "get_description"}
+    assert collected(profile, ("description", "model"), {}) == set()
+
+
+def test_a_fact_that_no_row_has_a_value_for_is_collected_all_the_same(profile: Profile) -> None:
+    assert collected(profile, ("model",), {f"{GPON}.4": {b"\x01\x02": b""}}) == {"model", "get_description"}
+
+
+def test_a_fact_of_which_no_row_could_be_read_is_not_collected(profile: Profile) -> None:
+    rows: dict[str, dict[bytes, object]] = {f"{GPON}.3": {b"\x01\x02": b"Ana"}, f"{GPON}.4": {b"\x01": b"X1"}}
+    assert collected(profile, ("description", "model"), rows) == {"description", "get_description"}
+
+
+def test_a_description_is_collected_with_the_name_that_serves_as_one(profile: Profile) -> None:
+    facts = ("description", "name")
+    assert collected(profile, facts, {NAMES: {b"\x01\x02": b"Ana"}}) == {*facts, "get_description"}
+
+
+def test_an_empty_list_of_who_waits_is_an_answer(profile: Profile) -> None:
+    assert collected(profile, ("autofind.serial", "port.state"), {}) == {"autofind.serial", "get_description"}
+
+
+def test_what_broke_off_is_not_dated_as_collected(profile: Profile) -> None:
+    decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
+    outcome = PartOutcome(part(f"{GPON}.3"), PartState.FAILED, decoded=decoded, rows=1)
+    assert data_collected(outcome, profile) == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "expected"),
+    [
+        ("discovery", PartState.SUCCESS, {"gpon", "epon"}),
+        ("discovery", PartState.FAILED, set()),
+        ("get", PartState.SUCCESS, set()),
+    ],
+)
+def test_a_table_was_read_if_its_columns_were_asked_for_in_fact(
+    profile: Profile, kind: str, state: PartState, expected: set[str]
+) -> None:
+    """A discovery that found nobody has asked for the tables that it looks into last, too."""
+    fallback = part(f"{EPON}.3").columns
+    asked = replace(part(f"{GPON}.3", kind=kind), otherwise=fallback)
+    outcome = PartOutcome(asked, state, asked=(*asked.columns, *fallback))
+    assert tables_read(outcome, profile) == expected
+    assert "epon" not in tables_read(replace(outcome, asked=asked.columns), profile)

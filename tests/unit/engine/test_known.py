@@ -52,3 +52,17 @@ def test_other_parts_bring_states_and_nobody_new() -> None:
 def test_a_table_that_is_of_no_technology_keeps_that_of_the_onu() -> None:
     before = known(KnownOnu(A, "epon"))
     assert discovered(before, facts((A, ONLINE), technology="")) == known(KnownOnu(A, "epon", online=True))
+
+
+def test_after_a_discovery_with_rows_that_cannot_be_read_who_was_known_is_asked_about_too() -> None:
+    before = known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon"))
+    after = discovered(before, facts((C, ONLINE)), has_gaps=True)
+    assert after == {**before, **known(KnownOnu(C, "gpon", online=True))}
+
+
+def test_the_index_is_that_of_the_discovery_rather_than_that_of_another_table() -> None:
+    found = facts((A, ONLINE), (B, ONLINE))
+    found.indexes = [b"\x01", b"\x02"]
+    before = known(KnownOnu(A, index=b"\x07"), KnownOnu(B))
+    assert [onu.index for onu in discovered(before, found).values()] == [b"\x01", b"\x02"]
+    assert [onu.index for onu in updated(before, found).values()] == [b"\x07", b"\x02"]

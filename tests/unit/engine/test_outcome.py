@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from facho.engine.asking import Answers, Rows
-from facho.engine.outcome import largest_cpu, outcome_of
+from facho.engine.outcome import join_outcomes, largest_cpu, outcome_of
 from facho.engine.work import AskedColumn, Part, PartOutcome, PartState, Work
 from facho.snmp import Load, SnmpError, Target
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
-from facho.vendors import Decoder, Key, builtin
+from facho.vendors import Decoder, Entity, Key, builtin
 
 HUAWEI = builtin()["huawei"]
 SERIAL = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
@@ -87,3 +87,26 @@ def test_the_busiest_board_counts() -> None:
     boards = outcome(Answers(rows={CPU: {b"\x00\x01": 12, b"\x00\x09": 91, b"\x00\x0a": -1}}), "table")
     assert largest_cpu([outcome(Answers()), boards]) == 91.0
     assert largest_cpu([outcome(Answers())]) is None
+
+
+def walked(rows: Rows, requests: int) -> PartOutcome:
+    """A walk that succeeded, whatever its rows were."""
+    return outcome(Answers(rows=rows, load=Load(requests=requests)), "table")
+
+
+UNREADABLE: Rows = {SERIAL: {b"\x01\x02": b"HWTC1234"}}
+FOUND: Rows = {SERIAL: {GOOD_INDEX: b"HWTC1234"}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(UNREADABLE, FOUND), ({}, UNREADABLE), (UNREADABLE, {}), (UNREADABLE, UNREADABLE)]
+)
+def test_rows_that_either_walk_of_a_discovery_could_not_read_are_kept(first: Rows, second: Rows) -> None:
+    found = join_outcomes(walked(first, 3), walked(second, 4))
+    assert found.state is PartState.SUCCESS
+    assert found.load.requests == 7
+    assert found.has_onus == (second is FOUND)
+    assert found.decoded is not None
+    assert found.decoded.has_gaps(Entity.ONU)
+    assert found.error.count("1 rows of the table gpon_config have an index") == 1
+    assert [column.oid for column in found.asked] == [SERIAL, SERIAL]

@@ -6,7 +6,7 @@ only the values that it has: everything else stays as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -67,9 +67,12 @@ def store_health(
     now: datetime,
     *,
     partial: Sequence[Facts] = (),
+    with_gaps: Collection[Entity] = (),
 ) -> None:
+    """`with_gaps` are the kinds of which some rows could not be read: none of those was pulled out."""
     told = _merged((*olt, *boards, *fans), partial, _parts)
-    asked = {facts.entity.value for facts in (*boards, *fans) if "state" in facts.columns}
+    whole = [facts for facts in (*boards, *fans) if facts.entity not in with_gaps]
+    asked = {facts.entity.value for facts in whole if "state" in facts.columns}
     if asked:
         told |= _gone(olt_id, asked, told)
     bring_up(Rows(OltHealth, olt_id, "part", "updated_at"), told, now)
@@ -84,13 +87,19 @@ def _gone(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict
     return {part: gone for part in had.values_list("part", flat=True) if part not in told}
 
 
-def store_unprovisioned(olt_id: int, findings: Sequence[Facts], now: datetime) -> dict[str, Values]:
-    """Who waits now, from the OLT's whole list. Those that are new, by identity; each of them is an event."""
+def store_unprovisioned(
+    olt_id: int, findings: Sequence[Facts], now: datetime, *, has_gaps: bool = False
+) -> dict[str, Values]:
+    """Who waits now, from the OLT's whole list. Those that are new, by identity; each of them is an event.
+
+    If a row of the list could not be read (`has_gaps`), whoever is not in it may wait all the same.
+    """
     told = dict(one for facts in findings for one in _waiting(facts))
     rows = Unprovisioned.objects.filter(olt=olt_id)
-    rows.exclude(identity__in=list(told)).delete()
+    if not has_gaps:
+        rows.exclude(identity__in=list(told)).delete()
     new = bring_up(Rows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), told, now).new
-    rows.update(last_seen=now)
+    (rows.filter(identity__in=list(told)) if has_gaps else rows).update(last_seen=now)
     came = {identity: told[identity] for identity in new}
     _tell_of(olt_id, came.values(), now)
     return came

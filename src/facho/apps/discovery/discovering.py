@@ -21,6 +21,8 @@ from facho.core.presence import after_complete_discovery
 
 PRESENT: Final = Presence.PRESENT.value
 ABSENT: Final = Presence.ABSENT.value
+# In `named_by`, where it is not the task that named an ONU: discoveries have it.
+_DISCOVERY: Final = ""
 
 
 class Discovering:
@@ -87,23 +89,32 @@ class Discovering:
         return [row for row, position in enumerate(at) if position == NEW or row in moved]
 
     def count(self, others: Sequence[Rows], absent_after: int) -> None:
-        """Who was missed once more. Those that are absent already are not counted any further."""
+        """Count who was missed once more, unless a row could not be read: that may be anybody's.
+
+        Those that are absent already are not counted any further.
+        """
         if not self._discoveries or self._is_everybody_here():
             return
         named_by, presences, missed = (self._roster.own(each) for each in ("named_by", "presence", "missed"))
-        judges = {"", *(rows.finding.task for rows in others)}
+        judging = self._tasks_that_judge(others)
         elsewhere = {position for rows in others for position in rows.at}
         for position in range(self._roster.known):
             if position in self._seen:
-                named_by[position] = ""
-            elif not named_by[position] or position not in elsewhere:
-                if presences[position] == PRESENT and named_by[position] in judges:
+                named_by[position] = _DISCOVERY
+            elif named_by[position] == _DISCOVERY or position not in elsewhere:
+                if presences[position] == PRESENT and named_by[position] in judging:
                     self._miss(position, presences, missed, absent_after)
                 continue
             missed[position] = 0
             if presences[position] == ABSENT:
                 presences[position] = PRESENT
                 self.returned.append(position)
+
+    def _tasks_that_judge(self, others: Sequence[Rows]) -> set[str]:
+        """Return the tasks that may say that an ONU is gone: those of which every row could be read."""
+        if any(rows.finding.has_gaps for rows in self._discoveries):
+            return set()
+        return {_DISCOVERY, *(rows.finding.task for rows in others if not rows.finding.has_gaps)}
 
     def _is_everybody_here(self) -> bool:
         """As they were before: nobody was missed, and nobody is."""

@@ -33,6 +33,8 @@ class Finding:
     of_one: bool = False
     # The task that it was part of.
     task: str = "table"
+    # Rows came that nobody can tell the ONU of: who is not in it may be one of those.
+    has_gaps: bool = False
 
     @property
     def is_whole(self) -> bool:

@@ -99,7 +99,7 @@ class Onu(models.Model):
 
 
 class Collected(models.Model):
-    """When each datum of an OLT was last collected in full."""
+    """When rows of each datum of an OLT last arrived, in a collection that was not cut short."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="collected", verbose_name=_("OLT"))
     datum = models.CharField(_("datum"), max_length=60)
@@ -114,6 +114,32 @@ class Collected(models.Model):
 
     def __str__(self) -> str:
         return f"{self.olt_id} {self.datum}"
+
+
+class UnreadableRows(models.Model):
+    """Rows of a table of an OLT that have an index that its profile cannot read, until a collection of the
+    table has none.
+    """
+
+    olt = models.ForeignKey(Olt, models.CASCADE, related_name="unreadable_rows", verbose_name=_("OLT"))
+    table = models.CharField(_("table"), max_length=60)
+    rows = models.PositiveIntegerField(_("rows"))
+    # The index of one of them, in dots.
+    example = models.CharField(_("example"), max_length=200)
+    since = models.DateTimeField(_("since"))
+    last_seen = models.DateTimeField(_("last seen"))
+
+    class Meta:
+        db_table = "olt_unreadable_rows"
+        ordering: ClassVar = ["olt_id", "table"]
+        verbose_name = _("rows that cannot be read")
+        verbose_name_plural = _("rows that cannot be read")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["olt", "table"], name="olt_unreadable_rows_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.olt_id} {self.table}"
 
 
 class EventKind(models.TextChoices):

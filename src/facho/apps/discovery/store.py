@@ -81,7 +81,7 @@ def store_findings(
 
 
 def note_collected(olt_id: int, data: Iterable[str], now: datetime) -> None:
-    """That these were collected in full."""
+    """Date these as collected now."""
     rows = sorted({datum[:_LONGEST_DATUM] for datum in data})
     if rows:
         when = sql.written(now)

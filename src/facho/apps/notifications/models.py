@@ -30,6 +30,7 @@ class NoticeKind(models.TextChoices):
     OPTICAL_RECOVERED = Notice.OPTICAL_RECOVERED.value, _("optical power recovered")
     PORT_OUTAGE = Notice.PORT_OUTAGE.value, _("outage of a port")
     PORT_OUTAGE_ENDED = Notice.PORT_OUTAGE_ENDED.value, _("end of a port's outage")
+    UNREADABLE_ROWS = Notice.UNREADABLE_ROWS.value, _("rows that cannot be read")
     TEST = Notice.TEST.value, pgettext_lazy("notice", "test")
 
 

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from facho.apps.chassis.selectors import Health, PartRow, health_of, ports_of, waiting_onus
+from facho.apps.discovery.models import UnreadableRows
+from facho.apps.discovery.unreadable_rows import unreadable_rows
 from facho.apps.hosts.models import Olt
 from facho.cli.acting.showing import print_json, print_rows, print_titled
 from facho.engine.commands.olts import olt_named
@@ -21,6 +23,7 @@ _PORTS: Final = (
     "port", "name", "state", "admin_state", "down_cause", "onus", "onus_online", "tx_dbm", "rx_dbm",
     "temperature_c", "voltage_v", "bias_ma",
 )  # fmt: skip
+_UNREADABLE: Final = ("table", "rows", "example", "since", "last_seen")
 _WAITING: Final = ("olt", "port", "serial", "mac", "model", "vendor_id", "sw_version", "seen_since")
 
 
@@ -35,6 +38,7 @@ def told(olt: Olt, now: datetime) -> dict[str, Any]:
         "health": _health(health),
         "pon_ports": [asdict(port) for port in ports_of(olt.id)],
         "lacks": _names(profile, olt.lacks),
+        "unreadable_rows": [_unreadable(rows) for rows in unreadable_rows(olt.id)],
     }
 
 
@@ -51,6 +55,7 @@ def print_tables(told: Mapping[str, Any]) -> None:
         ("Boards", health["boards"], _BOARDS),
         ("Fans", health["fans"], _FANS),
         ("PON ports", told["pon_ports"], _PORTS),
+        ("Rows that its profile cannot read", told["unreadable_rows"], _UNREADABLE),
     ):
         print_titled(title, rows, columns)
 
@@ -61,6 +66,10 @@ def list_waiting(olt: str | None, *, as_json: bool) -> None:
         print_json(rows)
     else:
         print_rows(rows, _WAITING, "No ONU waits to be provisioned.")
+
+
+def _unreadable(rows: UnreadableRows) -> dict[str, Any]:
+    return {name: getattr(rows, name) for name in _UNREADABLE}
 
 
 def _uptime(olt: Olt, now: datetime) -> int | None:

@@ -10,6 +10,7 @@ import celery
 from django.db import DatabaseError, connection
 from django.db.models import F
 
+from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.health import Health, with_health
@@ -127,6 +128,18 @@ def _olts(now: datetime, _config: Config) -> Finding:
     return ok("OLTs", f"{enabled} enabled, none of them unreachable")
 
 
+def _unreadable(_now: datetime, _config: Config) -> Finding:
+    rows = UnreadableRows.objects.filter(olt__enabled=True).order_by("olt__name", "table")
+    found = list(rows.values_list("olt__name", "table", "rows", "example"))
+    if found:
+        names = list(dict.fromkeys(name for name, *_ in found))
+        olt, table, count, example = found[0]
+        first = f"{count} in the table {table} of {olt}, such as {example}"
+        told = f"their index is unknown to the profile (new firmware?) on {len(names)} OLTs: {named(names)}"
+        return warning("rows", f"{told}; {first}", "facho record NAME --mask makes a file for who mends it")
+    return ok("rows", "all have an index that the profiles can read")
+
+
 def _stuck(now: datetime, config: Config) -> Finding:
     """Leases that ran out and were not taken back, and what runs longer than it may."""
     late = now - config.lease
@@ -155,6 +168,7 @@ _LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
     _credentials,
     _workers,
     _olts,
+    _unreadable,
     _stuck,
     _notifications,
     retention,

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note_rows
 from facho.apps.access.words import Action
+from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -121,6 +122,8 @@ def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Ident
         setattr(olt, column, value)
     if changed:
         _save(olt, list(changed))
+        if set(_OF_THE_DEVICE) <= changed.keys():
+            UnreadableRows.objects.filter(olt=olt).delete()
         replan([olt.id], now)
     return olt
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage
+from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.discovery.searching import onus_found
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.written import about
@@ -228,4 +228,15 @@ class CollectedAdmin(ReadOnlyAdmin[Collected]):
     search_fields = ("olt__name", "datum")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collected]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
+@admin.register(UnreadableRows)
+class UnreadableRowsAdmin(ReadOnlyAdmin[UnreadableRows]):
+    list_display = ("olt", "table", "rows", "example", "since", "last_seen")
+    list_display_links = ("table",)
+    list_filter = (("olt", AutocompleteSelectFilter),)
+    search_fields = ("olt__name", "table")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[UnreadableRows]:
         return super().get_queryset(request).select_related("olt").defer("olt__credentials")

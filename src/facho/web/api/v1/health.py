@@ -1,4 +1,6 @@
-"""How OLTs do, their boards and their fans; and when each datum of an OLT was last collected."""
+"""How OLTs do, their boards and their fans; when each datum of an OLT was last collected, and which of its
+tables have rows that cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from django.db.models import F
 from rest_framework import serializers
 
 from facho.apps.chassis.models import OltHealth, PartKind
-from facho.apps.discovery.models import Collected
+from facho.apps.discovery.models import Collected, UnreadableRows
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf
 from facho.web.words import PART_STATES
@@ -63,3 +65,27 @@ class LastCollected(ReadOnlyRows[Collected]):
     serializer_class = CollectedSerializer
     filterset_class = CollectedFilter
     orderings: ClassVar = ("id", "collected_at")
+
+
+class UnreadableSerializer(serializers.ModelSerializer[UnreadableRows]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = UnreadableRows
+        fields = ("id", "olt", "olt_name", "table", "rows", "example", "since", "last_seen")
+
+
+class UnreadableFilter(OfOlt):
+    by_time = "since"
+
+    class Meta:
+        model = UnreadableRows
+        fields = ("table",)
+
+
+class TablesWithUnreadableRows(ReadOnlyRows[UnreadableRows]):
+    about = "discovery.unreadablerows"
+    queryset = UnreadableRows.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = UnreadableSerializer
+    filterset_class = UnreadableFilter
+    orderings: ClassVar = ("id", "since")

@@ -12,7 +12,7 @@ from facho.web.api.v1.brands import Brands, Models
 from facho.web.api.v1.coordinator import Coordinator, Logs
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
-from facho.web.api.v1.health import LastCollected, OltHealths
+from facho.web.api.v1.health import LastCollected, OltHealths, TablesWithUnreadableRows
 from facho.web.api.v1.jobs import Jobs
 from facho.web.api.v1.maintenance import Windows
 from facho.web.api.v1.nodes import Nodes, RunNow
@@ -56,6 +56,7 @@ router.register("quotas", Quotas, basename="quota")
 router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
 router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")
+router.register("unreadable-rows", TablesWithUnreadableRows, basename="unreadable-rows")
 router.register("violations", Violations, basename="violation")
 router.register("what-if", WhatIfs, basename="what-if")
 

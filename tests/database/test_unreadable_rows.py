@@ -1,0 +1,178 @@
+"""Rows whose index the profile cannot read: nobody is taken for gone because of them, and people are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from facho.apps.discovery.models import Onu, Presence, UnreadableRows
+from facho.apps.execution_coordinator.models import CoordinatorLog
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.notifications.models import NotificationNotice, NotificationRule
+from facho.cli.acting import chassis, olts
+from facho.cli.acting.condition import _unreadable
+from facho.config import Config
+from facho.core.notices import Notice
+from facho.core.roles import Role
+from facho.engine import recorder
+from facho.engine.asking import Answers
+from facho.engine.commands.olts import OltChanges, update_olt
+from facho.engine.leases import start
+from facho.engine.notice_words import Said, message_of
+from facho.engine.outcome import outcome_of
+from facho.engine.planning import plan_execution
+from facho.engine.work import Collection
+from facho.snmp import Load
+from facho.vendors import Decoder
+from facho.vendors.index import join_arcs
+from facho.web.olt_facts import olt_facts
+from tests.database.asking_api import asking
+from tests.database.making import at, make_execution, make_job, make_node, make_olt
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
+
+SERIAL = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3"
+TABLE = "gpon_config"
+PORT = 0xFA00_2000
+# As a firmware has it that packs its ports in another way.
+ODD = 0x1A00_2000
+CONFIG = Config()
+
+
+def rows(*, odd: int) -> dict[bytes, object]:
+    """Five ONUs, the last so many of which have an odd index."""
+    places = [(PORT if onu < 5 - odd else ODD, onu) for onu in range(5)]
+    return {join_arcs(place): b"HWTC" + bytes([0, 0, 0, place[1] + 1]) for place in places}
+
+
+class Site:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.olt: Olt = make_olt("north")
+        self._node = make_node(self.olt, make_job("discovery"))
+        self._now = at("10:00")
+        monkeypatch.setattr(recorder, "database_now", lambda: self._now)
+
+    def discover(self, found: dict[bytes, object], times: int = 1) -> Execution:
+        """The last of so many discoveries."""
+        done = [self._discover(found) for _ in range(times)]
+        return done[-1]
+
+    def _discover(self, found: dict[bytes, object]) -> Execution:
+        self._now += timedelta(minutes=10)
+        execution = make_execution(self._node, self._now, State.PENDING)
+        started = start(execution.id, "here", CONFIG)
+        assert started is not None
+        # The lease began now; the test's day is another one.
+        Execution.objects.filter(id=execution.id).update(lease_expires_at=self._now + timedelta(hours=1))
+        planned = plan_execution(execution.id, started.run_id, self._now, CONFIG)
+        work = planned.work
+        answers = Answers(rows={SERIAL: found}, heard=True, load=Load(requests=1))  # type: ignore[dict-item]
+        outcome = outcome_of(work.parts[0], answers, Decoder(work.profile).decode(answers.rows), work)
+        recorder.record(started, planned, Collection([outcome]), CONFIG)
+        execution.refresh_from_db()
+        return execution
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    return Site(monkeypatch)
+
+
+def present() -> int:
+    return Onu.objects.filter(presence=Presence.PRESENT).count()
+
+
+def test_onus_in_rows_that_cannot_be_read_are_not_taken_for_gone(site: Site) -> None:
+    site.discover(rows(odd=0))
+    execution = site.discover(rows(odd=2), times=4)
+    assert execution.state == State.SUCCESS
+    assert present() == 5
+    assert not Onu.objects.filter(missed__gt=0).exists()
+
+    # Once all rows can be read, who is missing is missed again.
+    fewer = dict(list(rows(odd=0).items())[:3])
+    site.discover(fewer, times=3)
+    assert present() == 3
+
+
+def test_what_could_be_read_is_stored_all_the_same(site: Site) -> None:
+    site.discover(rows(odd=2))
+    assert set(Onu.objects.values_list("onu_id", flat=True)) == {0, 1, 2}
+
+
+def test_the_execution_says_how_many_rows_and_which(site: Site) -> None:
+    (part,) = site.discover(rows(odd=2)).parts
+    example = f"{ODD}.3"
+    assert part["unreadable"] == {TABLE: {"rows": 2, "example": example}}
+    assert f"2 rows of the table {TABLE} have an index that the profile cannot read" in part["error"]
+    assert example in part["error"]
+
+
+def test_people_are_warned_once_for_as_long_as_it_lasts(
+    site: Site, logged: Callable[[], list[CoordinatorLog]]
+) -> None:
+    def warnings() -> list[dict[str, object]]:
+        return [row.details for row in logged() if row.event_type == "UNREADABLE_ROWS"]
+
+    site.discover(rows(odd=2), times=3)
+    assert warnings() == [{"table": TABLE, "rows": 2, "example": f"{ODD}.3"}]
+    noted = UnreadableRows.objects.get()
+    assert (noted.rows, noted.since, noted.last_seen) == (2, at("10:10"), at("10:30"))
+    site.discover(rows(odd=0))
+    assert not UnreadableRows.objects.exists()
+    site.discover(rows(odd=1))
+    assert len(warnings()) == 2
+
+
+def test_a_notification_is_sent_once_for_as_long_as_it_lasts(site: Site) -> None:
+    NotificationRule.objects.create(name="all")
+    site.discover(rows(odd=2), times=3)
+    notice = NotificationNotice.objects.get(notice=Notice.UNREADABLE_ROWS)
+    assert (notice.severity, notice.olt, notice.about) == ("MEDIUM", site.olt, f"table {TABLE}")
+    said = Said(Notice.UNREADABLE_ROWS, notice.severity, notice.at, "north", notice.about, notice.details)
+    message = message_of(said, "en", CONFIG)
+    assert message.title == f"north: 2 rows of {TABLE} cannot be read"
+    assert f"{ODD}.3" in message.body
+    assert message_of(said, "es", CONFIG).title == f"north: 2 filas de {TABLE} no se pueden leer"
+
+
+def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _unreadable(at("10:00"), CONFIG).level == "ok"
+    site.discover(rows(odd=2))
+    example = f"{ODD}.3"
+    (told,) = chassis.told(site.olt, at("11:00"))["unreadable_rows"]
+    assert (told["table"], told["rows"], told["example"]) == (TABLE, 2, example)
+    olts.show("north", as_json=False)
+    assert "Rows that its profile cannot read" in capsys.readouterr().out
+    doctor = _unreadable(at("11:00"), CONFIG)
+    assert doctor.level == "warning"
+    assert "north" in doctor.told
+    assert example in doctor.told
+    (row,) = asking(Role.VIEWER).get("/api/v1/unreadable-rows/").json()["results"]
+    assert (row["olt_name"], row["table"], row["rows"], row["example"]) == ("north", TABLE, 2, example)
+    assert [each.example for each in olt_facts(site.olt, at("11:00"), CONFIG).unreadable] == [example]
+
+
+def test_the_page_of_the_olt_says_so(site: Site, admin_client: Client) -> None:
+    site.discover(rows(odd=2))
+    page = admin_client.get(f"/olts/{site.olt.id}/facts/").content.decode()
+    assert f"2 filas, como {ODD}.3" in page
+
+
+def test_another_device_at_the_same_name_starts_without_it(site: Site) -> None:
+    site.discover(rows(odd=2))
+    update_olt("north", OltChanges(address="192.0.2.7"), at("11:00"))
+    assert not UnreadableRows.objects.exists()
+
+
+def test_a_table_that_was_not_read_keeps_its_note_and_one_that_the_profile_lost_does_not(site: Site) -> None:
+    for table in ("gpon_optics", "a table of an earlier profile"):
+        UnreadableRows.objects.create(
+            olt=site.olt, table=table, rows=1, example="1", since=at("10:00"), last_seen=at("10:00")
+        )
+    site.discover(rows(odd=0))
+    assert [each.table for each in UnreadableRows.objects.all()] == ["gpon_optics"]
