@@ -87,3 +87,26 @@ def test_an_olt_is_spared_while_its_cpu_is_high_and_for_no_longer(site: Site, fl
     site.pass_to("10:10:30")
     assert ran(site.step()) == {"names": State.SUCCESS}
     assert most_at_once(fleet) > 1
+
+
+def test_a_chained_get_that_is_left_out_keeps_the_time_of_its_last_run(site: Site) -> None:
+    site.node(make_job("discovery", interval=86_400), next_run_at=at("09:00"))
+    site.step()
+    health = make_job("health", "table", interval=300, facts=["board.cpu_pct"])
+    site.node(health, next_run_at=at("10:00"))
+    names = site.node(make_job("names", "get", facts=["description"], master=health))
+
+    site.pass_to("10:00")
+    site.step()
+    names.refresh_from_db()
+    ran_at = names.last_run_at
+    assert ran_at is not None
+    assert ran_at >= at("10:00")
+
+    Olt.objects.update(cpu_pct=95.0)
+    site.behave(NEAR.but(cpu_pct=95.0))
+    site.pass_to("10:05")
+    (execution,) = site.step()
+    assert [part["state"] for part in execution.parts] == ["success", "skipped"]
+    names.refresh_from_db()
+    assert names.last_run_at == ran_at

@@ -239,7 +239,24 @@ def test_a_first_run_that_was_spread_is_not_too_far() -> None:
 
 def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
     node = make_node(job=make_job(interval=600), enabled=False)
+    notice_changes(at("10:49"))
     SnmpJobHost.objects.update(enabled=True)
+
+    notice_changes(at("10:50"))
+
+    assert next_run(node) == at("11:00")
+
+
+def test_a_node_that_came_by_sql_together_with_its_olt_runs_after_a_minute() -> None:
+    node = make_node(make_olt(), make_job(interval=600))
+
+    notice_changes(at("10:50"))
+
+    assert next_run(node) == at("10:51")
+
+
+def test_a_node_that_has_run_before_is_not_new_although_its_olt_was_never_looked_at() -> None:
+    node = make_node(make_olt(), make_job(interval=600), last_run_at=at("09:00"))
 
     notice_changes(at("10:50"))
 

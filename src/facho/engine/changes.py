@@ -128,6 +128,9 @@ def _look(olt_ids: Sequence[int]) -> _Seen:
         changes[olt_id], names[olt_id] = list(differences(known, after)), after.device.name
         if known is not None:
             new |= _node_ids(after) - _node_ids(known)
+        elif olt_id not in before:
+            # The OLT came since the last look, and its nodes came with it.
+            new |= _node_ids(after)
     return _Seen(changes, states, names, frozenset(new))
 
 
@@ -217,7 +220,7 @@ def _first_runs(
         interval = timedelta(seconds=node.interval_s)
         first = (
             first_run_of_new(now, delay=config.first_run_delay)
-            if node.node_id in new
+            if node.node_id in new and node.last_run_at is None
             else first_run_of_enabled(now, interval)
         )
         moved = spread(places[node.olt_id], len(places), interval, limit=config.spread_limit)

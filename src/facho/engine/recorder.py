@@ -20,6 +20,7 @@ from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
+from facho.apps.rows import update_rows
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config, current
 from facho.core.delay import Why
@@ -325,18 +326,24 @@ def _failed(started: Started, error: str, *, silent: bool = False) -> FailedAtte
 
 def _after(started: Started, state: State, collection: Collection, now: datetime, config: Config) -> None:
     if state is State.SUCCESS:
-        _after_success(started, collection.was_asked, now)
+        _after_success(started, collection, now)
     elif state is not State.ABORTED:
         failed = _failed(started, collection.error, silent=collection.silent)
         count_failure(failed, state, now, config)
 
 
-def _after_success(started: Started, was_asked: bool, now: datetime) -> None:
-    """What was suspended and answers now, because somebody asked for it, is back."""
+def _after_success(started: Started, collection: Collection, now: datetime) -> None:
+    """Date the run of every node that ran; resume what was suspended and answers now."""
     if started.node_id is not None:
         ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
         sql.update_one(SnmpJobHost, started.node_id, ran)
-    if was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
+    chained = [
+        (each.part.node_id, started.started_at)
+        for each in collection.parts[1:]
+        if each.part.node_id is not None and each.state is not PartState.SKIPPED
+    ]
+    update_rows(SnmpJobHost, ["last_run_at"], chained)
+    if collection.was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
         come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
 
 
