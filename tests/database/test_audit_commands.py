@@ -22,11 +22,12 @@ from facho.apps import bound_secrets
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu
-from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Oid, Olt, OltModel
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
+from facho.core.retention import Hold, LargeRemoval
 from facho.core.roles import Role
 from facho.engine import commands, what_if
 from facho.engine.commands import (
@@ -40,6 +41,7 @@ from facho.engine.commands import (
     oids,
     olts,
     removal,
+    retention,
     runs,
     tokens,
     users,
@@ -101,6 +103,11 @@ def node() -> int:
 
 def own_oid() -> int:
     return Oid.objects.get(name="own").id
+
+
+def waiting() -> int:
+    hold = Hold(NOW, (LargeRemoval("onu_events", at("10:00"), 900, 1000),))
+    return CoordinatorState.objects.create(name="retention_hold", value=hold.as_json(), updated_at=NOW).id
 
 
 def violation() -> int:
@@ -243,6 +250,11 @@ CASES: dict[Callable[..., Any], Case] = {
         "abort", "executions.execution", "state @ olt-1", {},
     ),
     runs.collect_all: Case(lambda: runs.collect_all("olt-1", NOW), "run", "hosts.olt", "olt-1", {}),
+    retention.confirm_removal: Case(
+        lambda: retention.confirm_removal(waiting(), "maria", NOW),
+        "change", "execution_coordinator.coordinatorstate", "retention_hold",
+        {"confirmed_by": {"new": "maria"}, "tables": {"new": ["onu_events before 2025-06-10 10:00"]}},
+    ),
     violations.acknowledge: Case(
         lambda: violations.acknowledge(violation(), "maria", NOW),
         "change", "execution_coordinator.quotaviolation", "HIGH 2025-06-10 09:00",

@@ -140,6 +140,20 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
         lambda to, olt: to.clock_changed(NOW, seconds=-3601.5),
         "el reloj se atrasó unos 1h",
     ),
+    Event.UNREADABLE_ROWS: (
+        lambda to, olt: to.unreadable_rows(NOW, olt, table="gpon_onts", rows=2, example="9.9.1"),
+        "2 filas de gpon_onts de north-1 tienen un índice que su perfil no puede leer, como 9.9.1: mientras "
+        "tanto ninguna ONU se da por desaparecida",
+    ),
+    Event.REMOVAL_WAITS: (
+        lambda to, olt: to.removal_waits(NOW, tables={"onu_events": "900 of 1000"}),
+        "se eliminaría la mayor parte de onu_events por antigüedad: nada se elimina hasta que una persona lo "
+        "confirme",
+    ),
+    Event.REMOVAL_RESUMED: (
+        lambda to, olt: to.removal_resumed(NOW),
+        "lo demasiado antiguo se elimina de nuevo: no es más que lo habitual",
+    ),
     Event.MAINTENANCE_BEGINS: (
         lambda to, olt: to.maintenance_begins(NOW, olt, window="fans", target="north-1", until=NOW + HOUR),
         "empieza el mantenimiento fans de north-1, hasta 2026-03-10 06:00",

@@ -182,6 +182,7 @@ ACTIONS: dict[str, dict[str, Role]] = {
     "discovery.onuevent": {"export_csv": V},
     "discovery.portoutage": {"export_csv": V},
     "execution_coordinator.coordinatorlog": {"export_csv": V},
+    "execution_coordinator.coordinatorstate": {"confirm": A},
     "execution_coordinator.executionplan": {"move_grid": A, "export_csv": V},
     "execution_coordinator.quotatracker": {"export_csv": V},
     "execution_coordinator.quotaviolation": {"acknowledge": O, "export_csv": V},
@@ -220,6 +221,7 @@ READ: dict[str, Role] = {
     "pollers": V,
     "ports": V,
     "quotas": V,
+    "retention": V,
     "skipped-slots": V,
     "tokens": V,
     "unprovisioned": V,
@@ -265,6 +267,7 @@ WRITE: dict[str, Role] = {
     "POST onus/{id}/read/": O,
     "POST pollers/nodes/{id}/run/": O,
     "POST tokens/": V,
+    "POST retention/{id}/confirm/": A,
     "POST violations/{id}/acknowledge/": O,
     "POST what-if/": V,
 }

@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "audit": "audit",
     "migrate": "upkeep",
     "doctor": "upkeep",
+    "retention": "retention",
     "coordinator": "coordinator",
     "notify": "notify",
     "snmp": "snmp",

@@ -51,6 +51,7 @@ _PLACES: Final = {
     "min_severity": "--severity",
     "node": "",
     "execution": "",
+    "id": "ID",
 }
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 # A clock that jumps by years would remove everything. Somebody has this long to notice and set it right.
 SETTLES_IN: Final = timedelta(hours=1)
+# Of a table with no more rows than this it says little that most of them are too old, unless for long.
+_FEW_ROWS: Final = 100
+_LONG_OVERDUE: Final = timedelta(days=30)
+# Removing the old rows of a long table takes days. Only what was shown is removed in that time.
+_CONFIRMED_FOR: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,102 @@ def next_turn(before: Turns | None, now: datetime, *, every: timedelta) -> Turns
     if before is None or abs(now - before.last) > longest_pause(every):
         return Turns(now, now)
     return Turns(before.since, max(now, before.last))
+
+
+@dataclass(frozen=True, slots=True)
+class LargeRemoval:
+    """A table of which most would go. Its rows are estimated when there are many."""
+
+    table: str
+    # What is older would go.
+    before: datetime
+    going: int
+    there: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "before": self.before.isoformat(),
+            "going": self.going,
+            "there": self.there,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> LargeRemoval:
+        before = datetime.fromisoformat(found["before"])
+        return cls(found["table"], before, found["going"], found["there"])
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A removal that waits for a person: the clock may be wrong, or a setting, or the data are old."""
+
+    since: datetime
+    removals: tuple[LargeRemoval, ...]
+    confirmed_at: datetime | None = None
+    confirmed_by: str = ""
+
+    def is_confirmed(self, now: datetime) -> bool:
+        """Not for ever, and not by a clock that was set back since."""
+        at = self.confirmed_at
+        return at is not None and at - SETTLES_IN <= now <= at + _CONFIRMED_FOR
+
+    def limit(self, table: str, before: datetime) -> datetime:
+        """Return the time before which rows may go: what was shown was confirmed, and nothing younger."""
+        return min([before, *(removal.before for removal in self.removals if removal.table == table)])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "since": self.since.isoformat(),
+            "tables": [removal.as_json() for removal in self.removals],
+            "confirmed_at": None if self.confirmed_at is None else self.confirmed_at.isoformat(),
+            "confirmed_by": self.confirmed_by,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Hold:
+        at = found["confirmed_at"]
+        return cls(
+            datetime.fromisoformat(found["since"]),
+            tuple(map(LargeRemoval.from_json, found["tables"])),
+            None if at is None else datetime.fromisoformat(at),
+            found["confirmed_by"],
+        )
+
+
+def is_behind(oldest: datetime | None, before: datetime, *, every: timedelta) -> bool:
+    """Whether rows are left that earlier turns should have removed. Only then are they counted."""
+    return oldest is not None and before - oldest > longest_pause(every)
+
+
+def most_would_go(going: int, staying: int, overdue: timedelta) -> bool:
+    """Whether a removal has to be confirmed. `overdue` is for how long the oldest row has been too old."""
+    return going > staying and (going + staying > _FEW_ROWS or overdue > _LONG_OVERDUE)
+
+
+def has_moved_back(removal: LargeRemoval, before: datetime) -> bool:
+    """Whether less would go than was shown: somebody has set the clock back, or keeps more."""
+    return before < removal.before - SETTLES_IN
+
+
+def next_hold(hold: Hold | None, removals: Sequence[LargeRemoval], now: datetime) -> Hold | None:
+    """None lets the removal go on. The same hold is about what was shown; anything else is a new one."""
+    if not removals:
+        return None
+    if hold is None or not _covers(hold, removals):
+        return Hold(now, tuple(removals))
+    if hold.confirmed_at is not None and not hold.is_confirmed(now):
+        return Hold(now, tuple(removals))
+    return hold
+
+
+def _covers(hold: Hold, removals: Sequence[LargeRemoval]) -> bool:
+    """No other table than those shown, and none less far."""
+    shown = {removal.table: removal for removal in hold.removals}
+    return all(
+        removal.table in shown and not has_moved_back(shown[removal.table], removal.before)
+        for removal in removals
+    )
 
 
 def kept_from(now: datetime, keep: timedelta) -> datetime:

@@ -24,6 +24,7 @@ from facho.engine import storage
 from facho.engine.clock import database_now
 from facho.engine.condition import Step, last_steps, without_tracker
 from facho.engine.coordinator import COORDINATOR
+from facho.engine.retention import waiting
 from facho.engine.schema import missing_migrations
 from facho.engine.step import SCHEDULER
 from facho.log_files import cannot_write
@@ -117,6 +118,7 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
         *([] if pollers else [Reason("workers", "none is alive: nothing is collected")]),
         *([Reason("trackers", f"{without} OLTs have slots in this hour, and none")] if without else []),
         *([Reason("disk", "the disk of the database is nearly full")] if short else []),
+        *([Reason("retention", "what is too old waits for a person to confirm")] if _held(now) else []),
     )
     return Health(
         reasons,
@@ -128,6 +130,11 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
         without,
         None if found.rough or found.days_left is None else round(found.days_left, 1),
     )
+
+
+def _held(now: datetime) -> bool:
+    shown = waiting()
+    return shown is not None and not shown.hold.is_confirmed(now)
 
 
 def _of_step(name: str, step: Step, every: timedelta, config: Config) -> Iterator[Reason]:

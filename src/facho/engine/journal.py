@@ -298,5 +298,21 @@ class Journal(Writer):
             time=rounded(timedelta(seconds=abs(seconds))),
         )
 
+    def removal_waits(self, now: datetime, *, tables: Mapping[str, str]) -> None:
+        """`tables` has the rows that would go of those that are there."""
+        self._note(
+            Event.REMOVAL_WAITS,
+            now,
+            None,
+            _("most of %(which)s would be removed as too old: nothing is until a person confirms it"),
+            {"tables": dict(tables)},
+            which=", ".join(tables),
+        )
+
+    def removal_resumed(self, now: datetime) -> None:
+        """What would be removed is no more than usual."""
+        said = _("what is too old is removed again: it is no more than usual")
+        self._note(Event.REMOVAL_RESUMED, now, None, said)
+
 
 journal: Final = Journal()

@@ -67,6 +67,10 @@ AILMENTS: Final[Mapping[str, Text]] = {
     "logs": _("The folder of the logs cannot be written to: what happens is kept in the database only."),
     "trackers": _("Some OLTs have runs due in this hour and no quota for them: facho doctor names them."),
     "disk": _("The disk of the database is nearly full."),
+    "retention": _(
+        "Most of a table would be removed as too old, and waits for an administrator: "
+        "look at the clock, then at facho retention show."
+    ),
 }
 
 # The colours of a badge.

@@ -6,10 +6,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from facho.core.retention import SETTLES_IN, Turns, kept_from, next_turn
+from facho.core.retention import (
+    SETTLES_IN,
+    Hold,
+    LargeRemoval,
+    Turns,
+    is_behind,
+    kept_from,
+    most_would_go,
+    next_hold,
+    next_turn,
+)
 
 NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
 
 
 def turns_every_minute(count: int, start: datetime, before: Turns | None = None) -> Turns:
@@ -56,3 +68,59 @@ def test_rare_turns_are_no_gaps() -> None:
     first = next_turn(None, NOW, every=rare)
     assert next_turn(first, NOW + rare, every=rare).settled
     assert rare > SETTLES_IN
+
+
+def removal(before: datetime, table: str = "onu_events") -> LargeRemoval:
+    return LargeRemoval(table, before, 900, 1000)
+
+
+def test_most_of_a_table_is_more_than_half_of_more_than_a_few_rows() -> None:
+    assert most_would_go(101, 0, HOUR)
+    assert most_would_go(501, 499, HOUR)
+    assert not most_would_go(500, 500, 3650 * DAY)
+    assert not most_would_go(100, 0, 30 * DAY)
+    assert not most_would_go(0, 0, HOUR)
+
+
+def test_most_of_a_few_rows_is_much_when_they_have_been_too_old_for_more_than_a_month() -> None:
+    assert most_would_go(2, 1, 31 * DAY)
+    assert not most_would_go(1, 1, 31 * DAY)
+
+
+def test_what_became_too_old_since_the_turn_before_is_no_reason_to_count() -> None:
+    before = NOW - 30 * DAY
+    assert not is_behind(None, before, every=MINUTE)
+    assert not is_behind(before - 59 * MINUTE, before, every=MINUTE)
+    assert is_behind(before - 61 * MINUTE, before, every=MINUTE)
+    # Turns that are further apart have more to remove.
+    assert not is_behind(before - 3 * HOUR, before, every=2 * HOUR)
+
+
+def test_a_hold_stays_as_it_was_shown_while_time_goes_by() -> None:
+    hold = next_hold(None, [removal(NOW)], NOW)
+    assert hold == Hold(NOW, (removal(NOW),))
+    assert next_hold(hold, [removal(NOW + 5 * DAY)], NOW + 5 * DAY) is hold
+    assert next_hold(hold, [], NOW) is None
+
+
+def test_another_situation_is_a_new_hold_that_nobody_confirmed() -> None:
+    shown = Hold(NOW, (removal(NOW),), confirmed_at=NOW, confirmed_by="ana")
+    for other in ([removal(NOW - 2 * HOUR)], [removal(NOW), removal(NOW, "history_hours")]):
+        hold = next_hold(shown, other, NOW + MINUTE)
+        assert hold is not None
+        assert (hold.since, hold.confirmed_at) == (NOW + MINUTE, None)
+
+
+def test_a_confirmation_is_for_what_was_shown_and_not_for_ever() -> None:
+    hold = Hold(NOW, (removal(NOW),), confirmed_at=NOW, confirmed_by="ana")
+    assert hold.is_confirmed(NOW + DAY)
+    assert hold.limit("onu_events", NOW + DAY) == NOW
+    assert hold.limit("onu_events", NOW - DAY) == NOW - DAY
+    assert hold.limit("others", NOW + DAY) == NOW + DAY
+    assert next_hold(hold, [removal(NOW + DAY)], NOW + DAY) is hold
+    for later in (NOW + 8 * DAY, NOW - DAY):
+        assert not hold.is_confirmed(later)
+    again = next_hold(hold, [removal(NOW + 8 * DAY)], NOW + 8 * DAY)
+    assert again == Hold(NOW + 8 * DAY, (removal(NOW + 8 * DAY),))
+    assert Hold.from_json(hold.as_json()) == hold
+    assert Hold.from_json(again.as_json()) == again

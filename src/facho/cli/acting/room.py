@@ -12,8 +12,12 @@ from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import kept_from, longest_pause
 from facho.engine import storage
 from facho.engine.health import disk_is_short
-from facho.engine.retention import RETENTION, RULES, too_old, turns_before
+from facho.engine.retention import RETENTION, RULES, hold_sentence, too_old, turns_before, waiting
 
+HOW_TO_CONFIRM: Final = (
+    "if the clock is wrong, set it right and nothing is lost; if the data are old, or FACHO_KEEP_... was "
+    "made shorter on purpose: facho retention confirm %d"
+)
 _MAKE_ROOM: Final = "make room, or keep less: FACHO_KEEP_HISTORY, FACHO_KEEP_EXECUTIONS"
 # Further ahead than anybody plans, and further than a forecast can see.
 _LONG_DAYS: Final = 3650
@@ -83,6 +87,9 @@ def retention(now: datetime, config: Config) -> Finding:
         return warning(
             "retention", told + (f"; too long by now: {behind}" if behind else ""), start_it(config)
         )
+    shown = waiting()
+    if shown is not None and not shown.hold.is_confirmed(now):
+        return error("retention", hold_sentence(shown.hold, now), HOW_TO_CONFIRM % shown.id)
     if failed := _failed():
         return warning("retention", f"could not shorten {failed}", "the log has the reason: not_removed")
     if behind and turns.settled:

@@ -19,11 +19,15 @@ from facho.apps.execution_coordinator.models import (
     StorageSample,
 )
 from facho.core.changes import parse
+from facho.engine.clock import database_now
+from facho.engine.commands.retention import confirm_removal
 from facho.engine.coordinator import COORDINATOR
 from facho.engine.learning import LEARNING
 from facho.engine.plan_keeping import PLANS
-from facho.engine.retention import RETENTION
+from facho.engine.retention import HOLD, RETENTION
+from facho.engine.schema import SCHEMA
 from facho.engine.step import SCHEDULER
+from facho.web.admin import acting
 from facho.web.admin.base import (
     ReadOnlyAdmin,
     display,
@@ -40,6 +44,8 @@ _LOOPS = {
     COORDINATOR: _("coordinator"),
     LEARNING: _("durations learned"),
     RETENTION: _("removal of what is old"),
+    HOLD: _("removal that waits for a confirmation"),
+    SCHEMA: _("version of the tables"),
     PLANS: _("plans"),
 }
 
@@ -131,8 +137,16 @@ class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
 class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
     list_display = ("loop", "updated_at", "left")
     search_fields = ("name",)
+    actions = ("confirm",)
     readonly_fields = ("loop", "readable_value")
     fields = (("loop", "updated_at"), "readable_value")
+
+    def has_confirm_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "change")
+
+    @admin.action(description=_("Remove what is too old, as shown"), permissions=["confirm"])
+    def confirm(self, request: HttpRequest, chosen: QuerySet[CoordinatorState]) -> None:
+        acting.told(request, lambda: _confirm(chosen, request.user.get_username()))
 
     @display(description=_("name"), ordering="name")
     def loop(self, state: CoordinatorState) -> str:
@@ -146,6 +160,13 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
     @display(description=_("value"))
     def readable_value(self, state: CoordinatorState) -> str:
         return readable_json(state.value) if state.value else ""
+
+
+def _confirm(chosen: QuerySet[CoordinatorState], by: str) -> str:
+    key = chosen.filter(name=HOLD).values_list("id", flat=True).first()
+    # What waited when the page was made may be gone, and something else may wait by now.
+    confirm_removal(0 if key is None else key, by, database_now())
+    return gettext("What was shown is removed, bit by bit.")
 
 
 @admin.register(StorageSample)

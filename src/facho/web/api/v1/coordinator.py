@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db.models import F
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
 
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
 from facho.core.journal import Event, Level
 from facho.engine.clock import database_now
+from facho.engine.commands.retention import confirm_removal
 from facho.engine.condition import Condition, coordinator_state
+from facho.engine.retention import waiting
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.values import described
@@ -49,6 +53,49 @@ class Logs(ReadOnlyRows[CoordinatorLog]):
     serializer_class = LogSerializer
     filterset_class = LogFilter
     orderings: ClassVar = ("-timestamp",)
+
+
+class WaitingTable(serializers.Serializer[Any]):
+    table = serializers.CharField()
+    before = serializers.DateTimeField(help_text="what is older would go")
+    going = serializers.IntegerField()
+    there = serializers.IntegerField()
+
+
+class WaitingRemoval(serializers.Serializer[Any]):
+    """What would be removed. `id` is another one for each situation."""
+
+    id = serializers.IntegerField()
+    since = serializers.DateTimeField()
+    tables = WaitingTable(many=True)
+    confirmed_at = serializers.DateTimeField(allow_null=True)
+    confirmed_by = serializers.CharField(allow_blank=True)
+
+
+class Retention(GenericViewSet[Any]):
+    about = "execution_coordinator.coordinatorstate"
+    serializer_class = WaitingRemoval
+    lookup_value_regex = "[0-9]{1,18}"
+    rights: ClassVar = {"confirm": "change"}
+    pagination_class = None
+    filter_backends = ()
+
+    @extend_schema(responses=WaitingRemoval(many=True))
+    def list(self, request: Request) -> Response:  # noqa: ARG002
+        """The removal that waits for a person, because most of a table would go; none, or one."""
+        shown = waiting()
+        return Response([] if shown is None else [{"id": shown.id, **shown.hold.as_json()}])
+
+    @extend_schema(
+        request=None,
+        responses={status.HTTP_204_NO_CONTENT: None},
+        parameters=[OpenApiParameter("id", int, OpenApiParameter.PATH)],
+    )
+    @action(methods=["post"], detail=True)
+    def confirm(self, request: Request, pk: str) -> Response:
+        """Let go what was shown under this number. It goes bit by bit."""
+        confirm_removal(int(pk), request.user.get_username(), database_now())
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class Coordinator(APIView):

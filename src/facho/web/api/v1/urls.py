@@ -9,7 +9,7 @@ from facho.web.access.pages import for_role
 from facho.web.api.index import Index, Nothing
 from facho.web.api.v1.audit import Audit
 from facho.web.api.v1.brands import Brands, Models
-from facho.web.api.v1.coordinator import Coordinator, Logs
+from facho.web.api.v1.coordinator import Coordinator, Logs, Retention
 from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
 from facho.web.api.v1.health import LastCollected, OltHealths, TablesWithUnreadableRows
@@ -53,6 +53,7 @@ router.register("pollers", Pollers, basename="poller")
 router.register("pollers/nodes", RunNow, basename="poller-node")
 router.register("ports", Ports, basename="port")
 router.register("quotas", Quotas, basename="quota")
+router.register("retention", Retention, basename="retention")
 router.register("skipped-slots", SkippedSlotsRows, basename="skipped-slots")
 router.register("tokens", Tokens, basename="token")
 router.register("unprovisioned", UnprovisionedOnus, basename="unprovisioned")

@@ -1,0 +1,69 @@
+"""`facho retention`: the removal of what is too old, when it waits for a person."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from facho.cli.system import system
+from facho.cli.target import AsJson
+
+app = typer.Typer(no_args_is_help=True, help="The removal of what is older than it is kept.")
+
+_EXAMPLES: Final = """
+**Examples**
+
+`facho retention show`  whether it waits for a person, and what would go
+
+`facho retention confirm 12`  lets go what was shown under this number
+
+It waits when most of a table would go at once: because the clock is wrong, because the data are old, as those
+of a backup, or because FACHO_KEEP_... was made shorter. If the clock is set right, it goes on by itself.
+"""
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+@app.command(epilog=_EXAMPLES)
+def show(as_json: AsJson = False) -> None:
+    """Show what waits for a confirmation."""
+    with system():
+        from facho.cli.acting.room import HOW_TO_CONFIRM
+        from facho.cli.acting.showing import print_json
+        from facho.engine.clock import database_now
+        from facho.engine.retention import hold_sentence, waiting
+
+        shown, now = waiting(), database_now()
+        if as_json:
+            print_json(None if shown is None else {"id": shown.id, **shown.hold.as_json()})
+        elif shown is None:
+            typer.echo("Nothing waits for a confirmation.")
+        else:
+            typer.echo(hold_sentence(shown.hold, now))
+            if not shown.hold.is_confirmed(now):
+                typer.echo(HOW_TO_CONFIRM % shown.id)
+
+
+@app.command(epilog=_EXAMPLES)
+def confirm(
+    id: Annotated[int, typer.Argument(metavar="ID", help="The number that facho retention show gives.")],  # noqa: A002
+    as_json: AsJson = False,
+) -> None:
+    """Let go what was shown under this number; it goes bit by bit."""
+    with system():
+        from facho.apps.access.acting import actor
+        from facho.cli.acting.showing import print_json
+        from facho.engine.clock import database_now
+        from facho.engine.commands.retention import confirm_removal
+        from facho.engine.retention import hold_sentence
+
+        now = database_now()
+        hold = confirm_removal(id, actor().who, now)
+        if as_json:
+            print_json({"id": id, **hold.as_json()})
+        else:
+            typer.echo(hold_sentence(hold, now))

@@ -1,0 +1,322 @@
+"""A removal of most of a table waits for a person, who confirms what was shown and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from facho.apps import sql
+from facho.apps.access.acting import Actor, acting
+from facho.apps.access.models import AuditEntry, LoginAddress
+from facho.apps.discovery.models import OnuEvent
+from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState
+from facho.apps.executions.models import SkippedSlots
+from facho.apps.zabbix_pollers.models import PollerStats
+from facho.cli.acting.checkup import Level
+from facho.cli.acting.room import retention as examine_retention
+from facho.config import Config
+from facho.core.retention import LargeRemoval
+from facho.core.roles import Role
+from facho.engine import retention
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.retention import confirm_removal
+from facho.engine.health import health
+from facho.engine.retention import RETENTION, clean_logs, hold_sentence, remove_old, waiting
+from facho.web.words import AILMENTS
+from tests.database.asking_api import asking, person
+from tests.database.making import at, make_olt
+
+pytestmark = pytest.mark.django_db
+NOW = at("10:00")
+CONFIG = Config()
+DAY = timedelta(days=1)
+YEARS = 3650 * DAY
+
+
+def nothing() -> None:
+    pass
+
+
+def clock_is_believed(now: datetime) -> None:
+    """It went on for a day, from whatever it was set to."""
+    CoordinatorState.objects.update_or_create(
+        name=RETENTION,
+        defaults={"value": {"since": (now - DAY).isoformat(), "failed": {}}, "updated_at": now},
+    )
+
+
+def events(count: int, first: datetime, every: timedelta) -> None:
+    sql.change(
+        "INSERT INTO onu_events (olt_id, kind, at, serial, place, before, cause)"
+        " VALUES " + ", ".join(["(%s, 'offline', %s, '', '', '', '')"] * count),
+        [value for number in range(count) for value in (make_olt().pk, sql.written(first + number * every))],
+    )
+
+
+def a_year_of_events() -> None:
+    """One a day, as normal operation leaves them."""
+    events(365, NOW - 364 * DAY, DAY)
+
+
+def turn(now: datetime, config: Config = CONFIG) -> dict[str, int]:
+    clock_is_believed(now)
+    return dict(remove_old(now, config, between=nothing).rows)
+
+
+def test_a_clock_ten_years_ahead_removes_nothing_however_long_it_goes_on() -> None:
+    a_year_of_events()
+    Session.objects.create(session_key="x", session_data="", expire_date=NOW - DAY)
+    assert turn(NOW + YEARS) == {"django_session": 1}
+    assert turn(NOW + YEARS + DAY) == {}
+    assert OnuEvent.objects.count() == 365
+    shown = waiting()
+    assert shown is not None
+    (removal,) = shown.hold.removals
+    assert (removal.table, removal.going, removal.there) == ("onu_events", 365, 365)
+    assert removal.before == NOW + YEARS - CONFIG.keep_events
+
+
+def test_a_wrong_clock_under_which_new_rows_are_written_removes_nothing_either() -> None:
+    events(200, NOW - 20 * DAY, timedelta(hours=2))
+    assert turn(NOW + YEARS) == {}
+    before = waiting()
+    events(201, NOW + YEARS, timedelta(minutes=1))
+    assert turn(NOW + YEARS + DAY) == {}
+    assert OnuEvent.objects.filter(at__lt=NOW).count() == 200
+    assert (before is not None, waiting()) == (True, before)
+
+
+def test_a_few_rows_wait_for_a_person_too_when_the_clock_is_years_ahead() -> None:
+    AuditEntry.objects.create(who="ana", how="cli", action="add", model="hosts.olt", at=NOW)
+    assert turn(NOW + YEARS) == {}
+    assert turn(NOW + YEARS + DAY) == {}
+    assert AuditEntry.objects.count() == 1
+
+
+def test_a_confirmation_is_not_for_a_setting_that_came_after_it() -> None:
+    a_year_of_events()
+    turn(NOW, replace(CONFIG, keep_events=7 * DAY))
+    shown = waiting()
+    assert shown is not None
+    confirm_removal(shown.id, "ana", NOW)
+    assert turn(NOW + timedelta(minutes=1), replace(CONFIG, keep_events=DAY)) == {"onu_events": 357}
+    assert OnuEvent.objects.count() == 8
+
+
+def test_small_tables_and_the_log_wait_with_the_others(logged: Callable[[], list[CoordinatorLog]]) -> None:
+    a_year_of_events()
+    AuditEntry.objects.create(who="ana", how="cli", action="add", model="hosts.olt", at=NOW)
+    CoordinatorLog.objects.create(event_type="OLT_BACK", level="INFO", message="", timestamp=NOW)
+    turn(NOW + YEARS)
+    assert clean_logs(NOW + YEARS, CONFIG, between=nothing) == 0
+    assert AuditEntry.objects.filter(at=NOW).exists()
+    assert len(logged()) == 2
+
+
+def test_when_the_clock_is_set_right_it_goes_on_by_itself(
+    logged: Callable[[], list[CoordinatorLog]],
+) -> None:
+    a_year_of_events()
+    turn(NOW + YEARS)
+    turn(NOW + YEARS + timedelta(minutes=1))
+    events(3, NOW - 400 * DAY, DAY)
+    assert turn(NOW) == {"onu_events": 3}
+    assert waiting() is None
+    assert [row.event_type for row in logged()] == ["REMOVAL_WAITS", "REMOVAL_RESUMED"]
+
+
+def test_normal_operation_never_waits() -> None:
+    a_year_of_events()
+    for day in range(2, 5):
+        assert turn(NOW + day * DAY) == {"onu_events": 1}
+    # A weekend without electricity.
+    assert turn(NOW + 11 * DAY) == {"onu_events": 7}
+    assert waiting() is None
+
+
+def test_to_keep_a_week_instead_of_a_year_waits_for_a_person() -> None:
+    a_year_of_events()
+    week = replace(CONFIG, keep_events=7 * DAY)
+    assert turn(NOW, week) == {}
+    shown = waiting()
+    assert shown is not None
+    confirm_removal(shown.id, "ana", NOW)
+    assert turn(NOW + timedelta(minutes=1), week) == {"onu_events": 357}
+    assert OnuEvent.objects.count() == 8
+    # What it was confirmed for is done.
+    turn(NOW + timedelta(minutes=2), week)
+    assert waiting() is None
+
+
+def test_a_confirmation_lets_go_what_was_shown_and_nothing_that_is_younger() -> None:
+    a_year_of_events()
+    week = replace(CONFIG, keep_events=7 * DAY)
+    turn(NOW, week)
+    shown = waiting()
+    assert shown is not None
+    confirm_removal(shown.id, "ana", NOW)
+    # Then the clock jumps by almost as much as is kept.
+    assert turn(NOW + 6 * DAY, week) == {"onu_events": 357}
+    assert OnuEvent.objects.filter(at__gte=NOW - 7 * DAY).count() == 8
+
+
+def test_who_confirms_something_that_waits_no_more_is_refused() -> None:
+    with pytest.raises(CommandError, match="ninguna eliminación espera"):
+        confirm_removal(1, "ana", NOW)
+    a_year_of_events()
+    turn(NOW + YEARS)
+    first = waiting()
+    assert first is not None
+    turn(NOW)
+    turn(NOW, replace(CONFIG, keep_events=7 * DAY))
+    with pytest.raises(CommandError, match="ahora espera otra cosa"):
+        confirm_removal(first.id, "ana", NOW)
+    second = waiting()
+    assert second is not None
+    assert (second.id != first.id, second.hold.confirmed_at) == (True, None)
+
+
+def test_a_confirmation_is_recorded_once(db: None) -> None:
+    a_year_of_events()
+    turn(NOW + YEARS)
+    shown = waiting()
+    assert shown is not None
+    with acting(lambda: Actor("ana", "cli")):
+        for _ in range(2):
+            assert confirm_removal(shown.id, "ana", NOW + YEARS).confirmed_by == "ana"
+    (entry,) = AuditEntry.objects.all()
+    assert (entry.who, entry.action, entry.name) == ("ana", "change", "retention_hold")
+    assert [told.split()[0] for told in entry.changes["tables"]["new"]] == ["onu_events"]
+
+
+def test_the_doctor_and_the_health_tell_of_it() -> None:
+    a_year_of_events()
+    turn(NOW + YEARS)
+    shown = waiting()
+    assert shown is not None
+    found = examine_retention(NOW + YEARS, CONFIG)
+    assert found.level is Level.ERROR
+    assert "365 of 365 rows of onu_events" in found.told
+    assert f"facho retention confirm {shown.id}" in found.do
+    assert "retention" in [reason.what for reason in health(CONFIG).reasons]
+    # And so does the dashboard.
+    assert "facho retention show" in str(AILMENTS["retention"])
+    confirm_removal(shown.id, "ana", NOW + YEARS)
+    assert examine_retention(NOW + YEARS, CONFIG).level is not Level.ERROR
+
+
+def test_programs_see_it_and_those_of_administrators_confirm_it() -> None:
+    assert asking(Role.VIEWER).get("/api/v1/retention/").json() == []
+    a_year_of_events()
+    turn(NOW + YEARS)
+    (found,) = asking(Role.VIEWER).get("/api/v1/retention/").json()
+    assert (found["tables"][0]["table"], found["confirmed_at"]) == ("onu_events", None)
+    path = f"/api/v1/retention/{found['id']}/confirm/"
+    assert asking(Role.OPERATOR).post(path).status_code == 403
+    assert asking(Role.ADMINISTRATOR).post(f"/api/v1/retention/{found['id'] + 1}/confirm/").status_code == 400
+    assert asking(Role.ADMINISTRATOR).post(path).status_code == 204
+    shown = waiting()
+    assert shown is not None
+    assert shown.hold.confirmed_by.startswith("administrator")
+
+
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.ADMINISTRATOR])
+def test_administrators_confirm_it_in_the_admin(role: Role, client: Client) -> None:
+    a_year_of_events()
+    turn(NOW + YEARS)
+    shown = waiting()
+    assert shown is not None
+    client.force_login(person(role, "ana"))
+    chosen = {"action": "confirm", "_selected_action": [shown.id]}
+    client.post("/admin/execution_coordinator/coordinatorstate/", chosen)
+    after = waiting()
+    assert after is not None
+    assert after.hold.confirmed_by == ("ana" if role is Role.ADMINISTRATOR else "")
+
+
+def test_a_long_table_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "_COUNTED", 20)
+    a_year_of_events()
+    config = replace(CONFIG, keep_events=31 * DAY)
+    with CaptureQueriesContext(connection) as queries:
+        assert turn(NOW, config) == {}
+    for query in queries:
+        if "COUNT" in query["sql"].upper() and "onu_events" in query["sql"]:
+            assert "LIMIT 20" in query["sql"]
+    shown = waiting()
+    assert shown is not None
+    (removal,) = shown.hold.removals
+    assert (removal.going, removal.there) == (333, 365)
+
+
+def test_a_table_that_is_only_late_by_less_than_half_is_shortened() -> None:
+    a_year_of_events()
+    assert turn(NOW, replace(CONFIG, keep_events=200 * DAY)) == {"onu_events": 164}
+
+
+def addresses(count: int) -> None:
+    owner = person(Role.OPERATOR, "ana")
+    LoginAddress.objects.bulk_create(
+        LoginAddress(user=owner, address=f"10.0.0.{number}", at=NOW) for number in range(count)
+    )
+
+
+def test_what_is_written_again_by_itself_neither_waits_nor_makes_others_wait() -> None:
+    """Such as the addresses of people who logged in, after weeks switched off."""
+    addresses(120)
+    assert turn(NOW + YEARS) == {"login_addresses": 120}
+    assert waiting() is None
+    free = {rule.model for rule in retention.RULES if not rule.can_be_held}
+    assert {LoginAddress, PollerStats, SkippedSlots} <= free
+    assert not any(rule.holds_others for rule in retention.RULES if not rule.can_be_held)
+
+
+def fail_to_look_at(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = retention.find_large_removal
+
+    def find_or_fail(rule: retention.Rule, now: datetime, config: Config) -> LargeRemoval | None:
+        if rule.table == table:
+            raise RuntimeError("no")
+        return find(rule, now, config)
+
+    monkeypatch.setattr(retention, "find_large_removal", find_or_fail)
+
+
+def test_a_table_that_cannot_be_looked_at_stays_and_keeps_no_other_from_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events(3, NOW - 370 * DAY, DAY)
+    AuditEntry.objects.create(who="ana", how="cli", action="add", model="hosts.olt", at=NOW - 370 * DAY)
+    fail_to_look_at("audit_log", monkeypatch)
+    clock_is_believed(NOW)
+    removed = remove_old(NOW, CONFIG, between=nothing)
+    assert (removed.rows, removed.failed) == ({"onu_events": 3}, {"audit_log": "no"})
+    assert AuditEntry.objects.count() == 1
+
+
+def test_a_removal_that_waits_goes_on_waiting_when_its_table_cannot_be_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a_year_of_events()
+    AuditEntry.objects.create(who="ana", how="cli", action="add", model="hosts.olt", at=NOW)
+    turn(NOW + YEARS)
+    before = waiting()
+    fail_to_look_at("onu_events", monkeypatch)
+    assert turn(NOW + YEARS + timedelta(minutes=1)) == {}
+    assert (waiting(), AuditEntry.objects.count()) == (before, 1)
+
+
+def test_it_is_said_who_ends_it_and_that_it_may_end_by_itself() -> None:
+    a_year_of_events()
+    turn(NOW + YEARS)
+    shown = waiting()
+    assert shown is not None
+    told = hold_sentence(shown.hold, NOW + YEARS)
+    assert "until an administrator confirms it, or the clock or the setting is corrected" in told
