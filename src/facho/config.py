@@ -175,6 +175,9 @@ class Config:
         "pauses between the attempts to send a message; the last one repeats",
     )
     notify_give_up_after: timedelta = _days(1, "a message that could not be sent for so long is given up")
+    notify_local_targets: bool = _setting(
+        False, "whether messages may go to this machine itself, its link or a multicast group"
+    )
 
     emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
 

@@ -10,7 +10,7 @@ from django.utils import translation
 
 from facho import logs, masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
-from facho.config import Config
+from facho.config import Config, current
 from facho.engine import journal_writing
 from facho.engine.journal import journal
 from tests.database.setting_up import know_brands
@@ -68,3 +68,10 @@ def config_with_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     root.setLevel(level)
     for name in ("files", "rows"):
         journal.__dict__.pop(name, None)
+
+
+@pytest.fixture
+def local_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Channels may be on this machine, where the receivers of tests are."""
+    allowing = replace(current(), notify_local_targets=True)
+    monkeypatch.setattr("facho.engine.commands.notifications.current", lambda: allowing)

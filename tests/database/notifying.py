@@ -14,8 +14,10 @@ from facho.core.severity import Severity
 from facho.engine.messenger import Letter
 from facho.engine.notices import tell
 from facho.engine.notifying import Sender
+from tests.waiting import PATIENCE_S
 
-CONFIG = Config(language="en")
+# Receivers are on this machine.
+CONFIG = Config(language="en", notify_local_targets=True)
 
 
 class Receiver:
@@ -57,7 +59,7 @@ def tell_of(notice: Notice, now: datetime, olt_id: int | None = None, **columns:
     tell(now, notice, olt_id=olt_id, **told)
 
 
-def sender_to(receiver: Receiver, wait: float = 0.2) -> Sender:
+def sender_to(receiver: Receiver, wait: float = PATIENCE_S) -> Sender:
     return Sender(CONFIG, receiver, wait=timedelta(seconds=wait))
 
 

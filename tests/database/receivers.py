@@ -17,6 +17,8 @@ class WebReceiver:
     def __init__(self) -> None:
         self.got: list[dict[str, Any]] = []
         self.status = 200
+        self.location = ""
+        self.asked: list[str] = []
         # While it is not set, requests hang.
         self.answers = threading.Event()
         self.answers.set()
@@ -30,10 +32,13 @@ def web_receiver() -> Iterator[WebReceiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.asked.append(self.path)
             receiver.answers.wait(10)
             if receiver.status == 200:
                 receiver.got.append(json.loads(body))
             self.send_response(receiver.status)
+            if receiver.location:
+                self.send_header("Location", receiver.location)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:

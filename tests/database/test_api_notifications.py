@@ -9,7 +9,7 @@ from facho.core.roles import Role
 from tests.database.asking_api import asking, refused_at
 from tests.database.setting_up import add_olts
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands", "local_targets")]
 
 CHANNELS = "/api/v1/notification-channels/"
 RULES = "/api/v1/notification-rules/"

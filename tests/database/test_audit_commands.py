@@ -80,7 +80,7 @@ class Case(NamedTuple):
 
 
 @pytest.fixture
-def _things(brands: None) -> None:
+def _things(brands: None, local_targets: None) -> None:
     add_olts("olt-1", "olt-2")
     add_job("state", "olt-1")
     add_job("all", kind="discovery", facts=())

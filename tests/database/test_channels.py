@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import time, timedelta
 
@@ -24,14 +25,16 @@ from facho.engine.commands.notifications import (
     update_channel,
     update_rule,
 )
+from facho.engine.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.notifying import Sender
 from facho.masking import masked
 from tests.database.making import at, make_olt
 from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of
 from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands", "local_targets")]
 NOW = at("10:00")
+STRICT = replace(CONFIG, notify_local_targets=False)
 SECOND = timedelta(seconds=1)
 
 
@@ -64,7 +67,7 @@ def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver
     ]
     make_rule(*channels)
     tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
-    sender = Sender(CONFIG, wait=10 * SECOND)
+    sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     ((title, message),) = [(got["title"], got["message"]) for got in web.got]
     assert title == "olt-7 does not answer"
@@ -84,7 +87,7 @@ def test_a_server_that_refuses_and_one_that_is_not_there_are_tried_again(web: We
     absent = add_channel("absent", f"json://127.0.0.1:{nobodys_port()}")
     make_rule(refusing, absent)
     tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id)
-    sender = Sender(CONFIG, wait=10 * SECOND)
+    sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     rows = {row.channel_id: row for row in NotificationDelivery.objects.all()}
     assert {row.status for row in rows.values()} == {"WAITING"}
@@ -124,6 +127,82 @@ def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> 
     assert refused.value.field == "url"
     assert url in ("", "json://") or url not in refused.value.message
     assert not NotificationChannel.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("syslog://", "channels of this kind"),
+        ("apprise://10.0.0.5/token", "channels of this kind"),
+        ("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#noc?template=/etc/passwd", "name files"),
+        ("mailto://user:word@mail.example?to=noc@example.net&pgppub=/etc/passwd", "name files"),
+    ],
+)
+def test_channels_that_run_programs_or_read_files_are_refused(url: str, said: str) -> None:
+    with pytest.raises(CommandError, match=said) as refused:
+        add_channel("hook", url)
+    assert refused.value.field == "url"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "[::ffff:127.0.0.1]"])
+def test_this_machine_itself_is_no_channel_unless_a_setting_allows_it(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    add_channel("allowed", f"json://{host}/in")
+    monkeypatch.setattr("facho.engine.commands.notifications.current", lambda: STRICT)
+    for url in (f"json://{host}/in", f"mailto://u:p@gmail.com?to=noc@example.net&smtp={host.strip('[]')}"):
+        with pytest.raises(CommandError, match="FACHO_NOTIFY_LOCAL_TARGETS"):
+            add_channel("hook", url)
+    for url in ("json://10.0.0.5/in", "json://hook.example/in", "https://discord.com/api/webhooks/1234/abcd"):
+        add_channel(url, url)
+
+
+def resolve_to_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a name server does that is asked by somebody who does not believe us."""
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda _host, *args, **kwargs: real("127.0.0.1", *args, **kwargs)
+    )
+
+
+def test_a_name_that_resolves_to_this_machine_is_not_connected_to(
+    web: WebReceiver, mail: MailReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve_to_loopback(monkeypatch)
+    options = "from=facho@example.net&to=noc@example.net&mode=insecure"
+    urls = (f"json://hook.example:{web.port}", f"mailto://mail.example:{mail.port}?{options}")
+    for number, url in enumerate(urls):
+        add_channel(f"{number}", url)
+        tried = try_channel(f"{number}", NOW, STRICT)
+        assert "127.0.0.1: messages are not sent to this machine itself" in tried.sentence
+        tell_of(Notice.OLT_DOWN, NOW, make_olt(f"olt-{number}").id)
+    assert not web.got
+    assert not mail.got
+    make_rule(*NotificationChannel.objects.all())
+    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-9").id)
+    Sender(STRICT, wait=10 * SECOND).step(NOW)
+    assert not web.got
+    assert not mail.got
+    # Names and receivers are as they should be: only the setting is in the way.
+    assert try_channel("0", NOW, CONFIG).sent
+    assert try_channel("1", NOW, CONFIG).sent
+
+
+def test_other_threads_connect_to_this_machine_while_a_message_is_sent(web: WebReceiver) -> None:
+    with refuse_local_targets() as refused:
+        with pytest.raises(RefusedTarget):
+            socket.create_connection(("127.0.0.1", web.port))
+        with ThreadPoolExecutor(1) as other:
+            other.submit(socket.create_connection, ("127.0.0.1", web.port)).result().close()
+    assert refused == ["127.0.0.1"]
+    socket.create_connection(("127.0.0.1", web.port)).close()
+
+
+def test_a_redirect_is_not_followed(web: WebReceiver) -> None:
+    web.status, web.location = 307, f"http://127.0.0.1:{web.port}/elsewhere"
+    add_channel("hook", f"json://127.0.0.1:{web.port}/in?redirect=yes")
+    assert not try_channel("hook", NOW, CONFIG).sent
+    assert web.asked == ["/in"]
 
 
 def test_an_address_is_encrypted_and_never_written(

@@ -54,7 +54,7 @@ from tests.database.planting import (
 from tests.database.test_who_gets_what import BEFORE_ALL, PAGES
 from tests.database.walking import answers, pages_of_rows
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english", "local_targets")]
 
 API = "/api/v1"
 BY_USER = {"user": "noc", "auth": "SHA-256", "auth_password": AUTH, "priv": "AES", "priv_password": PRIV}

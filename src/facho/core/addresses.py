@@ -1,14 +1,31 @@
-"""Whose request it is, when proxies stand between."""
+"""The address that a request came from when proxies stand between, and which addresses are local."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from socket import inet_aton
 from typing import Final
 
 Network = IPv4Network | IPv6Network
 # Who has one address of IPv6 has all of these.
 _ONE_HOUSEHOLD: Final = 64
+# Besides loopback, link-local, unspecified and multicast addresses, which the standard library tells.
+_LOCAL: Final = tuple(
+    ip_network(text)
+    for text in (
+        "0.0.0.0/8",
+        "255.255.255.255/32",
+        # Where clouds give their machines their own secrets, besides 169.254.169.254.
+        "100.100.100.200/32",
+        "168.63.129.16/32",
+        "192.0.0.192/32",
+        "fd00:ec2::254/128",
+    )
+)
+_NAT64: Final = ip_network("64:ff9b::/96")
+_LOOPBACK_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
 
 def network_of(text: str) -> Network | None:
@@ -45,3 +62,47 @@ def counted_as(address: str) -> str:
     if isinstance(found, IPv6Address):
         return str(found.ipv4_mapped or ip_network((found, _ONE_HOUSEHOLD), strict=False))
     return str(found)
+
+
+def is_local_target(host: str) -> bool:
+    """Whether what is sent there stays on this machine or its link, or reaches no one machine in particular.
+
+    A name is told by itself: those that everybody resolves to loopback are local, others are not.
+    """
+    host = host.strip().strip("[]").rstrip(".").lower()
+    found = _address_of(host)
+    if found is None:
+        return host in _LOOPBACK_NAMES or host.endswith(".localhost")
+    return any(_is_local(each) for each in (found, _inner(found)) if each is not None)
+
+
+def _address_of(host: str) -> IPv4Address | IPv6Address | None:
+    """Return the address, also one that is written as 0x7f000001 or 127.1. None for a name.
+
+    A plain number is taken for a name: many services have one in the place of a host.
+    """
+    with suppress(ValueError):
+        return ip_address(host)
+    if "." in host or host.startswith("0x"):
+        with suppress(OSError, ValueError):
+            return IPv4Address(inet_aton(host))
+    return None
+
+
+def _is_local(address: IPv4Address | IPv6Address) -> bool:
+    return (
+        address.is_loopback
+        or address.is_link_local
+        or address.is_unspecified
+        or address.is_multicast
+        or any(address in network for network in _LOCAL)
+    )
+
+
+def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address stands for."""
+    if isinstance(address, IPv4Address):
+        return None
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour

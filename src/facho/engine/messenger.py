@@ -9,13 +9,16 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from facho.core.addresses import is_local_target
+from facho.engine.connection_guard import refuse_local_targets
 from facho.masking import know, know_urls, masked
 
 log = logging.getLogger(__name__)
@@ -25,8 +28,30 @@ _MOST_LETTERS: Final = 500
 _SHORTEST_TOKEN: Final = 8
 
 
+# Mail, webhooks, chats, telephones and services for who is on call. Other kinds of apprise run programs of
+# this machine, write its logs, or speak to devices that show no message.
+KINDS: Final = frozenset((
+    "mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms", "tgram", "slack", "workflows",
+    "discord", "ntfy", "ntfys", "gotify", "gotifys", "matrix", "matrixs", "rocket", "rockets", "mmost",
+    "mmosts", "wxteams", "gchat", "zulip", "zoom", "flock", "nctalk", "nctalks", "pagerduty", "opsgenie",
+    "splunk", "victorops", "incidentio", "ilert", "signl4", "squadcast", "goalert", "pover", "pbul",
+    "signal", "signals", "whatsapp", "twilio", "vonage", "sendgrid", "mailgun", "ses", "azure",
+))  # fmt: skip
+
+
+class Refusal(StrEnum):
+    UNKNOWN = "apprise knows no channel with such an address"
+    KIND = "messages are not sent to channels of this kind"
+    FILE = "an address must not name files of this machine"
+    LOCAL = "messages are not sent to this machine itself (FACHO_NOTIFY_LOCAL_TARGETS)"
+
+
 class BadAddress(Exception):
-    """Nothing that a message can be sent to."""
+    """Nothing that a message can be sent to, and why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.value)
+        self.refusal = refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +59,8 @@ class Letter:
     url: str
     title: str
     body: str
+    # Whether it may go to this machine itself, its link or a multicast group.
+    local_targets: bool = False
 
     def __repr__(self) -> str:
         return f"Letter({self.title!r})"
@@ -48,16 +75,26 @@ def make_ready() -> None:
     _asset()
 
 
-def check(url: str) -> str:
-    """What kind of channel it is an address of. Nothing is sent."""
-    return str(_channel(url).service_name)
+def check(url: str, *, local_targets: bool = False) -> str:
+    """What kind of channel it is an address of. Sends nothing, resolves no name. Raises BadAddress."""
+    return str(_channel(url, local_targets=local_targets).service_name)
 
 
 def send(letter: Letter, timeout: timedelta) -> str:
     try:
-        channel = _channel(letter.url)
+        channel = _channel(letter.url, local_targets=letter.local_targets)
     except BadAddress as bad:
         return str(bad)
+    if letter.local_targets:
+        return _post(channel, letter, timeout)
+    with refuse_local_targets() as refused:
+        error = _post(channel, letter, timeout)
+    return f"{refused[0]}: {Refusal.LOCAL}" if error and refused else error
+
+
+def _post(channel: Any, letter: Letter, timeout: timedelta) -> str:
+    # A redirect would turn the message into a question, and leads wherever the other side likes.
+    channel.redirects = False
     # Of each step on the way; who calls has an eye on the whole.
     channel.socket_connect_timeout = channel.socket_read_timeout = timeout.total_seconds() / 3
     post = _apprise().Apprise([channel], asset=_asset())
@@ -68,12 +105,32 @@ def send(letter: Letter, timeout: timedelta) -> str:
     return masked("; ".join(said) or "the channel did not take it")[:_MOST_LETTERS]
 
 
-def _channel(url: str) -> Any:
+def _channel(url: str, *, local_targets: bool) -> Any:
     know_address(url)
     channel = _apprise().Apprise.instantiate(url, asset=_asset(), suppress_exceptions=True)
     if channel is None:
-        raise BadAddress("apprise knows no channel with such an address")
+        raise BadAddress(Refusal.UNKNOWN)
+    if not KINDS.intersection(_schemes(channel)):
+        raise BadAddress(Refusal.KIND)
+    if _names_a_file(channel):
+        raise BadAddress(Refusal.FILE)
+    hosts = (getattr(channel, name, None) for name in ("host", "smtp_host"))
+    if not local_targets and any(is_local_target(host) for host in hosts if isinstance(host, str)):
+        raise BadAddress(Refusal.LOCAL)
     return channel
+
+
+def _schemes(channel: Any) -> Iterator[str]:
+    """Yield what its addresses begin with; some services are known by their own web addresses too."""
+    for schemes in (channel.protocol, channel.secure_protocol):
+        yield from [schemes] if isinstance(schemes, str) else schemes or ()
+
+
+def _names_a_file(channel: Any) -> bool:
+    template = getattr(channel, "template", None)
+    if isinstance(template, _apprise().AppriseAttachment) and len(template):
+        return True
+    return any(getattr(channel, name, None) for name in ("pgp_key", "pgp_privkey"))
 
 
 def know_address(url: str) -> None:

@@ -141,7 +141,7 @@ def _claim(channel: NotificationChannel, now: datetime, until: datetime) -> list
 
 def _letter(channel: NotificationChannel, claimed: Sequence[NotificationDelivery], config: Config) -> Letter:
     message = one_of_many([each.message for each in claimed], channel.language, config)
-    return Letter(channel.url.open(), message.title, message.body)
+    return Letter(channel.url.open(), message.title, message.body, config.notify_local_targets)
 
 
 def _note_sent(sending: _Sending, now: datetime) -> None:

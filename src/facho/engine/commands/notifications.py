@@ -21,7 +21,7 @@ from facho.apps.notifications.models import (
     NotificationRule,
 )
 from facho.apps.secret_text import SecretText
-from facho.config import Config
+from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.notices import FOR_RULES, Notice, WhyNot
 from facho.core.severity import Severity
@@ -30,7 +30,7 @@ from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.turns import command
-from facho.engine.messenger import BadAddress, Flight, Letter
+from facho.engine.messenger import BadAddress, Flight, Letter, Refusal
 from facho.engine.notice_words import Said, message_of
 from facho.keys import KeyProblem
 
@@ -203,14 +203,31 @@ def _free_name(model: type[NotificationChannel] | type[NotificationRule], text: 
 
 def _address_of(url: str) -> SecretText:
     try:
-        messenger.check(url.strip())
-    except BadAddress:
-        sentence = _(
-            "this is no address that a message can be sent to; one is json://host/path, "
-            "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
-        )
-        raise CommandError("url", sentence) from None
+        messenger.check(url.strip(), local_targets=current().notify_local_targets)
+    except BadAddress as bad:
+        raise CommandError("url", _refusal_in_words(bad.refusal)) from None
     return SecretText(url.strip())
+
+
+def _refusal_in_words(refusal: Refusal) -> str:
+    match refusal:
+        case Refusal.UNKNOWN:
+            return _(
+                "this is no address that a message can be sent to; one is json://host/path, "
+                "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
+            )
+        case Refusal.KIND:
+            known = ", ".join(sorted(messenger.KINDS))
+            return _("messages are not sent to channels of this kind; those that can be: %(known)s") % {
+                "known": known
+            }
+        case Refusal.FILE:
+            return _("an address must not name files of this machine")
+        case Refusal.LOCAL:
+            return _(
+                "messages are not sent to this machine itself, its link or a multicast group, "
+                "unless FACHO_NOTIFY_LOCAL_TARGETS allows it"
+            )
 
 
 def _language_of(language: str) -> str:
@@ -287,7 +304,8 @@ def try_channel(name: str, now: datetime, config: Config) -> Tried:
         url = channel.url.open()
     except KeyProblem as problem:
         return Tried(False, str(problem))
-    flight = Flight(Letter(url, message.title, message.body), config.notify_timeout, messenger.send)
+    letter = Letter(url, message.title, message.body, config.notify_local_targets)
+    flight = Flight(letter, config.notify_timeout, messenger.send)
     seconds = config.notify_timeout.total_seconds()
     error = flight.error if flight.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
     _note_test(channel, f"{message.title}\n{message.body}", error or "", now)
