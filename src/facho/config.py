@@ -85,9 +85,11 @@ class Config:
     answer_timeout: timedelta = _seconds(3600, "the longest that an answer may take to be sent")
     body_bytes: int = _setting(2_500_000, "the longest that a request may be")
     what_if_olts: int = _setting(1000, "OLTs for which the web works out what a change would do, at most")
-    tls: bool = _setting(False, "whether TLS is in front, and says so in X-Forwarded-Proto")
+    tls: bool = _setting(False, "whether a proxy with TLS is in front; needs FACHO_TRUSTED_PROXIES")
     trusted_proxies: tuple[str, ...] = _setting(
-        (), "addresses or networks of proxies that are believed who asks (X-Forwarded-For)"
+        (),
+        "addresses or networks of proxies that are believed who asks and by which scheme "
+        "(X-Forwarded-For, X-Forwarded-Proto)",
     )
     session_age: timedelta = _days(7, "who logged in has to do it again after this")
     login_window: timedelta = _seconds(900, "the time in which log-ins that fail are counted")
@@ -294,6 +296,16 @@ def _contradictions(config: Config) -> list[str]:
     if config.absent_after > _MOST_MISSED:
         found.append(f"FACHO_ABSENT_AFTER must not be larger than {_MOST_MISSED}")
     return found
+
+
+def web_contradictions(config: Config) -> list[str]:
+    """Return why the pages cannot be served with these settings; collecting does not need them."""
+    if config.tls and not config.trusted_proxies:
+        return [
+            "FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty: nobody is believed that a request came by "
+            "TLS, and every page would be redirected for ever; name the proxy's address, as 127.0.0.1"
+        ]
+    return []
 
 
 def _env_file(environment: Mapping[str, str]) -> dict[str, str]:

@@ -50,6 +50,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "facho.web.queries.give_back_connection",
     "facho.web.health.HealthCheck",
+    "facho.web.access.proxies.drop_untrusted_scheme",
     "facho.web.access.headers.headers",
     "django.middleware.security.SecurityMiddleware",
     "facho.web.static_files.StaticFiles",
@@ -102,9 +103,10 @@ CSRF_TRUSTED_ORIGINS = [
     for host in CONFIG.allowed_hosts
     if host != "*"
 ]
+# Only trusted proxies get it so far: facho.web.access.proxies removes that of others.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 if CONFIG.tls:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     # Asked for by programs on this machine, past the proxy; /health is answered before all of this.
     SECURE_REDIRECT_EXEMPT = ["^metrics$"]

@@ -45,10 +45,11 @@ SNMP_TOOLS = Package("snmp", "snmpbulkwalk")
 POSTGRESQL = Package("postgresql", "postgres", services=("postgresql",))
 CHROMIUM = Package("chromium", "chromium")
 REDIS = Package("redis-server", "redis-server", services=("redis-server",))
+NGINX = Package("nginx", "nginx", services=("nginx",))
 CADDY = Package("caddy", "caddy", services=("caddy",))
 # Load on the web, for `make bench`.
 WRK = Package("wrk", "wrk")
-PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, CHROMIUM, WRK)
+PACKAGES = (SNMPD, SNMP_TOOLS, POSTGRESQL, REDIS, NGINX, CADDY, CHROMIUM, WRK)
 
 
 def find(command: str, package: Package) -> str:

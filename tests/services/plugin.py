@@ -13,6 +13,7 @@ import pytest
 from tests.services import packages, pattern, postgres
 from tests.services.folder import temporary_folder
 from tests.services.postgres import Databases, Postgres, run_postgres
+from tests.services.proxies import Proxy, run_caddy, run_nginx
 from tests.services.redis import Redis, run_redis
 from tests.services.snmpd import Snmpd, run_snmpd
 from tests.services.snmpsim import Snmpsim, run_snmpsim
@@ -119,6 +120,20 @@ def shared_redis(request: pytest.FixtureRequest) -> Iterator[Redis]:
         except Unavailable as missing:
             _give_up(request.config, missing)
         yield server
+
+
+@pytest.fixture(scope="module", params=[run_nginx, run_caddy], ids=["nginx", "caddy"])
+def proxy_in_front(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Proxy]]:
+    """Starts a proxy with TLS, from its file in deploy/, in front of what listens on HOST:PORT."""
+    with ExitStack() as stack:
+
+        def start(behind: str) -> Proxy:
+            try:
+                return stack.enter_context(request.param(behind))  # type: ignore[no-any-return]
+            except Unavailable as missing:
+                _give_up(request.config, missing)
+
+        yield start
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.config import BadSettings, Config, read
+from facho.config import BadSettings, Config, read, web_contradictions
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -115,6 +115,13 @@ def test_settings_that_contradict_each_other_are_refused(
     assert said.startswith(sentence)
 
 
+def test_tls_without_a_proxy_that_is_believed_leaves_no_page_to_be_seen(home: dict[str, str]) -> None:
+    (said,) = web_contradictions(read(home | {"FACHO_TLS": "yes"}))
+    assert said.startswith("FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty")
+    assert web_contradictions(read(home | {"FACHO_TLS": "yes", "FACHO_TRUSTED_PROXIES": "::1"})) == []
+    assert web_contradictions(read(home)) == []
+
+
 def test_the_env_file_of_the_home_is_read_and_the_environment_wins(tmp_path: Path) -> None:
     lines = [
         "# of this machine",
@@ -197,6 +204,8 @@ def written(setting: dataclasses.Field[object]) -> str:
 def test_what_is_needed_at_least_once_cannot_be_none(home: dict[str, str], name: str) -> None:
     assert f"{name} must be 1 or more" in refused(home | {name: "0"})
     read(home | {"FACHO_REQUEST_RETRIES": "0"})
+
+
 @pytest.mark.parametrize(
     ("given", "used"),
     [

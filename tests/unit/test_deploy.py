@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import dataclasses
 import re
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from facho.backends import queues
 from facho.cli import main
-from facho.config import PREFIX, Config, read
+from facho.config import PREFIX, Config, read, web_contradictions
 from facho.core.queue import SNMP_QUEUES
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,8 @@ NEEDED = {
         "TIME_ZONE",
         "WEB_ADDRESS",
         "ALLOWED_HOSTS",
+        "TLS",
+        "TRUSTED_PROXIES",
     )
 }
 
@@ -119,6 +122,16 @@ def test_the_env_file_names_what_an_operator_must_think_of(tmp_path: Path) -> No
     every.write_text(re.sub(r"^#(?=[A-Z_]+=)", "", text, flags=re.MULTILINE))
     config = read({"FACHO_ENV_FILE": str(every), "FACHO_HOME": str(tmp_path)})
     assert config.broker_url.startswith("redis://")
+    assert web_contradictions(config) == []
+
+
+def test_the_container_of_the_web_believes_the_gateway_of_its_network_and_nobody_else() -> None:
+    web, (network,) = ours()["web"]["environment"], compose()["networks"]["default"]["ipam"]["config"]
+    assert web["FACHO_TRUSTED_PROXIES"] == f"${{FACHO_TRUSTED_PROXIES:-{network['gateway']}}}"
+    assert ip_address(network["gateway"]) in ip_network(network["subnet"])
+    assert web["FACHO_TLS"] == "${FACHO_TLS:-yes}"
+    (port,) = ours()["web"]["ports"]
+    assert port.startswith("127.0.0.1:")
 
 
 def test_every_setting_that_is_named_exists() -> None:

@@ -13,7 +13,7 @@ from facho.cli.children import WITH_PARENT, Child, run_children, stop_on_signals
 from facho.cli.exits import Exit
 from facho.cli.system import fail, system
 from facho.cli.target import refuse
-from facho.config import Config
+from facho.config import Config, web_contradictions
 from facho.snmp.address import parse_address
 from facho.snmp.errors import AddressError
 
@@ -41,6 +41,7 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
     """Collect and show, on this machine: the engine and the web, in two processes."""
     with system(by_a_person=False) as config:
         refuse_beside_workers(config)
+        _refuse_unusable_web(config)
         sync_with_profiles()
         host, port = free_address(address or config.web_address)
         environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
@@ -57,6 +58,11 @@ def refuse_beside_workers(config: Config) -> None:
             "FACHO_BROKER_URL is set, and an engine shares no database with workers: "
             "run facho worker, facho beat and facho web, or remove it to have all on this machine"
         )
+
+
+def _refuse_unusable_web(config: Config) -> None:
+    for reason in web_contradictions(config):
+        fail(reason)
 
 
 def sync_with_profiles() -> None:
@@ -97,6 +103,7 @@ def web(address: Address = None, with_parent: WithParent = False) -> None:
     with system(by_a_person=False) as config:
         from facho import logs
 
+        _refuse_unusable_web(config)
         logs.set_up("web", config)
         _serve(*free_address(address or config.web_address), stopping)
 
@@ -111,7 +118,7 @@ def _serve(host: str, port: int, stopping: threading.Event) -> None:
             port=port,
             log_config=None,
             access_log=False,
-            # It would believe whoever is on this machine; we believe FACHO_TRUSTED_PROXIES.
+            # FACHO_TRUSTED_PROXIES alone says who is believed, not FORWARDED_ALLOW_IPS beside it.
             proxy_headers=False,
         )
     )

@@ -38,30 +38,44 @@ def network_of(text: str) -> Network | None:
 
 def client_address(peer: str, forwarded_for: str, trusted: Iterable[str]) -> str:
     """The last hop that is no trusted proxy. What came before it anybody can have written."""
-    networks = [network for text in trusted if (network := network_of(text)) is not None]
+    networks = _networks(trusted)
     hops = [*(hop.strip() for hop in forwarded_for.split(",") if hop.strip()), peer]
     while len(hops) > 1 and _is_in(hops[-1], networks):
         hops.pop()
     return hops[-1]
 
 
-def _is_in(address: str, networks: Collection[Network]) -> bool:
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return False
-    return any(found in network for network in networks)
+def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
+    """Return whether the address that connected to us is one of the trusted proxies."""
+    return _is_in(peer, _networks(trusted))
 
 
 def counted_as(address: str) -> str:
     """By what its attempts are counted. What is no address is one like any other."""
+    found = _parse(address)
+    if found is None:
+        return "?"
+    if isinstance(found, IPv6Address):
+        return str(ip_network((found, _ONE_HOUSEHOLD), strict=False))
+    return str(found)
+
+
+def _networks(texts: Iterable[str]) -> list[Network]:
+    return [network for text in texts if (network := network_of(text)) is not None]
+
+
+def _is_in(address: str, networks: Collection[Network]) -> bool:
+    found = _parse(address)
+    return found is not None and any(found in network for network in networks)
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    """Return the address; one of IPv4 that a socket of IPv6 tells (::ffff:10.0.0.5) as what it is."""
     try:
         found = ip_address(address)
     except ValueError:
-        return "?"
-    if isinstance(found, IPv6Address):
-        return str(found.ipv4_mapped or ip_network((found, _ONE_HOUSEHOLD), strict=False))
-    return str(found)
+        return None
+    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
 
 
 def is_local_target(host: str) -> bool:
