@@ -24,6 +24,8 @@ COMPOSE = ROOT / "deploy" / "compose"
 HOWTO = ROOT / "docs" / "howto" / "scale-out.md"
 UNITS = sorted(SYSTEMD.glob("*.service"))
 SETTINGS = {PREFIX + field.name.upper() for field in dataclasses.fields(Config)} | {"FACHO_ENV_FILE"}
+# What a process of facho is meant to stay under, with a million ONUs.
+PROCESS_MB = 400
 # What an operator of several machines has to think of.
 NEEDED = {
     f"{PREFIX}{name}"
@@ -56,6 +58,11 @@ def compose() -> dict[str, Any]:
 
 def ours() -> dict[str, dict[str, Any]]:
     return {name: each for name, each in compose()["services"].items() if each["image"] == "facho"}
+
+
+def megabytes(text: str) -> float:
+    units = {"m": 1, "g": 1024}
+    return float(text[:-1]) * units[text[-1].lower()]
 
 
 def is_a_command(word: str) -> bool:
@@ -100,11 +107,25 @@ def test_a_unit_can_write_to_its_home_and_nowhere_else(path: Path) -> None:
 
 
 def test_units_differ_only_in_what_they_start_and_where_it_lives() -> None:
-    own = {"ExecStart", "Environment", "StateDirectory", "WorkingDirectory"}
+    own = {"ExecStart", "Environment", "StateDirectory", "WorkingDirectory", "MemoryHigh", "MemoryMax"}
     shared = [
         {key: value for key, value in unit(path)["Service"].items() if key not in own} for path in UNITS
     ]
     assert all(each == shared[0] for each in shared)
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_a_unit_leaves_memory_to_others_and_its_processes_what_they_need(path: Path) -> None:
+    service = unit(path)["Service"]
+    # `facho up` is itself, the engine and the web.
+    processes = 3 if path.stem == "facho-up" else 1
+    assert PROCESS_MB * processes < megabytes(service["MemoryHigh"]) < megabytes(service["MemoryMax"])
+
+
+def test_containers_leave_memory_to_others_and_have_what_they_need() -> None:
+    for name, service in ours().items():
+        assert megabytes(service["mem_limit"]) > PROCESS_MB, name
+    assert "mem_limit" in compose()["services"]["redis"]
 
 
 def test_processes_of_one_machine_do_not_share_a_log_file() -> None:
@@ -123,6 +144,13 @@ def test_the_env_file_names_what_an_operator_must_think_of(tmp_path: Path) -> No
     config = read({"FACHO_ENV_FILE": str(every), "FACHO_HOME": str(tmp_path)})
     assert config.broker_url.startswith("redis://")
     assert web_contradictions(config) == []
+
+
+def test_nothing_names_a_variable_of_the_server_below_which_is_not_read() -> None:
+    pages = [
+        path for folder in ("deploy", "docs/howto") for path in (ROOT / folder).rglob("*") if path.is_file()
+    ]
+    assert not [path for path in pages if b"FORWARDED_ALLOW_IPS" in path.read_bytes()]
 
 
 def test_the_container_of_the_web_believes_the_gateway_of_its_network_and_nobody_else() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field
@@ -94,6 +95,7 @@ def _examine(checkup: Checkup) -> Iterator[Finding]:
     keys = _keys(config)
     yield keys
     yield from _modes(config)
+    yield from _web(config)
     if keys.level is not Level.ERROR:
         yield from _system(config, checkup)
 
@@ -143,6 +145,12 @@ def _modes(config: Config) -> Iterator[Finding]:
             yield finding("files", told, do)
     if not found:
         yield ok("files", "the database, the keys and the logs are for facho's user alone")
+
+
+def _web(config: Config) -> Iterator[Finding]:
+    from facho.cli.acting.web_settings import web_settings
+
+    yield from web_settings(config, os.environ)
 
 
 def _system(config: Config, checkup: Checkup) -> Iterator[Finding]:

@@ -20,8 +20,10 @@ from facho.apps.sql import database_sentence
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
+from facho.cli.acting.clocks import database_clock, is_synchronised, machine_clock
 from facho.cli.acting.coordinator import findings
 from facho.cli.acting.room import disk, retention
+from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens
 from facho.cli.system import reach_database
 from facho.config import Config
 from facho.core.pool import alive
@@ -36,6 +38,7 @@ _MOST_STUCK: Final = 5
 
 def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
     """Leaves the coordinator's state with the checkup, when the database can tell it."""
+    yield machine_clock(is_synchronised())
     if config.broker_url:
         yield _broker(config)
         yield _celery(celery.__version__)
@@ -165,7 +168,10 @@ def _notifications(now: datetime, _config: Config) -> Finding:
 
 
 _LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
+    database_clock,
     _credentials,
+    default_communities,
+    expiring_tokens,
     _workers,
     _olts,
     _unreadable,
