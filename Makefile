@@ -16,7 +16,7 @@ BY_FILE := --dist loadscope --no-loadscope-reorder
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
 # What pages, files, messages and the command line say is the same on both, and what takes long is tried on one.
-ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages chassis_told channels \
+ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages hostile_connection static_files chassis_told channels \
 	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
 	quota_week commands_by_hand cut_ports who_gets_what secrets_shown audit_web audit_commands log_in tokens users \
 	web_bench api_base api_coordinator api_examples api_executions api_index api_jobs api_list_costs \

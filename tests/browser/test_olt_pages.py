@@ -1,7 +1,7 @@
 """The pages of OLTs and ports as people see them, and what a button does while somebody looks."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import PHONE, Visiting
 from tests.browser.test_pages import TWO, shot
@@ -22,6 +22,30 @@ def test_they_read_well(visit: Visiting, language: str, viewport: dict[str, int]
         expect(page.locator(".fd").get_by_text(shown).first).to_be_visible()
         visitor.shoot(shot(path.partition("?")[0].strip("/"), language, viewport, dark))
         assert not visitor.is_wider_than_the_window(), path
+    assert not visitor.complaints
+
+
+SWAPPED = """() => new Promise((done) => {
+    document.addEventListener("htmx:afterRequest", done, { once: true });
+    window.release();
+})"""
+
+
+def test_a_button_that_is_pressed_while_the_page_is_refreshed_is_not_replaced(visit: Visiting) -> None:
+    visitor = visit("admin", language="en")
+    page = visitor.go("/olts/5/")
+    polls: list[Route] = []
+    page.expose_function("release", lambda: polls[0].continue_())
+    page.route("**/olts/5/live/", lambda route: polls.append(route))  # no builtin may be given
+    button = page.get_by_role("button", name="Run Discovery Huawei now")
+    with page.expect_request("**/olts/5/live/"):
+        pass
+    button.hover()
+    page.mouse.down()
+    page.evaluate(SWAPPED)
+    page.mouse.up()
+    expect(page.get_by_text("goes next")).to_be_visible()
+    page.unroute_all(behavior="ignoreErrors")
     assert not visitor.complaints
 
 

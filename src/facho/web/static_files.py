@@ -13,11 +13,16 @@ else:
 
 
 class StaticFiles(_WhiteNoise):
-    """Sends each file whole. Whitenoise streams it, and an asynchronous server complains of every stream."""
+    """Sends each file whole. Whitenoise streams it, and an asynchronous server complains of every stream.
+
+    Ranges are ignored, as HTTP allows. The files are small, and a range past the end of one, which browsers
+    ask for now and then, would be logged as a fault.
+    """
 
     @staticmethod
     def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        headers = {name: value for name, value in request.META.items() if name != "HTTP_RANGE"}
+        found = static_file.get_response(request.method, headers)
         content = b""
         if found.file is not None:
             with found.file as file:
