@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -104,6 +105,37 @@ def test_a_grid_is_not_moved_by_a_whole_interval_nor_that_of_a_chained_node() ->
         shift_grid(node_of("state", "north").id, "5m", NOW)
     with refused("node", "runs after"):
         shift_grid(node_of("names", "north").id, "1m", NOW)
+
+
+@pytest.mark.parametrize("read", range(1, 8))
+def test_what_is_created_or_deleted_between_two_reads_does_no_harm(read: int) -> None:
+    """There is no transaction around them: it would keep others waiting."""
+    add_job("leaving", "north", "south", facts=["distance_m"])
+    reads = 0
+
+    def change_before_this_read(execute: Callable[..., Any], *query: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        if reads == read:
+            add_olts("east")
+            add_job("coming", "north", "south", "east", facts=["description"])
+            SnmpJobHost.objects.filter(job__name="leaving").delete()
+            SnmpJob.objects.filter(name="leaving").delete()
+        return execute(*query)
+
+    new = NewJob("optics", "huawei", "get", "5m", ["onu_rx_dbm"], olts=["north", "south"])
+    change = change_of(new, (), None)
+    with connection.execute_wrapper(change_before_this_read):
+        found = what_if(change, NOW, CONFIG)
+    assert reads >= read
+    assert [each.olt for each in found] == ["north", "south"]
+
+
+def test_a_node_that_is_gone_is_refused() -> None:
+    draft = ScheduleDraft([node_of("state", "north").olt_id], NOW, CONFIG)
+    gone = node_of("state", "south").pk
+    with refused("node", f"there is no node {gone}"):
+        draft.edit_node(gone, NodeEdit(priority=9))
 
 
 def told(tasks: Iterable[Task]) -> list[tuple[object, ...]]:

@@ -82,12 +82,16 @@ class ScheduleDraft:
 
     def __init__(self, olt_ids: Sequence[int], now: datetime, config: Config) -> None:
         self._olt_ids, self._now, self._config = list(olt_ids), now, config
+        # Nodes are read first, and dropped if their job or OLT is deleted before those are read: there is no
+        # transaction around these reads.
+        found = list(SnmpJobHost.objects.filter(olt__in=self._olt_ids).order_by("id"))
         self._jobs = {job.pk: job for job in SnmpJob.objects.select_related("brand")}
         olts = Olt.objects.filter(id__in=self._olt_ids).select_related("brand").defer("credentials")
         self._olts = {olt.pk: olt for olt in olts}
         self._nodes = {
             node.pk: self._shared(node)
-            for node in SnmpJobHost.objects.filter(olt__in=self._olt_ids).order_by("id")
+            for node in found
+            if node.job_id in self._jobs and node.olt_id in self._olts
         }
         self._columns_named = columns_named(self._jobs)
         self._learned = LearnedTasks(self._olt_ids)
@@ -113,7 +117,7 @@ class ScheduleDraft:
         olts = jobs.check_olts(job, names, has_oids=bool(self._columns_named.get(job.pk)))
         there = {node.olt_id for node in self._of([job])}
         fresh = [
-            SnmpJobHost(id=next(self._ids), job=job, olt=self._olts[olt.pk])
+            SnmpJobHost(id=next(self._ids), job=job, olt=self._olts.setdefault(olt.pk, olt))
             for olt in olts
             if olt.pk not in there
         ]
@@ -175,7 +179,9 @@ class ScheduleDraft:
         return {node.olt_id: node.pk for node in self._of([job])}
 
     def edit_node(self, node_id: int, edit: NodeEdit) -> None:
-        node = self._nodes[node_id]
+        node = self._nodes.get(node_id)
+        if node is None:
+            raise nodes.no_such_node(node_id)
         if edit.interval is not KEEP:
             before = node.interval_s or node.job.interval_s
             node.interval_s = nodes.check_node_interval(node, edit.interval)

@@ -130,5 +130,9 @@ def _olts_of(node_ids: Sequence[int]) -> list[int]:
     olt_of = dict(SnmpJobHost.objects.filter(id__in=list(node_ids)).values_list("id", "olt_id"))
     for node_id in node_ids:
         if node_id not in olt_of:
-            raise CommandError("node", _("there is no node %(id)d") % {"id": node_id})
+            raise no_such_node(node_id)
     return list(dict.fromkeys(olt_of[node_id] for node_id in node_ids))
+
+
+def no_such_node(node_id: int) -> CommandError:
+    return CommandError("node", _("there is no node %(id)d") % {"id": node_id})
