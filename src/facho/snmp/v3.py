@@ -386,16 +386,22 @@ class UserSecurity:
         if not self.engine.may_be(received.engine_id):
             return None
         keys = usm.localised_keys(self.user, received.engine_id)
-        if not is_signed_by(received, self.user.auth, keys.auth) or not self.engine.accepts(received):
+        if not is_signed_by(received, self.user.auth, keys.auth):
             return None
         message = decode_scoped(plain_scoped(received, self.user, keys))
-        if message.pdu_type == PduType.REPORT:
-            if stat_of(message) is Stat.NOT_IN_TIME_WINDOW:
-                self.engine.set_clock(received)
-            return message
-        if self.user.priv is not None and not received.is_encrypted:
+        is_report = message.pdu_type == PduType.REPORT
+        if not is_report and not self._is_answer(message, received):
             return None
-        return message if _answers(message, received) else None
+        # Only now: our own question, sent back to us, carries a clock that an unsigned report may have set.
+        if not self.engine.accepts(received):
+            return None
+        if is_report and stat_of(message) is Stat.NOT_IN_TIME_WINDOW:
+            self.engine.set_clock(received)
+        return message
+
+    def _is_answer(self, message: Message, header: Header) -> bool:
+        encrypted = header.is_encrypted or self.user.priv is None
+        return encrypted and _answers(message, header)
 
     def _open_unsigned(self, header: Header) -> Message | None:
         message = decode_scoped(header.scoped) if not header.is_encrypted else None

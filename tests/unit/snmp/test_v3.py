@@ -554,6 +554,19 @@ def test_an_unsigned_introduction_does_not_make_us_refuse_the_engine(
 
 
 @pytest.mark.parametrize(("boots", "time"), FORGED_CLOCKS)
+def test_our_own_question_sent_back_after_a_forged_introduction_sets_no_clock(
+    signer: User, boots: int, time: int
+) -> None:
+    """It is signed, with the clock that the introduction claimed."""
+    there = Conversation(signer)
+    forged = there.says(report(Stat.UNKNOWN_ENGINE), user=None, boots=boots, time=time)
+    assert Discovery(there.engine).open(v3.decode_header(forged)) is not None
+    assert there.opens(there.security.seal(ID, encode_pdu(PduType.GET, ID, 0, 0, ROW))) is None
+    assert there.opens(there.says(response())) is not None
+    assert (there.engine.id, there.engine.boots, there.engine.time) == (ENGINE_ID, BOOTS, TIME)
+
+
+@pytest.mark.parametrize(("boots", "time"), FORGED_CLOCKS)
 def test_a_forged_introduction_before_the_first_answer_costs_a_question(
     signer: User, boots: int, time: int
 ) -> None:
