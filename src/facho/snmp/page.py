@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import partial
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -27,9 +27,9 @@ _LONGEST_NUMBER: Final = 11
 _SHORTEST_LARGE_ARC: Final = 5
 # A pattern is tried at every octet, so it is kept to pages of the usual size.
 _LONGEST_PAGE: Final = 16_384
-# A shape is compiled when so many pages had it; each reader uses so many shapes, and so many are counted.
+# A shape is compiled when so many pages had it, and so many shapes of a column; so many are counted.
 _OFTEN: Final = 4
-_MOST_SHAPES: Final = 4
+_MOST_SHAPES: Final = 16
 _MOST_SEEN: Final = 4096
 
 
@@ -118,24 +118,34 @@ def _size(rows: list[bytes]) -> int:
 
 
 class Shapes:
-    """The compiled shapes of all columns. Only what comes often is worth compiling."""
+    """The compiled shapes of all columns. Only what comes often is worth compiling.
+
+    An agent with rows of ever other shapes must not make us compile ever other patterns: a column has its few
+    compiled shapes for as long as the process runs, and rows of other shapes are read without a pattern.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[tuple[bytes, int, bool], int] = {}
-        self._compile: Final = lru_cache(maxsize=1024)(_Shape)
+        self._compiled: dict[bytes, dict[tuple[int, bool], _Shape]] = {}
 
     @property
     def compiled(self) -> int:
         """How many were compiled so far."""
-        return self._compile.cache_info().misses
+        return sum(map(len, self._compiled.values()))
+
+    def of(self, column: bytes) -> dict[tuple[int, bool], _Shape]:
+        """Return the compiled shapes of a column, by the suffix size and whether the values are strings."""
+        return self._compiled.setdefault(column, {})
 
     def find(self, column: bytes, suffix_size: int, strings: bool) -> _Shape | None:
         """Return the shape, or None while it has not come often enough."""
-        if self._is_worth_compiling(column, suffix_size, strings):
-            return self._compile(column, suffix_size, strings)
-        return None
+        compiled = self.of(column)
+        shape = compiled.get((suffix_size, strings))
+        if shape is None and len(compiled) < _MOST_SHAPES and self._came_often(column, suffix_size, strings):
+            shape = compiled[suffix_size, strings] = _Shape(column, suffix_size, strings)
+        return shape
 
-    def _is_worth_compiling(self, column: bytes, suffix_size: int, strings: bool) -> bool:
+    def _came_often(self, column: bytes, suffix_size: int, strings: bool) -> bool:
         shape = column, suffix_size, strings
         times = self._seen.get(shape, 0)
         if times >= _OFTEN:
@@ -156,7 +166,7 @@ class ColumnReader:
     def __init__(self, column: bytes, shapes: Shapes = _SHARED) -> None:
         self.column = column
         self._shapes = shapes
-        self._used: dict[tuple[int, bool], _Shape] = {}
+        self._compiled = shapes.of(column)
 
     def read(self, bindings: bytes) -> Page:
         """Raises BerError when the bindings are not well-formed."""
@@ -177,16 +187,9 @@ class ColumnReader:
         suffix_size = name_size - len(self.column)
         if name_size > _LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
             return None
-        return self._shape(suffix_size, bindings[4 + name_size] == ber.OCTET_STRING)
-
-    def _shape(self, suffix_size: int, strings: bool) -> _Shape | None:
-        """An agent with rows of ever other shapes must not make us compile ever other patterns."""
-        shape = self._used.get((suffix_size, strings))
-        if shape is None and len(self._used) < _MOST_SHAPES:
-            shape = self._shapes.find(self.column, suffix_size, strings)
-            if shape is not None:
-                self._used[suffix_size, strings] = shape
-        return shape
+        strings = bindings[4 + name_size] == ber.OCTET_STRING
+        compiled = self._compiled.get((suffix_size, strings))
+        return compiled or self._shapes.find(self.column, suffix_size, strings)
 
     def _read_rest(self, bindings: bytes, page: Page) -> Page:
         indexes, values, end = page

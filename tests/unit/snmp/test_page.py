@@ -31,12 +31,25 @@ def test_a_shape_is_compiled_when_it_has_come_often() -> None:
 
 
 def test_a_device_with_ever_other_shapes_has_few_of_them_compiled() -> None:
+    """However many walks of the column it answers."""
     shapes = Shapes()
-    reader = ColumnReader(COLUMN, shapes)
-    for _ in range(6):
+    for _ in range(12):
+        reader = ColumnReader(COLUMN, shapes)
         for size in range(1, 60):
             assert len(reader.read(rows(COLUMN, b"\x01" * size)).indexes) == 3
-    assert shapes.compiled == 4
+    assert shapes.compiled == 16
+
+
+def test_a_column_keeps_its_compiled_shapes_when_others_come() -> None:
+    shapes = Shapes()
+    for _ in range(6):
+        ColumnReader(COLUMN, shapes).read(rows(COLUMN, b"\x01"))
+    first = shapes.find(COLUMN, 2, strings=False)
+    for _ in range(12):
+        for size in range(2, 60):
+            ColumnReader(COLUMN, shapes).read(rows(COLUMN, b"\x01" * size))
+    assert first is not None
+    assert shapes.find(COLUMN, 2, strings=False) is first
 
 
 @pytest.mark.parametrize("times", [1, 6], ids=["as it is", "with a pattern"])
