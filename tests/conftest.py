@@ -31,7 +31,7 @@ def requests_are_counted_for_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def default_language_and_time_zone() -> None:
-    """Start each test in those of the settings: a command or a page that ran in this thread leaves its own active."""
+    """Start each test in those of the settings: a command or a page of an earlier test leaves its own."""
     from django.utils import timezone, translation
 
     translation.deactivate()
