@@ -15,6 +15,7 @@ from typing import Final
 from django.db import connection
 
 from facho.apps import sql
+from facho.backends.garbage_collection import collect_until, young_objects_only
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.databases import most_connections
@@ -53,12 +54,13 @@ def poller_process(
     name = worker_name()
     register(name, config.pollers, database_now(), queues)
     ending = threading.Event()
-    with SnmpLoop() as snmp:
+    with SnmpLoop() as snmp, young_objects_only():
         runtime = Runtime(config, name, snmp, Keeper(config), queues)
         board = Board(name, config.pollers, database_now())
         threads = [
             in_background("keeper", lambda: keep_alive(runtime, config.pollers, board, ending)),
             in_background("probes", lambda: keep_probing(runtime, ending)),
+            in_background("garbage", lambda: collect_until(ending)),
         ]
         try:
             yield PollerProcess(runtime, board)
