@@ -131,7 +131,7 @@ class Config:
     varbinds: int = _setting(20, "values asked for in one GET, at most")
     walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, at most")
     walk_rows: int = _setting(
-        500_000, "rows of one column, at most: an OLT that gives more does not end, and the walk fails"
+        150_000, "rows of one column, at most: an OLT that gives more does not end, and the walk fails"
     )
     answer_octets: int = _setting(
         67_108_864, "octets that one OLT may send in one execution: with more, the execution fails"

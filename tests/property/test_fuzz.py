@@ -1,4 +1,4 @@
-"""Damaged datagrams: everything that reads the network raises BerError or nothing, and never lies.
+"""Damaged datagrams: everything that reads the network raises BerError or nothing, is quick, and never lies.
 
 FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
 """
@@ -46,6 +46,7 @@ from facho.snmp.values import (
     encode_value,
 )
 from tests.property.damage import damaged, random_damages
+from tests.property.loop_time import run_in_time
 from tests.property.strict_page import outcome, read_strictly
 
 CASES = int(os.environ.get("FUZZ_CASES", "50000"))
@@ -146,7 +147,7 @@ def test_a_damaged_datagram_is_refused_in_order(seed: int) -> None:
     reader = ColumnReader(COLUMN.content)
     for case, data in damaged_ones(seed, datagrams()):
         try:
-            read_everything(data, reader)
+            run_in_time(partial(read_everything, data, reader))
         except Exception as error:
             error.add_note(say_how_to_repeat(seed, case, data))
             raise
@@ -201,7 +202,7 @@ async def bombard_peer(seed: int) -> Answer:
         if case % 3 or not question.request_id:
             await asyncio.sleep(0)
         try:
-            peer.received(question.addressed(data))
+            run_in_time(partial(peer.received, question.addressed(data)))
         except Exception as error:
             error.add_note(say_how_to_repeat(seed, case, data))
             raise

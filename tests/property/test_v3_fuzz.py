@@ -1,4 +1,5 @@
-"""Damaged SNMPv3 datagrams: refused in order by both sides, and no damaged one that was signed is believed.
+"""Damaged SNMPv3 datagrams: refused in order and quickly by both sides, and no damaged one that was signed is
+believed.
 
 FUZZ_CASES says how many datagrams each test damages. What fails names the seed that makes it again.
 """
@@ -10,6 +11,7 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 import pytest
@@ -34,6 +36,7 @@ from facho.snmp.usm import User
 from facho.snmp.v3 import Discovery, Engine, Outgoing, Stat, UserSecurity
 from facho.snmp.values import Counter32, Oid, encode_value
 from tests.property.damage import damaged, random_damages
+from tests.property.loop_time import run_in_time
 
 CASES = int(os.environ.get("FUZZ_CASES", "16000"))
 PARTS = 4
@@ -107,7 +110,7 @@ def test_a_damaged_answer_is_refused_in_order_and_never_believed(user: User, see
     # One in so many, for there are so many users.
     for case, data in list(damaged_ones(seed, answers_to(user)))[:: len(WHO)]:
         try:
-            message = opened(security, data)
+            message = run_in_time(partial(opened, security, data))
         except Exception as error:
             error.add_note(say_how_to_repeat(seed, case, data))
             raise
@@ -226,7 +229,7 @@ async def bombard_peer(user: User, seed: int) -> bytes:
         original = answer_of(user, pdu, question.request_id)
         data = damaged(original, random_damages(chance))
         try:
-            peer.received(data if data != original else b"")
+            run_in_time(partial(peer.received, data if data != original else b""))
         except Exception as error:
             error.add_note(say_how_to_repeat(seed, case, data))
             raise

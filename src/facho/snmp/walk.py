@@ -125,7 +125,14 @@ async def walk_table(
         )
     result.load.seconds = loop.time() - started
     result.errors.extend(error for column in result.columns.values() for error in column.errors)
+    for error in result.errors:
+        _forget_frames(error)
     return result
+
+
+def _forget_frames(error: SnmpError) -> None:
+    """Drop the traceback: its frames hold the rows, which would stay until the next garbage collection."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
 
 
 async def first_row(talk: Talk, column: Oid) -> tuple[bytes, Value] | None:
@@ -236,10 +243,10 @@ class _ColumnWalk:
         """Keeps the page's rows; True at the end of the column."""
         rows, came = self._column.rows, len(page.indexes)
         expected = len(rows) + came
-        rows.update(zip(page.indexes, page.values, strict=True))
         most = self._talk.asking.allowance.rows
         if expected > most:
             raise TooMuch(f"{self._who} gave more than {most:,} rows, and the walk was ended")
+        rows.update(zip(page.indexes, page.values, strict=True))
         if len(rows) != expected:
             raise RepeatingOids(
                 f"{self._who} gave rows again that it had given before, near row {self._name(page.last)}"

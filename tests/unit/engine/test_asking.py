@@ -18,7 +18,7 @@ class EndedWalk:
     """An agent whose walk of two columns has ended with errors."""
 
     async def walk_table(self, oids: Any, **_: Any) -> WalkResult:
-        errors = {ENDLESS: TooMuch("more than 500,000 rows"), UNREADABLE: UnreadableRows("row 7")}
+        errors = {ENDLESS: TooMuch("more than 150,000 rows"), UNREADABLE: UnreadableRows("row 7")}
         columns = {oid: Column(oid, {b"\x01": 5}, [errors[str(oid)]]) for oid in oids}
         return WalkResult(columns, errors=[error for each in columns.values() for error in each.errors])
 

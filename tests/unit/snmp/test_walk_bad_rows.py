@@ -56,3 +56,11 @@ def test_an_agent_that_fails_wherever_the_walk_goes_on_ends_the_column() -> None
     assert {type(error) for error in result.errors} == {UnreadableRows}
     assert "in more than 100 places, and the walk was ended" in str(result.errors[-1])
     assert talk.requests < 400
+
+
+def test_the_rows_of_a_failed_walk_are_freed_with_it() -> None:
+    """Its errors would keep them until the next garbage collection, by the frames of their tracebacks."""
+    result = asyncio.run(walk_table(cast(Talk, OnceTalk()), [COLUMN], None, None))
+    assert result.errors
+    held = [(error.__traceback__, error.__cause__, error.__context__) for error in result.errors]
+    assert set(held) == {(None, None, None)}
