@@ -101,7 +101,14 @@ def test_every_list_that_is_not_short_has_filters_of_our_own() -> None:
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("executions/?late=true", "late"), ("events/?cause=los", "cause"), ("audit/?object_id=1", "object_id")],
+    [
+        ("executions/?late=true", "late"),
+        # A job may be of all OLTs, and most events are of a few kinds.
+        ("executions/?job=1&why_late=olt_busy", "why_late"),
+        ("skipped-slots/?job=1&why=olt_busy", "why"),
+        ("events/?kind=offline&cause=los", "cause"),
+        ("audit/?object_id=1", "object_id"),
+    ],
 )
 def test_what_has_no_index_is_refused_with_what_to_give_too(path: str, name: str) -> None:
     answer = asking(Role.ADMINISTRATOR).get(f"/api/v1/{path}")

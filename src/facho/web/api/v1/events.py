@@ -23,7 +23,7 @@ class EventSerializer(serializers.ModelSerializer[OnuEvent]):
 
 class EventFilter(OfOlt):
     by_time = "at"
-    only_with: ClassVar = {"cause": ("olt", "onu", "kind", "from")}
+    only_with: ClassVar = {"cause": ("olt", "onu", "from")}
     kind = OneOf(EventKind.values)
     cause = CharFilter()
 

@@ -58,7 +58,7 @@ class WholeExecutionSerializer(ExecutionSerializer):
 class ExecutionFilter(OfOlt):
     by_time = "slot"
     only_with: ClassVar = dict.fromkeys(
-        ("run_now", "trigger", "late", "why_late"), ("olt", "node", "job", "onu", "from")
+        ("run_now", "trigger", "late", "why_late"), ("olt", "node", "onu", "from")
     )
     job = Number(field_name="node__job")
     onu = Number(help_text="those that read this ONU alone")
@@ -111,7 +111,7 @@ class SkippedSlotsSerializer(serializers.ModelSerializer[SkippedSlots]):
 
 class SkippedSlotsFilter(OfOlt):
     by_time = "last_slot"
-    only_with: ClassVar = {"why": ("olt", "node", "job", "from")}
+    only_with: ClassVar = {"why": ("olt", "node", "from")}
     job = Number(field_name="node__job")
     why = OneOf(Why)
 
