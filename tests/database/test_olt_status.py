@@ -6,6 +6,7 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from facho.apps.execution_coordinator.models import CoordinatorState
@@ -24,6 +25,7 @@ from facho.engine.health import health as whole_health
 from facho.engine.maintenance import olts_under_maintenance
 from facho.web.metrics.reading import samples
 from facho.web.olt_list import olt_list
+from facho.web.olt_now import olt_now
 from facho.web.selectors import last_steps, trouble
 from facho.web.timeline_rows import Wanted
 from tests.database.asking_api import asking
@@ -44,6 +46,7 @@ def every_combination() -> list[Olt]:
             f"olt-{number:02}",
             enabled=enabled,
             suspended_reason=suspended,
+            suspended_at=now if suspended else None,
             reachable=reachable,
             failed_in_a_row=failed,
         )
@@ -94,6 +97,27 @@ def test_pages_admin_api_and_command_line_say_the_same(admin_client: Client) -> 
     shown = admin_client.get("/admin/hosts/olt/?all=1", headers={"accept-language": "en"})
     page = shown.context["cl"].model_admin
     assert {row.name: page.health.__wrapped__(page, row)[0] for row in shown.context["cl"].queryset} == wanted
+
+
+def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
+    """A disabled or maintained OLT keeps the reason of its suspension, which is not its status."""
+    olts = every_combination()
+    wanted, now = statuses(), database_now()
+    suspended = {name for name, health in wanted.items() if health is Health.SUSPENDED}
+    rows = [row for page in (1, 2) for row in olt_list(Wanted(page=page), now).rows]
+    assert {row.name for row in rows if row.trouble} == suspended
+    assert {row.name for row in rows if row.since} == suspended
+    boards = {olt.name: {"board": olt_now(olt.id, now)} for olt in olts}
+    heads = {name: render_to_string("facho/olt/head.html", board) for name, board in boards.items()}
+    assert {name for name, head in heads.items() if "Suspended since" in head} == suspended
+    client = asking(Role.VIEWER)
+    for asked, names in (("true", suspended), ("false", wanted.keys() - suspended)):
+        found = client.get(f"/api/v1/olts/?page_size=100&suspended={asked}").json()["results"]
+        assert {row["name"] for row in found} == names
+    measured = [each for each in samples(now, CONFIG) if each.metric == "facho_olt_suspended"]
+    assert {each.labels[0]: bool(each.value) for each in measured} == {
+        name: name in suspended for name in wanted
+    }
 
 
 def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:

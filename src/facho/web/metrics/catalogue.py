@@ -71,7 +71,7 @@ _OF_THE_SYSTEM: Final = (
 _OF_EACH_OLT: Final = (
     _gauge("olt_info", "1; brand and site of an OLT", "olt", "brand", "site"),
     _gauge("olt_enabled", "1 if people have it enabled", "olt"),
-    _gauge("olt_suspended", "1 while the system leaves it alone", "olt"),
+    _gauge("olt_suspended", "1 while it is suspended, enabled and not under maintenance", "olt"),
     _gauge("olt_reachable", "1 if it answers; missing before it was ever asked", "olt"),
     _counter("executions", "executions that ended, by result: success or failed", "olt", "result"),
     Metric("facho_olt_execution_seconds", Kind.SUMMARY, "how long these took", ("olt",)),

@@ -16,11 +16,13 @@ from facho import __version__
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions import totals
+from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.config import Config
 from facho.engine import storage
 from facho.engine.condition import Condition, coordinator_state
+from facho.engine.maintenance import olts_under_maintenance
 from facho.web.metrics.families import Sample
 
 _LOOK_BACK: Final = timedelta(hours=24)
@@ -39,7 +41,7 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _told_to_people(now)
     yield from _room(now)
     yield from _durations()
-    yield from _each_olt()
+    yield from _each_olt(now)
     yield from _totals()
     yield from _onus(config)
 
@@ -119,12 +121,13 @@ def _durations() -> Iterator[Sample]:
         yield Sample(name, row["all_seconds"], kind, "_sum")
 
 
-def _each_olt() -> Iterator[Sample]:
-    columns = ("name", "brand__name", "site", "enabled", "suspended_reason", "reachable")
-    for name, brand, site, enabled, suspended, reachable in Olt.objects.values_list(*columns):
+def _each_olt(now: datetime) -> Iterator[Sample]:
+    columns = ("name", "brand__name", "site", "enabled", "condition", "reachable")
+    rows = with_health(olts_under_maintenance(now)).values_list(*columns)
+    for name, brand, site, enabled, health, reachable in rows:
         yield Sample("facho_olt_info", 1, (name, brand, site))
         yield Sample("facho_olt_enabled", enabled, (name,))
-        yield Sample("facho_olt_suspended", suspended != "", (name,))
+        yield Sample("facho_olt_suspended", health == Health.SUSPENDED, (name,))
         if reachable is not None:
             yield Sample("facho_olt_reachable", reachable, (name,))
 

@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Unreadable
-from facho.apps.hosts.health import Health, health_of
+from facho.apps.hosts.health import Health, health_of, with_health
 from facho.apps.hosts.models import Brand, Olt
 from facho.config import current
 from facho.engine import connection
@@ -72,7 +72,10 @@ class OltFilter(filters.FilterSet):
         return rows.filter(Q(name__icontains=text) | Q(address__icontains=text) | Q(site__icontains=text))
 
     def is_suspended(self, rows: QuerySet[Olt], _name: str, wanted: bool) -> QuerySet[Olt]:
-        return rows.exclude(suspended_reason="") if wanted else rows.filter(suspended_reason="")
+        suspended = Q(condition=Health.SUSPENDED)
+        return with_health(olts_under_maintenance(database_now()), rows).filter(
+            suspended if wanted else ~suspended
+        )
 
 
 class TestedSerializer(serializers.Serializer[Any]):
