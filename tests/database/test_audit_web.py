@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from facho.apps.access.acting import acting
-from facho.apps.access.models import ApiToken, AuditEntry
+from facho.apps.access.models import ApiToken, AuditEntry, LoginAttempt
 from facho.apps.access.words import How
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.models import MaintenanceWindow
@@ -62,6 +62,16 @@ def test_behind_a_proxy_that_is_trusted_the_address_is_the_persons(monkeypatch: 
     monkeypatch.setattr(recording, "current", lambda: behind)
     client.post(path.replace("disable", "enable"), **by_proxy)
     assert [entry.address for entry in AuditEntry.objects.order_by("id")] == ["10.0.0.9", "192.0.2.7"]
+
+
+def test_of_ipv6_the_whole_address_is_recorded() -> None:
+    """The rest of its /64, which attempts are counted by, may be other people's."""
+    node = make_node(make_olt("olt-1"), enabled=True)
+    longest = "2001:db8:1111:2222:3333:4444:5555:6666"
+    asking(Role.OPERATOR).post(f"/api/v1/nodes/{node.id}/run/", REMOTE_ADDR=longest)
+    Client().post("/admin/login/", {"username": "maria", "password": "wrong"}, REMOTE_ADDR=longest)
+    assert list(AuditEntry.objects.values_list("address", flat=True)) == [longest] * 2
+    assert LoginAttempt.objects.get().address == "2001:db8:1111:2222::/64"
 
 
 def test_what_is_only_looked_at_is_not_recorded(admin_client: Client) -> None:

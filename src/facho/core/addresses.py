@@ -9,6 +9,7 @@ from socket import inet_aton
 from typing import Final
 
 Network = IPv4Network | IPv6Network
+_NO_ADDRESS: Final = "?"
 # Who has one address of IPv6 has all of these.
 _ONE_HOUSEHOLD: Final = 64
 # Besides loopback, link-local, unspecified and multicast addresses, which the standard library tells.
@@ -37,12 +38,17 @@ def network_of(text: str) -> Network | None:
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Iterable[str]) -> str:
-    """The last hop that is no trusted proxy. What came before it anybody can have written."""
+    """Return the last hop that is no trusted proxy, or "?" if that is no address.
+
+    What came before it anybody can have written.
+    """
     networks = _networks(trusted)
     hops = [*(hop.strip() for hop in forwarded_for.split(",") if hop.strip()), peer]
     while len(hops) > 1 and _is_in(hops[-1], networks):
         hops.pop()
-    return hops[-1]
+    found = _parse(hops[-1])
+    # Without its zone, which a header can make as long as it likes.
+    return _NO_ADDRESS if found is None else str(found).partition("%")[0]
 
 
 def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
@@ -54,7 +60,7 @@ def counted_as(address: str) -> str:
     """By what its attempts are counted. What is no address is one like any other."""
     found = _parse(address)
     if found is None:
-        return "?"
+        return _NO_ADDRESS
     if isinstance(found, IPv6Address):
         return str(ip_network((found, _ONE_HOUSEHOLD), strict=False))
     return str(found)

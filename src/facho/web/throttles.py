@@ -21,7 +21,7 @@ from django.http import HttpRequest
 from django.utils import translation
 
 from facho.config import Config, current
-from facho.web.access.attempts import address_of
+from facho.web.access.attempts import counted_address_of
 from facho.web.refusals import asked_too_often, refusal
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def throttle(answer: Answer) -> Answer:
     def throttled(request: HttpRequest) -> HttpResponseBase:
         config, now = current(), time.time()
         wait = seconds_to_wait(
-            f"address {address_of(request, config)}", config.address_requests_a_minute, now
+            f"address {counted_address_of(request, config)}", config.address_requests_a_minute, now
         )
         session = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
         if wait is None and session:

@@ -131,7 +131,7 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if self.request is None or not name or not self.cleaned_data.get("password"):
             return super().clean()
-        address, now = attempts.address_of(self.request, current()), database_now()
+        address, now = attempts.counted_address_of(self.request, current()), database_now()
         try:
             attempts.begin(name, address, now, current())
             found = super().clean()

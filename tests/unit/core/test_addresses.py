@@ -28,7 +28,10 @@ WINDOW = timedelta(minutes=15)
         # As a web that listens on IPv6 and IPv4 alike is told of a proxy.
         ("::ffff:10.0.0.5", "192.0.2.7", ("10.0.0.5",), "192.0.2.7"),
         # No proxy has an address; nobody is believed.
-        ("", "192.0.2.7", ("0.0.0.0/0",), ""),
+        ("", "192.0.2.7", ("0.0.0.0/0",), "?"),
+        ("::1", "<script>", ("::1",), "?"),
+        ("::ffff:192.0.2.7", "", (), "192.0.2.7"),
+        ("::1", f"fe80::7%{'a' * 300}", ("::1",), "fe80::7"),
     ],
 )
 def test_only_a_trusted_proxy_says_who_asks(

@@ -31,8 +31,14 @@ class TooMany(Exception):
 
 
 def address_of(request: HttpRequest, config: Config) -> str:
+    """Return the address that a request came from, as the audit log has it."""
     peer, said = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
-    return counted_as(client_address(peer, said, config.trusted_proxies))
+    return client_address(peer, said, config.trusted_proxies)
+
+
+def counted_address_of(request: HttpRequest, config: Config) -> str:
+    """Return what requests and attempts are counted by: of IPv6 the /64, since its owner has all of it."""
+    return counted_as(address_of(request, config))
 
 
 def begin(name: str, address: str, now: datetime, config: Config) -> None:

@@ -11,7 +11,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from facho.apps.access.models import ApiToken
 from facho.config import current
-from facho.web.access.attempts import address_of
+from facho.web.access.attempts import counted_address_of
 from facho.web.throttles import seconds_to_wait
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class RefusedAddressThrottle(SharedThrottle):
         return f"{current().api_refusals_a_minute}/minute"
 
     def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ARG002
-        return self.cache_format % {"scope": self.scope, "ident": address_of(request, current())}
+        return self.cache_format % {"scope": self.scope, "ident": counted_address_of(request, current())}
 
 
 def refusal_counted(request: Request, view: Any) -> Throttled | None:
