@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import localtime
@@ -286,14 +288,33 @@ def test_what_would_not_fit_is_saved_by_who_is_sure(admin_client: Client) -> Non
     assert SnmpJob.objects.get(pk=job.pk).interval_s == 30
 
 
-@pytest.mark.parametrize("why", ["too many OLTs", "others ask"])
-def test_what_is_saved_without_a_check_is_said_when_it_is_saved(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch, why: str
+@pytest.mark.parametrize(
+    ("most", "asks", "why"), [(2, True, "wait for the answer"), (0, False, "in a few seconds")]
+)
+def test_what_cannot_be_checked_now_is_saved_by_who_is_sure(
+    admin_client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch, most: int, asks: bool, why: str
 ) -> None:
-    if why == "others ask":
-        monkeypatch.setattr(what_if_limits, "_turns", what_if_limits.Turns(0))
-    else:
-        monkeypatch.setattr(job_preview, "current", lambda: replace(current(), what_if_olts=0))
+    turns = what_if_limits.Turns(most)
+    monkeypatch.setattr(what_if_limits, "_turns", turns)
+    add_olts("north")
+    job = add_job("state", "north")
+    takes("north", "get_state", 50.0)
+    given = form_of(interval="30s", facts="state", nodes=([node_row(node_of("state", "north"))], []))
+    with turns.take(admin_user.pk, may_change=True) if asks else nullcontext():
+        answer = admin_client.post(change(job), given, headers={"accept-language": "en"})
+        (sentence,) = errors_of(answer)["__all__"]
+        assert sentence.startswith("Not saved: ")
+        assert f"{why}, or save it unchecked below." in sentence
+        assert 'name="_sure"' in answer.content.decode()
+        assert SnmpJob.objects.get(pk=job.pk).interval_s == job.interval_s
+        assert admin_client.post(change(job), {**given, "_sure": "1"}).status_code == 302
+    assert SnmpJob.objects.get(pk=job.pk).interval_s == 30
+
+
+def test_what_is_saved_without_a_check_is_said_when_it_is_saved(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_preview, "current", lambda: replace(current(), what_if_olts=0))
     (north,) = add_olts("north")
     form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]))
 

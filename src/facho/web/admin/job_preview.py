@@ -15,6 +15,7 @@ from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.schedule_draft import Schedule
 from facho.engine.what_if import Change, WhatIf
+from facho.web.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
 
 ASKED: Final = "_what_if"
@@ -58,9 +59,18 @@ def weigh(request: HttpRequest, found: Sequence[WhatIf]) -> None:
         request.what_if = shown(found)  # type: ignore[attr-defined]  # read by the template
 
 
+def keep_refusal(request: HttpRequest, refused: Refused) -> None:
+    """Keep for the page that nothing was checked, where a person has to be sure too before it is saved."""
+    request.what_if = {"refused": refused.sentence}  # type: ignore[attr-defined]  # read by the template
+
+
 def refuse_unfit(request: HttpRequest) -> None:
-    if getattr(request, "what_if", None):
-        raise CommandError("", gettext("Not saved: not everything would fit into the hours. See below."))
+    found = getattr(request, "what_if", None)
+    if not found:
+        return
+    if why := found.get("refused"):
+        raise CommandError("", gettext("Not saved: %(why)s, or save it unchecked below.") % {"why": why})
+    raise CommandError("", gettext("Not saved: not everything would fit into the hours. See below."))
 
 
 def _weighs(form: Any, formsets: Sequence[Any]) -> bool:

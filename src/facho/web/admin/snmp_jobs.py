@@ -129,9 +129,12 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         except CommandError as refused:
             # Saved, it is said at its field.
             return job_preview.refused(request, [refused.message]) if asked else None
-        except (job_preview.CheckSkipped, Refused) as unchecked:
+        except Refused as refused:
             if asked:
-                return job_preview.refused(request, [str(unchecked)])
+                return job_preview.refused(request, [refused.sentence])
+            job_preview.keep_refusal(request, refused)
+            return None
+        except job_preview.CheckSkipped:
             request.unchecked = True  # type: ignore[attr-defined]  # read when it is saved
             return None
         finally:
