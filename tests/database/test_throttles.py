@@ -246,4 +246,8 @@ def test_an_address_that_is_too_long_is_refused(client: Client, query: str) -> N
     api = asking(Role.VIEWER).get(f"/api/v1/olts/?{query}")
     assert (api.status_code, api["Content-Type"]) == (414, "application/problem+json")
     client.force_login(person(Role.VIEWER))
-    assert client.get(f"/olts/?{query}").status_code == 414
+    for language, heading in (("en", "Refused"), ("es", "Rechazado")):
+        page = client.get(f"/olts/?{query}", headers={"accept-language": language})
+        assert page.status_code == 414
+        # Not "not now": the same address is refused at any time.
+        assert f"<h1>{heading}</h1>" in page.content.decode()

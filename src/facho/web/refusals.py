@@ -18,7 +18,10 @@ _SLOW_WAIT_S: Final = 30
 
 
 class Refused(Exception):
-    """A request that has to be repeated later: a sentence for who asked, and after how many seconds."""
+    """A request that is not answered: a sentence for who asked, and after how many seconds to ask again.
+
+    0 seconds where asking again would change nothing.
+    """
 
     def __init__(self, status: HTTPStatus, sentence: str, wait_s: int) -> None:
         super().__init__(sentence)
