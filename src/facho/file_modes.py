@@ -69,7 +69,7 @@ def repair_modes(config: Config) -> None:
     """Close what is open to others, and say so in the log."""
     for path, mode in open_to_others(config):
         try:
-            if path.stat().st_uid != os.geteuid() or _belongs_to_the_machine(path):
+            if path.stat().st_uid != os.geteuid() or belongs_to_the_machine(path):
                 continue
             path.chmod(mode & ~_GROUP_AND_OTHERS)
         except OSError as error:
@@ -94,7 +94,7 @@ def _private_paths(config: Config) -> Iterator[Path]:
     yield from (path for path in inside if not path.is_symlink())
 
 
-def _belongs_to_the_machine(path: Path) -> bool:
+def belongs_to_the_machine(path: Path) -> bool:
     """Whether FACHO_HOME is a folder that others need, such as /tmp, /srv or a person's own."""
     if not path.is_dir():
         return False

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from facho import logs
+from facho.cli.acting.checkup import _modes
 from facho.config import Config
 from facho.file_modes import open_to_others, repair_modes
 from facho.log_files import LineFile
@@ -113,6 +114,25 @@ def test_the_folder_of_a_person_stays_open(config: Config, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(config.home))
     repair_modes(config)
     assert modes(config.home)["."] == 0o755
+
+
+def test_the_doctor_says_to_move_out_of_a_folder_that_others_need(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def advice() -> dict[str, str]:
+        """By the first path that a finding names."""
+        return {finding.told.split()[0]: finding.do for finding in _modes(config)}
+
+    home, keys = str(config.home), str(config.home / "credentials.keys")
+    assert "chmod go=" in advice()[home]
+    with monkeypatch.context() as at_home:
+        at_home.setenv("HOME", home)
+        assert advice()[home].startswith("move FACHO_HOME to a folder of its own")
+    config.home.chmod(0o1777)
+    assert advice()[home].startswith("move FACHO_HOME to a folder of its own")
+    # What is in it is closed at the next start.
+    assert "chmod go=" in advice()[keys]
+    assert "chmod go=" in advice()[str(config.logs)]
 
 
 def test_a_log_is_made_for_its_user_alone(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from facho.config import BadSettings, Config, current
 from facho.core.disk import Room
-from facho.file_modes import open_to_others
+from facho.file_modes import belongs_to_the_machine, open_to_others
 from facho.keys import KeyProblem, Vault
 from facho.log_files import cannot_write
 
@@ -137,12 +137,21 @@ def _keys(config: Config) -> Finding:
 def _modes(config: Config) -> Iterator[Finding]:
     """A folder tells only names; a file tells what is in it."""
     found = open_to_others(config)
-    do = "start facho again, which closes its own, or: chmod go= FILE"
-    for is_folder, finding in ((False, error), (True, warning)):
-        kind = [(path, mode) for path, mode in found if path.is_dir() is is_folder]
+    close = "start facho again, which closes its own, or: chmod go= FILE"
+    # Closed, /tmp or a person's own folder would be of no use to the others that need it.
+    move = "move FACHO_HOME to a folder of its own: others of this machine need this one"
+    for is_folder, is_shared, finding, do in (
+        (False, False, error, close),
+        (True, False, warning, close),
+        (True, True, warning, move),
+    ):
+        kind = [
+            f"{path} can be read by others (mode {mode:04o})"
+            for path, mode in found
+            if (path.is_dir(), belongs_to_the_machine(path)) == (is_folder, is_shared)
+        ]
         if kind:
-            told = named([f"{path} can be read by others (mode {mode:04o})" for path, mode in kind])
-            yield finding("files", told, do)
+            yield finding("files", named(kind), do)
     if not found:
         yield ok("files", "the database, the keys and the logs are for facho's user alone")
 
