@@ -100,4 +100,6 @@ def belongs_to_the_machine(path: Path) -> bool:
         return False
     whole = path.resolve()
     shared = bool(whole.stat().st_mode & stat.S_ISVTX)
-    return shared or len(whole.parts) < _SHALLOWEST or whole == Path.home().resolve()
+    # A user may have no home: a container can run as a number that no name belongs to.
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  # Path.home() would raise then
+    return shared or len(whole.parts) < _SHALLOWEST or whole == home.resolve()

@@ -13,7 +13,7 @@ import pytest
 from facho import logs
 from facho.cli.acting.checkup import _modes
 from facho.config import Config
-from facho.file_modes import open_to_others, repair_modes
+from facho.file_modes import belongs_to_the_machine, open_to_others, repair_modes
 from facho.log_files import LineFile
 
 FILES = (
@@ -114,6 +114,14 @@ def test_the_folder_of_a_person_stays_open(config: Config, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(config.home))
     repair_modes(config)
     assert modes(config.home)["."] == 0o755
+
+
+def test_modes_are_repaired_for_a_user_without_a_home(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    assert not belongs_to_the_machine(config.home)
 
 
 def test_the_doctor_says_to_move_out_of_a_folder_that_others_need(
