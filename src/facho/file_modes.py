@@ -100,6 +100,6 @@ def belongs_to_the_machine(path: Path) -> bool:
         return False
     whole = path.resolve()
     shared = bool(whole.stat().st_mode & stat.S_ISVTX)
-    # A user may have no home: a container can run as a number that no name belongs to.
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111  # Path.home() would raise then
+    # Path.home() raises for a user without one: a container can run as a number that has no name.
+    home = Path(os.path.expanduser("~"))
     return shared or len(whole.parts) < _SHALLOWEST or whole == home.resolve()

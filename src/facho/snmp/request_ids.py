@@ -1,7 +1,7 @@
-"""Numbers of requests that nobody can guess, and that do not come again for long.
+"""Request numbers that cannot be guessed, and that are not repeated before all others were used.
 
-Who cannot see our requests must guess their ids to answer them in an agent's place. And a late answer must
-not be taken for the answer to another request, so a number is not used again before all others were.
+An attacker who cannot see our requests must guess their ids to answer in an agent's place. And a late answer
+must not be taken for the answer to another request.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _LOW: Final = 0xFF
 
 
 class RequestNumbers:
-    """All numbers of 16 bits in an order of chance, then again.
+    """All numbers of 16 bits in random order, then again in the same order.
 
-    The order is that of a Feistel cipher over a counter, with tables of chance for its rounds.
+    The order is that of a Feistel cipher over a counter, with random tables for its rounds.
     """
 
     def __init__(self) -> None:
-        chance = secrets.token_bytes(_ROUNDS * (_LOW + 1) + 2)
-        self._tables = [chance[at * (_LOW + 1) : (at + 1) * (_LOW + 1)] for at in range(_ROUNDS)]
-        self._counter = int.from_bytes(chance[-2:], "big")
+        random = secrets.token_bytes(_ROUNDS * (_LOW + 1) + 2)
+        self._tables = [random[at * (_LOW + 1) : (at + 1) * (_LOW + 1)] for at in range(_ROUNDS)]
+        self._counter = int.from_bytes(random[-2:], "big")
 
     def next(self) -> int:
         self._counter = (self._counter + 1) % COUNT
