@@ -28,7 +28,7 @@ from facho.engine import retention
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.retention import confirm_removal
 from facho.engine.health import health
-from facho.engine.retention import RETENTION, clean_logs, hold_sentence, remove_old, waiting
+from facho.engine.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
 from facho.web.words import AILMENTS
 from tests.database.asking_api import asking, person
 from tests.database.making import at, make_olt
@@ -76,7 +76,7 @@ def test_a_clock_ten_years_ahead_removes_nothing_however_long_it_goes_on() -> No
     assert turn(NOW + YEARS) == {"django_session": 1}
     assert turn(NOW + YEARS + DAY) == {}
     assert OnuEvent.objects.count() == 365
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     (removal,) = shown.hold.removals
     assert (removal.table, removal.going, removal.there) == ("onu_events", 365, 365)
@@ -86,11 +86,11 @@ def test_a_clock_ten_years_ahead_removes_nothing_however_long_it_goes_on() -> No
 def test_a_wrong_clock_under_which_new_rows_are_written_removes_nothing_either() -> None:
     events(200, NOW - 20 * DAY, timedelta(hours=2))
     assert turn(NOW + YEARS) == {}
-    before = waiting()
+    before = read_hold()
     events(201, NOW + YEARS, timedelta(minutes=1))
     assert turn(NOW + YEARS + DAY) == {}
     assert OnuEvent.objects.filter(at__lt=NOW).count() == 200
-    assert (before is not None, waiting()) == (True, before)
+    assert (before is not None, read_hold()) == (True, before)
 
 
 def test_a_few_rows_wait_for_a_person_too_when_the_clock_is_years_ahead() -> None:
@@ -103,7 +103,7 @@ def test_a_few_rows_wait_for_a_person_too_when_the_clock_is_years_ahead() -> Non
 def test_a_confirmation_is_not_for_a_setting_that_came_after_it() -> None:
     a_year_of_events()
     turn(NOW, replace(CONFIG, keep_events=7 * DAY))
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     confirm_removal(shown.id, "ana", NOW)
     assert turn(NOW + timedelta(minutes=1), replace(CONFIG, keep_events=DAY)) == {"onu_events": 357}
@@ -128,7 +128,7 @@ def test_when_the_clock_is_set_right_it_goes_on_by_itself(
     turn(NOW + YEARS + timedelta(minutes=1))
     events(3, NOW - 400 * DAY, DAY)
     assert turn(NOW) == {"onu_events": 3}
-    assert waiting() is None
+    assert read_hold() is None
     assert [row.event_type for row in logged()] == ["REMOVAL_WAITS", "REMOVAL_RESUMED"]
 
 
@@ -138,28 +138,28 @@ def test_normal_operation_never_waits() -> None:
         assert turn(NOW + day * DAY) == {"onu_events": 1}
     # A weekend without electricity.
     assert turn(NOW + 11 * DAY) == {"onu_events": 7}
-    assert waiting() is None
+    assert read_hold() is None
 
 
 def test_to_keep_a_week_instead_of_a_year_waits_for_a_person() -> None:
     a_year_of_events()
     week = replace(CONFIG, keep_events=7 * DAY)
     assert turn(NOW, week) == {}
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     confirm_removal(shown.id, "ana", NOW)
     assert turn(NOW + timedelta(minutes=1), week) == {"onu_events": 357}
     assert OnuEvent.objects.count() == 8
     # What it was confirmed for is done.
     turn(NOW + timedelta(minutes=2), week)
-    assert waiting() is None
+    assert read_hold() is None
 
 
 def test_a_confirmation_lets_go_what_was_shown_and_nothing_that_is_younger() -> None:
     a_year_of_events()
     week = replace(CONFIG, keep_events=7 * DAY)
     turn(NOW, week)
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     confirm_removal(shown.id, "ana", NOW)
     # Then the clock jumps by almost as much as is kept.
@@ -172,13 +172,13 @@ def test_who_confirms_something_that_waits_no_more_is_refused() -> None:
         confirm_removal(1, "ana", NOW)
     a_year_of_events()
     turn(NOW + YEARS)
-    first = waiting()
+    first = read_hold()
     assert first is not None
     turn(NOW)
     turn(NOW, replace(CONFIG, keep_events=7 * DAY))
     with pytest.raises(CommandError, match="ahora espera otra cosa"):
         confirm_removal(first.id, "ana", NOW)
-    second = waiting()
+    second = read_hold()
     assert second is not None
     assert (second.id != first.id, second.hold.confirmed_at) == (True, None)
 
@@ -186,7 +186,7 @@ def test_who_confirms_something_that_waits_no_more_is_refused() -> None:
 def test_a_confirmation_is_recorded_once(db: None) -> None:
     a_year_of_events()
     turn(NOW + YEARS)
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     with acting(lambda: Actor("ana", "cli")):
         for _ in range(2):
@@ -199,7 +199,7 @@ def test_a_confirmation_is_recorded_once(db: None) -> None:
 def test_the_doctor_and_the_health_tell_of_it() -> None:
     a_year_of_events()
     turn(NOW + YEARS)
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     found = examine_retention(NOW + YEARS, CONFIG)
     assert found.level is Level.ERROR
@@ -222,7 +222,7 @@ def test_programs_see_it_and_those_of_administrators_confirm_it() -> None:
     assert asking(Role.OPERATOR).post(path).status_code == 403
     assert asking(Role.ADMINISTRATOR).post(f"/api/v1/retention/{found['id'] + 1}/confirm/").status_code == 400
     assert asking(Role.ADMINISTRATOR).post(path).status_code == 204
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     assert shown.hold.confirmed_by.startswith("administrator")
 
@@ -231,12 +231,12 @@ def test_programs_see_it_and_those_of_administrators_confirm_it() -> None:
 def test_administrators_confirm_it_in_the_admin(role: Role, client: Client) -> None:
     a_year_of_events()
     turn(NOW + YEARS)
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     client.force_login(person(role, "ana"))
     chosen = {"action": "confirm", "_selected_action": [shown.id]}
     client.post("/admin/execution_coordinator/coordinatorstate/", chosen)
-    after = waiting()
+    after = read_hold()
     assert after is not None
     assert after.hold.confirmed_by == ("ana" if role is Role.ADMINISTRATOR else "")
 
@@ -250,7 +250,7 @@ def test_a_long_table_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     for query in queries:
         if "COUNT" in query["sql"].upper() and "onu_events" in query["sql"]:
             assert "LIMIT 20" in query["sql"]
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     (removal,) = shown.hold.removals
     assert (removal.going, removal.there) == (333, 365)
@@ -272,7 +272,7 @@ def test_what_is_written_again_by_itself_neither_waits_nor_makes_others_wait() -
     """Such as the addresses of people who logged in, after weeks switched off."""
     addresses(120)
     assert turn(NOW + YEARS) == {"login_addresses": 120}
-    assert waiting() is None
+    assert read_hold() is None
     free = {rule.model for rule in retention.RULES if not rule.can_be_held}
     assert {LoginAddress, PollerStats, SkippedSlots} <= free
     assert not any(rule.holds_others for rule in retention.RULES if not rule.can_be_held)
@@ -307,16 +307,16 @@ def test_a_removal_that_waits_goes_on_waiting_when_its_table_cannot_be_looked_at
     a_year_of_events()
     AuditEntry.objects.create(who="ana", how="cli", action="add", model="hosts.olt", at=NOW)
     turn(NOW + YEARS)
-    before = waiting()
+    before = read_hold()
     fail_to_look_at("onu_events", monkeypatch)
     assert turn(NOW + YEARS + timedelta(minutes=1)) == {}
-    assert (waiting(), AuditEntry.objects.count()) == (before, 1)
+    assert (read_hold(), AuditEntry.objects.count()) == (before, 1)
 
 
 def test_it_is_said_who_ends_it_and_that_it_may_end_by_itself() -> None:
     a_year_of_events()
     turn(NOW + YEARS)
-    shown = waiting()
+    shown = read_hold()
     assert shown is not None
     told = hold_sentence(shown.hold, NOW + YEARS)
     assert "until an administrator confirms it, or the clock or the setting is corrected" in told

@@ -35,9 +35,9 @@ def show(as_json: AsJson = False) -> None:
         from facho.cli.acting.room import HOW_TO_CONFIRM
         from facho.cli.acting.showing import print_json
         from facho.engine.clock import database_now
-        from facho.engine.retention import hold_sentence, waiting
+        from facho.engine.retention import hold_sentence, read_hold
 
-        shown, now = waiting(), database_now()
+        shown, now = read_hold(), database_now()
         if as_json:
             print_json(None if shown is None else {"id": shown.id, **shown.hold.as_json()})
         elif shown is None:

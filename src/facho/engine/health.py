@@ -24,7 +24,7 @@ from facho.engine import storage
 from facho.engine.clock import database_now
 from facho.engine.condition import Step, last_steps, without_tracker
 from facho.engine.coordinator import COORDINATOR
-from facho.engine.retention import waiting
+from facho.engine.retention import read_hold
 from facho.engine.schema import missing_migrations
 from facho.engine.step import SCHEDULER
 from facho.log_files import cannot_write
@@ -133,7 +133,7 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
 
 
 def _held(now: datetime) -> bool:
-    shown = waiting()
+    shown = read_hold()
     return shown is not None and not shown.hold.is_confirmed(now)
 
 

@@ -200,7 +200,7 @@ def update_hold(
 
     Returns it with the tables that could not be looked at, and why. What was shown of these stays shown.
     """
-    shown = waiting()
+    shown = read_hold()
     removals, failed = _find_large_removals(now, config, rules)
     if shown is not None:
         found = {removal.table for removal in removals}
@@ -258,17 +258,17 @@ def _find_large_removals(
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class StoredHold:
     """`id` is another one for each situation: who confirms confirms what was shown."""
 
     id: int
     hold: Hold
 
 
-def waiting() -> Waiting | None:
+def read_hold() -> StoredHold | None:
     """The removal that waits, or waited until it was confirmed."""
     state = CoordinatorState.objects.filter(name=HOLD).first()
-    return None if state is None else Waiting(state.id, Hold.from_json(state.value))
+    return None if state is None else StoredHold(state.id, Hold.from_json(state.value))
 
 
 def hold_sentence(hold: Hold, now: datetime) -> str:
@@ -383,7 +383,7 @@ def clean_logs(
     between: Callable[[], None] = give_way,
 ) -> int:
     """All of the coordinator's log that is too old or too much, chunk by chunk. How many rows it were."""
-    turns, shown = turns_before(), waiting()
+    turns, shown = turns_before(), read_hold()
     if (turns is not None and not turns.settled) or (shown is not None and not shown.hold.is_confirmed(now)):
         # The log is as old as the clock says, and that is not believed.
         return 0

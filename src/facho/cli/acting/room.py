@@ -12,7 +12,7 @@ from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import kept_from, longest_pause
 from facho.engine import storage
 from facho.engine.health import disk_is_short
-from facho.engine.retention import RETENTION, RULES, hold_sentence, too_old, turns_before, waiting
+from facho.engine.retention import RETENTION, RULES, hold_sentence, read_hold, too_old, turns_before
 
 HOW_TO_CONFIRM: Final = (
     "if the clock is wrong, set it right and nothing is lost; if the data are old, or FACHO_KEEP_... was "
@@ -87,7 +87,7 @@ def retention(now: datetime, config: Config) -> Finding:
         return warning(
             "retention", told + (f"; too long by now: {behind}" if behind else ""), start_it(config)
         )
-    shown = waiting()
+    shown = read_hold()
     if shown is not None and not shown.hold.is_confirmed(now):
         return error("retention", hold_sentence(shown.hold, now), HOW_TO_CONFIRM % shown.id)
     if failed := _failed():

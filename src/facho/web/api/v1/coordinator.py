@@ -19,7 +19,7 @@ from facho.core.journal import Event, Level
 from facho.engine.clock import database_now
 from facho.engine.commands.retention import confirm_removal
 from facho.engine.condition import Condition, coordinator_state
-from facho.engine.retention import waiting
+from facho.engine.retention import read_hold
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.values import described
@@ -83,7 +83,7 @@ class Retention(GenericViewSet[Any]):
     @extend_schema(responses=WaitingRemoval(many=True))
     def list(self, request: Request) -> Response:  # noqa: ARG002
         """The removal that waits for a person, because most of a table would go; none, or one."""
-        shown = waiting()
+        shown = read_hold()
         return Response([] if shown is None else [{"id": shown.id, **shown.hold.as_json()}])
 
     @extend_schema(
