@@ -318,6 +318,8 @@ class Peer:
         else:
             del self._sent[request_id]
             self._answered.append(request_id)
+            # It knows the community: a later silence has another cause.
+            self.other_community = False
         answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation, unverified)
         if sent.question.answer.done():
             if not unverified:

@@ -264,6 +264,20 @@ def test_an_answer_in_another_community_is_not_taken_and_is_named() -> None:
     asyncio.run(run())
 
 
+def test_an_answer_that_is_taken_ends_the_hint_at_another_community() -> None:
+    async def run() -> None:
+        line = Line()
+        answered = line.ask()
+        await settle()
+        line.peer.received(answer(line.wire.ids()[0], community=b"another community"))
+        line.peer.received(answer(line.wire.ids()[0]))
+        await answered
+        with pytest.raises(NoAnswer, match="it is off or unreachable"):
+            await line.ask(Asking(timeout=0.0, retries=0, tag=0, guard=None))
+
+    asyncio.run(run())
+
+
 def test_request_ids_carry_the_tag_and_a_number_that_does_not_come_again() -> None:
     async def run() -> None:
         line = Line()
