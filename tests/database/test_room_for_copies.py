@@ -93,6 +93,19 @@ def test_a_change_that_stopped_half_way_keeps_the_copy_from_before_it(database: 
     assert copy.read_text() == "as it is"
 
 
+def test_a_newer_version_after_a_change_that_stopped_half_way_keeps_the_copy_too(database: Path) -> None:
+    with (
+        pytest.raises(SchemaProblem),
+        change_tables_with_copy(Schema(missing=("hosts.0006_x", "hosts.0007_x")), lambda _said: None),
+    ):
+        raise KeyProblem("the key file is gone")
+    (copy,) = database.with_name("copies").iterdir()
+    database.write_text("half")
+    said = change_once("hosts.0007_x", "hosts.0008_x")
+    assert f"The database as it was before is {copy}" in said
+    assert [path.read_text() for path in database.with_name("copies").iterdir()] == ["as it is"]
+
+
 def test_a_change_of_which_no_step_is_left_has_a_new_copy(database: Path) -> None:
     """Its database was put back as it was, and used since."""
     folder, missing = database.with_name("copies"), ("hosts.0006_x", "hosts.0007_x")

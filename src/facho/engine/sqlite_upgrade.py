@@ -262,11 +262,13 @@ def _write_mark(kept: Path, schema: Schema) -> None:
 def _interrupted(schema: Schema) -> Path | None:
     """The copy from before a change that made some of its steps and did not get to its end.
 
-    If all of its steps are missing, it made none, or the database was put back as it was and used since.
+    If all of its steps are missing, it made none, or the database was put back as it was and used since. If
+    none is, it was killed after the last one. A newer program misses steps of its own besides.
     """
     try:
         found = json.loads(_mark().read_text())
-        return Path(found["copy"]) if set(schema.missing) < set(found["missing"]) else None
+        steps, missing = set(found["missing"]), set(schema.missing)
+        return Path(found["copy"]) if steps - missing and steps & missing else None
     except FileNotFoundError:
         return None
     except (ValueError, KeyError):
