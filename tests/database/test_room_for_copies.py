@@ -93,6 +93,23 @@ def test_a_change_that_stopped_half_way_keeps_the_copy_from_before_it(database: 
     assert copy.read_text() == "as it is"
 
 
+@pytest.mark.parametrize("bug", [ValueError("no number"), OSError("no room")])
+def test_a_bug_in_a_step_is_raised_as_it_is_after_it_was_said_where_the_copy_is(
+    database: Path, bug: Exception
+) -> None:
+    said: list[str] = []
+    with (
+        pytest.raises(type(bug)) as raised,
+        change_tables_with_copy(Schema(missing=("hosts.0006_x",)), said.append),
+    ):
+        raise bug
+    assert raised.value is bug
+    (copy,) = database.with_name("copies").iterdir()
+    assert f"The change of the database stopped. To go back: stop facho, remove {database}-wal" in said[-1]
+    assert f"copy {copy} over {database}" in said[-1]
+    assert database.with_name("facho.db.changing").exists()
+
+
 def test_a_newer_version_after_a_change_that_stopped_half_way_keeps_the_copy_too(database: Path) -> None:
     with (
         pytest.raises(SchemaProblem),

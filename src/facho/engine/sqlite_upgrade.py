@@ -172,6 +172,10 @@ def change_tables_with_copy(schema: Schema, say: Say, *, copy: bool = True) -> I
         raise SchemaProblem(
             f"the change of the database stopped: {error}. {restore_instructions(kept, database)}"
         ) from error
+    except Exception:
+        # A bug in a step keeps its traceback; where the copy is has to be said all the same.
+        say(f"The change of the database stopped. {restore_instructions(kept, database)}")
+        raise
     _mark().unlink(missing_ok=True)
     _drop_old_copies(database, kept)
 
