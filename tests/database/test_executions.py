@@ -464,6 +464,20 @@ def test_what_was_left_out_is_not_said_to_be_collected(site: Site) -> None:
     assert not Collected.objects.filter(olt=site.olt).exists()
 
 
+def test_a_chained_node_is_dated_when_it_was_asked_for_whether_or_not_it_failed(site: Site) -> None:
+    master = make_job("discovery")
+    site.node(master, next_run_at=site.now)
+    for fact in ("distance_m", "description"):
+        site.node(make_job(fact, "table", facts=[fact], master=master))
+    lacks = [each.oid for each in columns_for(site.olt, ["distance_m"], "table")]
+    Olt.objects.filter(id=site.olt.id).update(lacks=dict.fromkeys(lacks, site.now.isoformat()))
+    site.behave(Scenario(generr_rows=(10,), columns=("description",)))
+    (execution,) = site.step()
+    assert parts_of(execution)[1:] == [("distance_m", "success"), ("description", "failed")]
+    ran = dict(SnmpJobHost.objects.values_list("job__name", "last_run_at"))
+    assert ran == {"discovery": site.now, "distance_m": None, "description": site.now}
+
+
 def test_a_fact_whose_table_is_not_present_is_not_dated_as_collected(site: Site) -> None:
     columns = tuple(each.oid for each in columns_for(site.olt, ["distance_m"], "table"))
     site.behave(Scenario(lacks=columns))

@@ -333,14 +333,14 @@ def _after(started: Started, state: State, collection: Collection, now: datetime
 
 
 def _after_success(started: Started, collection: Collection, now: datetime) -> None:
-    """Date the run of every node that ran; resume what was suspended and answers now."""
+    """Date the run of the node and of every chained one that was asked for; resume what was suspended."""
     if started.node_id is not None:
         ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
         sql.update_one(SnmpJobHost, started.node_id, ran)
     chained = [
         (each.part.node_id, started.started_at)
         for each in collection.parts[1:]
-        if each.part.node_id is not None and each.state is not PartState.SKIPPED
+        if each.part.node_id is not None and each.asked
     ]
     update_rows(SnmpJobHost, ["last_run_at"], chained)
     if collection.was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
