@@ -166,7 +166,9 @@ def test_an_olt_whose_table_never_ends_is_told_in_the_reason(
     (execution,) = site.step()
 
     assert execution.state == State.WAITING
-    assert reason in execution.parts[0]["error"]
+    told = execution.parts[0]["error"]
+    assert reason in told
+    assert (told.count("raise FACHO_WALK_ROWS"), told.count("FACHO_ANSWER_OCTETS")) == (1, 1)
     assert Onu.objects.count() == 0
 
 

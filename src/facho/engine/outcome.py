@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from facho.core.batch import is_failed
@@ -12,11 +12,14 @@ from facho.engine.plain import raw_rows
 from facho.engine.questions import tables_of
 from facho.engine.work import Part, PartOutcome, PartState, Work
 from facho.snmp import SnmpError
-from facho.snmp.errors import DeadlineExceeded
+from facho.snmp.errors import DeadlineExceeded, TooMuch
 from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 
 _MOST_REASONS: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
+_LIMITS: Final = (
+    "if it has this many, raise FACHO_WALK_ROWS for the rows of a column, or FACHO_ANSWER_OCTETS for octets"
+)
 
 
 def skipped(part: Part, why: str) -> PartOutcome:
@@ -100,10 +103,11 @@ def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
     return _unreadable(answers, decoded) if part.kind == DISCOVERY else ""
 
 
-def _reasons(errors: Iterable[SnmpError], work: Work) -> str:
+def _reasons(errors: Sequence[SnmpError], work: Work) -> str:
     reasons = list(dict.fromkeys(_reason(error, work) for error in errors))
     more = len(reasons) - _MOST_REASONS
-    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])])
+    limits = [_LIMITS] if any(isinstance(error, TooMuch) for error in errors) else []
+    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else []), *limits])
 
 
 def _reason(error: SnmpError, work: Work) -> str:

@@ -82,6 +82,13 @@ def test_why_a_fact_was_not_read_has_its_spanish(reason: str) -> None:
             f"1.3.6.1: 10.0.0.1:161 está activo pero no contesta en la primera fila ({SILENCIO})",
         ),
         (
+            "10.0.0.1:161 sent more than 900 octets, and was not asked for more; "
+            "if it has this many, raise FACHO_WALK_ROWS for the rows of a column, "
+            "or FACHO_ANSWER_OCTETS for octets",
+            "10.0.0.1:161 envió más de 900 octetos, y no se le preguntó más; si tiene tantos, aumente "
+            "FACHO_WALK_ROWS para las filas de una columna, o FACHO_ANSWER_OCTETS para los octetos",
+        ),
+        (
             "no answer from 10.0.0.1:161 to 1 request in 0.5 s; "
             "an answer came from 10.0.0.2:161 instead: ask at that address",
             "sin respuesta de 10.0.0.1:161 a 1 petición en 0,5 s; "

@@ -85,6 +85,10 @@ REFUSALS: Final = (
     gettext_noop("%(column)s: %(olt)s gave rows again that it had given before, near row %(row)s"),
     gettext_noop("%(column)s: %(olt)s gave more than %(most)s rows, and the walk was ended"),
     gettext_noop("%(olt)s sent more than %(most)s octets, and was not asked for more"),
+    gettext_noop(
+        "if it has this many, raise FACHO_WALK_ROWS for the rows of a column, "
+        "or FACHO_ANSWER_OCTETS for octets"
+    ),
     gettext_noop("%(column)s: %(olt)s went back to before the column; its end was not seen"),
     gettext_noop("%(olt)s restarted during the walk: its sysUpTime went from %(before)s s to %(after)s s"),
 )
