@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps import sql
 from facho.apps.access.acting import Actor, acting
-from facho.apps.access.models import AuditEntry, LoginAddress
+from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState
 from facho.apps.executions.models import SkippedSlots
@@ -22,7 +22,7 @@ from facho.apps.zabbix_pollers.models import PollerStats
 from facho.cli.acting.checkup import Level
 from facho.cli.acting.room import retention as examine_retention
 from facho.config import Config
-from facho.core.retention import LargeRemoval
+from facho.core.retention import SETTLES_IN, LargeRemoval
 from facho.core.roles import Role
 from facho.engine import retention
 from facho.engine.commands.errors import CommandError
@@ -139,6 +139,28 @@ def test_normal_operation_never_waits() -> None:
     # A weekend without electricity.
     assert turn(NOW + 11 * DAY) == {"onu_events": 7}
     assert read_hold() is None
+
+
+def a_scan_of_passwords(first: datetime) -> None:
+    """It is most of the log-ins that failed in a month."""
+    scan = [first + timedelta(seconds=number) for number in range(150)]
+    others = [first + day * DAY for day in range(1, 11)]
+    LoginAttempt.objects.bulk_create(
+        LoginAttempt(account="x", address="10.0.0.9", at=each) for each in scan + others
+    )
+
+
+@pytest.mark.parametrize("stop", [timedelta(minutes=65), 2.5 * DAY])
+def test_a_burst_that_fell_due_during_an_ordinary_stop_is_removed(stop: timedelta) -> None:
+    a_scan_of_passwords(NOW - CONFIG.keep_login_attempts)
+    assert turn(NOW + stop + SETTLES_IN) == {"login_attempts": 150 + stop // DAY}
+    assert read_hold() is None
+
+
+def test_a_burst_waits_for_a_person_when_the_clock_is_years_ahead() -> None:
+    a_scan_of_passwords(NOW - CONFIG.keep_login_attempts)
+    assert turn(NOW + YEARS) == {}
+    assert read_hold() is not None
 
 
 def test_to_keep_a_week_instead_of_a_year_waits_for_a_person() -> None:

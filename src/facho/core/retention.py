@@ -9,6 +9,9 @@ from typing import Any, Final
 
 # A clock that jumps by years would remove everything. Somebody has this long to notice and set it right.
 SETTLES_IN: Final = timedelta(hours=1)
+# After a stop, and the hour in which it settles, all that fell due meanwhile is overdue. In a table that
+# fills in bursts that may be most of it, and says nothing about the clock. This is longer than a weekend.
+_ORDINARY_STOP: Final = timedelta(days=3)
 # Of a table with no more rows than this it says little that most of them are too old, unless for long.
 _FEW_ROWS: Final = 100
 _LONG_OVERDUE: Final = timedelta(days=30)
@@ -103,8 +106,8 @@ class Hold:
 
 
 def is_behind(oldest: datetime | None, before: datetime, *, every: timedelta) -> bool:
-    """Whether rows are left that earlier turns should have removed. Only then are they counted."""
-    return oldest is not None and before - oldest > longest_pause(every)
+    """Whether rows are left that would have gone before any ordinary stop. Only then are they counted."""
+    return oldest is not None and before - oldest > max(_ORDINARY_STOP, longest_pause(every))
 
 
 def most_would_go(going: int, staying: int, overdue: timedelta) -> bool:

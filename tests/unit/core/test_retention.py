@@ -87,13 +87,15 @@ def test_most_of_a_few_rows_is_much_when_they_have_been_too_old_for_more_than_a_
     assert not most_would_go(1, 1, 31 * DAY)
 
 
-def test_what_became_too_old_since_the_turn_before_is_no_reason_to_count() -> None:
+def test_what_became_too_old_during_an_ordinary_stop_is_no_reason_to_count() -> None:
     before = NOW - 30 * DAY
     assert not is_behind(None, before, every=MINUTE)
-    assert not is_behind(before - 59 * MINUTE, before, every=MINUTE)
-    assert is_behind(before - 61 * MINUTE, before, every=MINUTE)
+    assert not is_behind(before - 2 * HOUR, before, every=MINUTE)
+    # A weekend, and the hour in which it settles.
+    assert not is_behind(before - 3 * DAY, before, every=MINUTE)
+    assert is_behind(before - 3 * DAY - MINUTE, before, every=MINUTE)
     # Turns that are further apart have more to remove.
-    assert not is_behind(before - 3 * HOUR, before, every=2 * HOUR)
+    assert not is_behind(before - 5 * DAY, before, every=3 * DAY)
 
 
 def test_a_hold_stays_as_it_was_shown_while_time_goes_by() -> None:
