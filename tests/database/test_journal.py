@@ -147,8 +147,8 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
     ),
     Event.REMOVAL_WAITS: (
         lambda to, olt: to.removal_waits(NOW, tables={"onu_events": "900 of 1000"}),
-        "se eliminaría la mayor parte de onu_events por antigüedad: nada se elimina hasta que una persona lo "
-        "confirme",
+        "se eliminaría la mayor parte de onu_events por antigüedad: no se elimina nada de ello hasta que "
+        "una persona lo confirme",
     ),
     Event.REMOVAL_RESUMED: (
         lambda to, olt: to.removal_resumed(NOW),

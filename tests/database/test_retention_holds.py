@@ -16,7 +16,7 @@ from facho.apps import sql
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.discovery.models import OnuEvent
-from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState
+from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState, ExecutionPlan
 from facho.apps.executions.models import SkippedSlots
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.cli.acting.checkup import Level
@@ -118,6 +118,75 @@ def test_small_tables_and_the_log_wait_with_the_others(logged: Callable[[], list
     assert clean_logs(NOW + YEARS, CONFIG, between=nothing) == 0
     assert AuditEntry.objects.filter(at=NOW).exists()
     assert len(logged()) == 2
+
+
+def log_of_a_week(every: timedelta = timedelta(hours=1)) -> int:
+    """The number of its rows."""
+    times = [NOW - number * every for number in range(7 * DAY // every)]
+    CoordinatorLog.objects.bulk_create(
+        CoordinatorLog(event_type="OLT_BACK", level="INFO", message="", timestamp=each) for each in times
+    )
+    return len(times)
+
+
+def plans_of_a_week() -> None:
+    hours = [NOW - number * timedelta(hours=1) for number in range(7 * 24)]
+    times = ("period_start", "period_end", "created_at", "updated_at")
+    olt = make_olt()
+    ExecutionPlan.objects.bulk_create(ExecutionPlan(olt=olt, **dict.fromkeys(times, hour)) for hour in hours)
+
+
+def test_a_clock_ten_days_ahead_leaves_the_log_and_the_plans_and_lets_the_others_go_on() -> None:
+    a_year_of_events()
+    rows = log_of_a_week()
+    plans_of_a_week()
+    ahead = NOW + 10 * DAY
+    assert turn(ahead) == {"onu_events": 9}
+    assert turn(ahead + DAY) == {"onu_events": 1}
+    assert clean_logs(ahead + DAY, CONFIG, between=nothing) == 0
+    assert CoordinatorLog.objects.filter(timestamp__lte=NOW).count() == rows
+    shown = read_hold()
+    assert shown is not None
+    assert shown.hold.tables == {"coordinator_logs", "execution_plans"}
+    told = hold_sentence(shown.hold, ahead)
+    assert "nothing of coordinator_logs and execution_plans is removed until an administrator" in told
+
+
+def test_a_log_of_few_rows_waits_too() -> None:
+    rows = log_of_a_week(every=timedelta(hours=12))
+    assert turn(NOW + 10 * DAY) == {}
+    assert CoordinatorLog.objects.filter(timestamp__lte=NOW).count() == rows == 14
+
+
+def test_the_log_goes_on_by_itself_when_the_clock_is_set_right() -> None:
+    rows = log_of_a_week()
+    turn(NOW + 10 * DAY)
+    assert turn(NOW + DAY) == {"coordinator_logs": 23}
+    assert read_hold() is None
+    assert CoordinatorLog.objects.filter(timestamp__lte=NOW).count() == rows - 23
+
+
+def test_a_confirmation_lets_the_log_go() -> None:
+    rows = log_of_a_week()
+    turn(NOW + 10 * DAY)
+    shown = read_hold()
+    assert shown is not None
+    confirm_removal(shown.id, "ana", NOW + 10 * DAY)
+    assert turn(NOW + 10 * DAY) == {"coordinator_logs": rows}
+
+
+def test_a_weekend_switched_off_does_not_keep_the_log_waiting() -> None:
+    log_of_a_week()
+    plans_of_a_week()
+    removed = turn(NOW + 2.5 * DAY + SETTLES_IN)
+    assert (set(removed), read_hold()) == ({"coordinator_logs", "execution_plans"}, None)
+
+
+def test_the_daily_cleaning_of_the_log_does_not_believe_a_clock_that_was_just_set() -> None:
+    rows = log_of_a_week()
+    clock_is_believed(NOW)
+    assert clean_logs(NOW + 10 * DAY, CONFIG, between=nothing) == 0
+    assert CoordinatorLog.objects.count() == rows
 
 
 def test_when_the_clock_is_set_right_it_goes_on_by_itself(

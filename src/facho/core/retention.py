@@ -12,7 +12,8 @@ SETTLES_IN: Final = timedelta(hours=1)
 # After a stop, and the hour in which it settles, all that fell due meanwhile is overdue. In a table that
 # fills in bursts that may be most of it, and says nothing about the clock. This is longer than a weekend.
 _ORDINARY_STOP: Final = timedelta(days=3)
-# Of a table with no more rows than this it says little that most of them are too old, unless for long.
+# Of a table with no more rows than this it says little that most of them are too old, unless for long: for so
+# long, or for as long as they are kept.
 _FEW_ROWS: Final = 100
 _LONG_OVERDUE: Final = timedelta(days=30)
 # Removing the old rows of a long table takes days. Only what was shown is removed in that time.
@@ -77,6 +78,10 @@ class Hold:
     confirmed_at: datetime | None = None
     confirmed_by: str = ""
 
+    @property
+    def tables(self) -> frozenset[str]:
+        return frozenset(removal.table for removal in self.removals)
+
     def is_confirmed(self, now: datetime) -> bool:
         """Not for ever, and not by a clock that was set back since."""
         at = self.confirmed_at
@@ -110,9 +115,9 @@ def is_behind(oldest: datetime | None, before: datetime, *, every: timedelta) ->
     return oldest is not None and before - oldest > max(_ORDINARY_STOP, longest_pause(every))
 
 
-def most_would_go(going: int, staying: int, overdue: timedelta) -> bool:
+def most_would_go(going: int, staying: int, overdue: timedelta, *, keep: timedelta) -> bool:
     """Whether a removal has to be confirmed. `overdue` is for how long the oldest row has been too old."""
-    return going > staying and (going + staying > _FEW_ROWS or overdue > _LONG_OVERDUE)
+    return going > staying and (going + staying > _FEW_ROWS or overdue > min(_LONG_OVERDUE, keep))
 
 
 def has_moved_back(removal: LargeRemoval, before: datetime) -> bool:

@@ -304,7 +304,7 @@ class Journal(Writer):
             Event.REMOVAL_WAITS,
             now,
             None,
-            _("most of %(which)s would be removed as too old: nothing is until a person confirms it"),
+            _("most of %(which)s would be removed as too old: none of it is until a person confirms it"),
             {"tables": dict(tables)},
             which=", ".join(tables),
         )

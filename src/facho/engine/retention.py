@@ -73,9 +73,9 @@ class Rule:
     except_for: Q = field(default_factory=Q)
     # However young they are, no more than so many stay.
     most: Callable[[Config], int] | None = None
-    # Whether nothing is removed from any table while most of this one would be.
+    # Whether nothing is removed from any table while most of this one would be. Otherwise it waits alone.
     holds_others: bool = True
-    # Whether nothing is removed from this table while a removal waits for a person.
+    # Whether its rows ever wait for a person.
     can_be_held: bool = True
     # How old it must be at least to go, whatever the clock says.
     limit: Callable[[str, datetime], datetime] = lambda _table, before: before
@@ -113,7 +113,8 @@ RULES: Final = (
     Rule(QuotaViolation, "created_at", lambda config: config.keep_quotas),
     # Of what did not run for so long.
     Rule(TaskForecast, "updated_at", lambda config: config.keep_quotas),
-    # The next three are of use for days, and a system that stood still for as long would ask each time.
+    # The next three are kept for days. A clock that is days ahead would remove most of them, and so would as
+    # many days switched off: each waits alone, because the tables that are kept for longer lose little.
     Rule(StorageSample, "at", lambda _: timedelta(days=30), holds_others=False),
     Rule(ExecutionPlan, "period_start", lambda config: config.keep_plans, holds_others=False),
     Rule(
@@ -189,8 +190,17 @@ def _remove_unless_held(
         rules = [replace(rule, limit=hold.limit) for rule in rules]
         removed = _remove(min(now, hold.since), config, rules, between)
     else:
-        removed = _remove(now, config, [rule for rule in rules if not rule.can_be_held], between)
+        removed = _remove(now, config, [rule for rule in rules if not _is_held(rule, hold)], between)
     return Removed(removed.rows, {**failed, **removed.failed})
+
+
+def _is_held(rule: Rule, hold: Hold) -> bool:
+    return rule.can_be_held and (holds_all(hold) or rule.table in hold.tables)
+
+
+def holds_all(hold: Hold) -> bool:
+    """Whether it is about more than tables that wait alone."""
+    return not hold.tables <= {rule.table for rule in RULES if not rule.holds_others}
 
 
 def update_hold(
@@ -243,7 +253,7 @@ def _find_large_removals(
     found: list[LargeRemoval] = []
     failed: dict[str, str] = {}
     for rule in rules:
-        if not rule.holds_others:
+        if not rule.can_be_held:
             continue
         try:
             removal = find_large_removal(rule, now, config)
@@ -279,15 +289,17 @@ def hold_sentence(hold: Hold, now: datetime) -> str:
     )
     if hold.is_confirmed(now):
         return f"{hold.confirmed_by} confirmed to remove {shown}"
+    nothing = "nothing" if holds_all(hold) else f"nothing of {' and '.join(sorted(hold.tables))}"
     return (
-        "nothing is removed until an administrator confirms it, or the clock or the setting is corrected: "
+        f"{nothing} is removed until an administrator confirms it, or the clock or the setting is corrected: "
         f"{shown} would go, by a clock that says {now:%Y-%m-%d %H:%M} UTC"
     )
 
 
 def find_large_removal(rule: Rule, now: datetime, config: Config) -> LargeRemoval | None:
     """None when only rows that became too old lately would go, or less than half of the table."""
-    before = kept_from(now, rule.keep(config))
+    keep = rule.keep(config)
+    before = kept_from(now, keep)
     old = too_old(rule, now, config)
     oldest = old.values_list(rule.column, flat=True).first()
     if not is_behind(oldest, before, every=config.housekeeping_step):
@@ -296,7 +308,7 @@ def find_large_removal(rule: Rule, now: datetime, config: Config) -> LargeRemova
     going, staying = old[:_COUNTED].count(), young.order_by(rule.column)[:_COUNTED].count()
     if going == staying == _COUNTED:
         going, staying = _estimated(rule, before)
-    if oldest is None or not most_would_go(going, staying, before - oldest):
+    if oldest is None or not most_would_go(going, staying, before - oldest, keep=keep):
         return None
     return LargeRemoval(rule.table, before, going, going + staying)
 
@@ -383,12 +395,14 @@ def clean_logs(
     between: Callable[[], None] = give_way,
 ) -> int:
     """All of the coordinator's log that is too old or too much, chunk by chunk. How many rows it were."""
-    turns, shown = turns_before(), read_hold()
-    if (turns is not None and not turns.settled) or (shown is not None and not shown.hold.is_confirmed(now)):
-        # The log is as old as the clock says, and that is not believed.
-        return 0
     keep = config.keep_logs if days_old is None else timedelta(days=days_old)
     (rule,) = (replace(rule, keep=lambda _: keep) for rule in RULES if rule.model is CoordinatorLog)
+    turns, shown = turns_before(), read_hold()
+    if turns is not None and not next_turn(turns, now, every=config.housekeeping_step).settled:
+        # The log is as old as the clock says, and that is not believed.
+        return 0
+    if shown is not None and not shown.hold.is_confirmed(now) and _is_held(rule, shown.hold):
+        return 0
     removed = 0
     while count := remove_chunk(rule, now, config):
         removed += count

@@ -75,16 +75,18 @@ def removal(before: datetime, table: str = "onu_events") -> LargeRemoval:
 
 
 def test_most_of_a_table_is_more_than_half_of_more_than_a_few_rows() -> None:
-    assert most_would_go(101, 0, HOUR)
-    assert most_would_go(501, 499, HOUR)
-    assert not most_would_go(500, 500, 3650 * DAY)
-    assert not most_would_go(100, 0, 30 * DAY)
-    assert not most_would_go(0, 0, HOUR)
+    assert most_would_go(101, 0, HOUR, keep=90 * DAY)
+    assert most_would_go(501, 499, HOUR, keep=90 * DAY)
+    assert not most_would_go(500, 500, 3650 * DAY, keep=90 * DAY)
+    assert not most_would_go(100, 0, 30 * DAY, keep=90 * DAY)
+    assert not most_would_go(0, 0, HOUR, keep=90 * DAY)
 
 
-def test_most_of_a_few_rows_is_much_when_they_have_been_too_old_for_more_than_a_month() -> None:
-    assert most_would_go(2, 1, 31 * DAY)
-    assert not most_would_go(1, 1, 31 * DAY)
+def test_most_of_a_few_rows_is_much_when_they_have_been_too_old_for_long() -> None:
+    assert most_would_go(2, 1, 31 * DAY, keep=90 * DAY)
+    assert not most_would_go(1, 1, 31 * DAY, keep=90 * DAY)
+    assert most_would_go(2, 1, 8 * DAY, keep=7 * DAY)
+    assert not most_would_go(2, 1, 6 * DAY, keep=7 * DAY)
 
 
 def test_what_became_too_old_during_an_ordinary_stop_is_no_reason_to_count() -> None:
