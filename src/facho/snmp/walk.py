@@ -125,8 +125,8 @@ async def walk_table(
         )
     result.load.seconds = loop.time() - started
     result.errors.extend(error for column in result.columns.values() for error in column.errors)
-    for error in result.errors:
-        _forget_frames(error)
+    for each in result.errors:
+        _forget_frames(each)
     return result
 
 
