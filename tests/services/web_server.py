@@ -21,14 +21,16 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(application: Any) -> Iterator[Served]:
+def served(application: Any, loop: Any = "auto") -> Iterator[Served]:
     """What the server may keep for a client that does not read is little."""
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8192)
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         server = uvicorn.Server(
-            uvicorn.Config(application, lifespan="off", log_config=None, access_log=False, http="h11")
+            uvicorn.Config(
+                application, lifespan="off", log_config=None, access_log=False, http="h11", loop=loop
+            )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

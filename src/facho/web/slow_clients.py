@@ -22,7 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _LENGTH: Final = b"content-length"
-
+# While a client still has to read the rest of an answer whose application is at its end.
+_LOOK_EVERY_S: Final = 1.0
 
 TOO_LONG: Final = gettext_noop("the request is longer than this server takes")
 
@@ -43,47 +44,79 @@ def cut_off_slow_clients(
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await application(scope, receive, send)
-        if _announced(scope) > body_bytes:
-            return await _refuse(send)
         sending = _Sending(send, write.total_seconds(), answer.total_seconds())
         receiving = _Receiving(receive, body_bytes)
         try:
+            if _announced(scope) > body_bytes:
+                raise RequestTooLong
             await application(scope, receiving.receive, sending.send)
         except RequestTooLong:
-            await _refuse(send)
+            await _refuse(sending.send)
+        finally:
+            sending.watch_rest()
 
     return serve
 
 
 class _Sending:
+    """One answer, and the connection it is sent on.
+
+    A server takes the last or only part of a body without waiting for the client to read it. `watch_rest`
+    looks after that by timers of the loop: unlike a task, they keep no server from stopping.
+    """
+
     def __init__(self, send: Send, write_s: float, answer_s: float) -> None:
         self._send, self._write_s, self._answer_s = send, write_s, answer_s
+        # The protocol has no word for it: the transport is that of uvicorn, whose method `send` is.
+        self._transport: Any = getattr(getattr(send, "__self__", None), "transport", None)
         self._until: float | None = None
+        self._left, self._shrank_at = float("inf"), 0.0
 
     async def send(self, message: Message) -> None:
         now = asyncio.get_running_loop().time()
         if self._until is None:
             self._until = now + self._answer_s
+            if self._transport is not None:
+                _last_on[self._transport] = self
         try:
             async with asyncio.timeout_at(min(now + self._write_s, self._until)):
                 await self._send(message)
         except TimeoutError:
-            log.info("a client that does not read was cut off", extra={"action": "client_cut_off"})
-            _abort(self._send)
+            self._cut_off()
             # The server hears of it in the next turn of the loop, and then waits for no end of the answer.
             await asyncio.sleep(0)
             # As Django is told that a client went away: it ends the answer, and nothing is logged as a bug.
             raise asyncio.CancelledError from None
 
+    def watch_rest(self) -> None:
+        """Cut the client off if it does not read what the server still has of this answer, in time."""
+        if self._until is None or _last_on.get(self._transport) is not self:
+            # Nothing was sent; or the next answer of the connection is being sent, and has its own times.
+            return
+        left = self._transport.get_write_buffer_size()
+        if not left:
+            del _last_on[self._transport]
+            return
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if left < self._left:
+            self._left, self._shrank_at = left, now
+        over_at = min(self._shrank_at + self._write_s, self._until)
+        if now < over_at:
+            loop.call_at(min(now + _LOOK_EVERY_S, over_at), self.watch_rest)
+            return
+        self._cut_off()
 
-def _abort(send: Any) -> None:
-    """Close the connection at once. Closed in order, it would wait for the client to read what is left.
+    def _cut_off(self) -> None:
+        """Close the connection at once: closed in order, it would wait for the client to read the rest."""
+        log.info("a client that does not read was cut off", extra={"action": "client_cut_off"})
+        if self._transport is not None:
+            _last_on.pop(self._transport, None)
+            self._transport.abort()
 
-    The protocol has no word for it: the transport is that of uvicorn, whose method `send` is.
-    """
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
-    if transport is not None:
-        transport.abort()
+
+# By transport: the answer that was begun last on it. One connection has several, one after another.
+_last_on: Final[dict[Any, _Sending]] = {}
 
 
 class _Receiving:
