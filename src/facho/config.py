@@ -15,6 +15,7 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NewType
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from facho.core.addresses import network_of
@@ -226,6 +227,16 @@ class Config:
         safe = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
         added = "&".join(f"{name}={value}" for name, value in safe.items() if f"{name}=" not in given)
         return self.broker_url + ("&" if given else "?") + added if added else self.broker_url
+
+    @property
+    def redis(self) -> str:
+        """The address of the broker as redis-py takes it: `redis+socket://` is known to Celery alone."""
+        if not self.broker.startswith("redis+socket://"):
+            return self.broker
+        parts = urlsplit(self.broker)
+        query = dict(parse_qsl(parts.query))
+        database = query.pop("virtual_host", "").removeprefix("/") or "0"
+        return f"unix://{parts.netloc}{parts.path}?{urlencode(query | {'db': database})}"
 
     @property
     def database(self) -> str:

@@ -113,12 +113,20 @@ def test_counts_are_kept_where_all_processes_find_them(
         assert counters._redis.connection_pool.connection_kwargs.get("ssl_cert_reqs") == checked
 
 
-def test_two_machines_count_together_in_a_redis_and_each_minute_anew(shared_redis: Redis) -> None:
-    url = shared_redis.url.replace("redis+socket", "unix")
-    one, other = throttles.RedisCounters(url), throttles.RedisCounters(url)
+@pytest.mark.parametrize(("words", "database"), [("", 0), ("?virtual_host=3", 3), ("?virtual_host=/3", 3)])
+def test_two_machines_count_together_in_a_redis_and_each_minute_anew(
+    shared_redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, database: int
+) -> None:
+    def counters_of_a_machine(name: str) -> Any:
+        monkeypatch.setattr(throttles, "_counters", None)
+        return throttles._shared(Config(home=tmp_path / name, broker_url=shared_redis.url + words))
+
+    one, other = counters_of_a_machine("one"), counters_of_a_machine("other")
     key = uuid4().hex
     assert [one.count(key, 5, 60), other.count(key, 5, 60), other.count(key, 6, 60)] == [1, 2, 1]
-    assert 0 < one._redis.ttl(f"facho:requests:{key}:5") <= 120
+    with shared_redis.client() as client:
+        client.select(database)
+        assert 0 < client.ttl(f"facho:requests:{key}:5") <= 120
 
 
 @pytest.mark.django_db

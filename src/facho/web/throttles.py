@@ -180,8 +180,8 @@ def _shared(config: Config) -> Counters:
     global _counters  # opened once by whichever request comes first
     with _opening:
         if _counters is None:
-            redis = config.broker_url.startswith(("redis:", "rediss:"))
-            _counters = RedisCounters(config.broker) if redis else FileCounters(config.home / FILE)
+            in_redis = config.redis.startswith(("redis:", "rediss:", "unix:"))
+            _counters = RedisCounters(config.redis) if in_redis else FileCounters(config.home / FILE)
         return _counters
 
 
