@@ -26,6 +26,7 @@ def requests_are_counted_for_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not for all that run at once, which would ask too often together."""
     if throttles := sys.modules.get("facho.web.throttles"):
         monkeypatch.setattr(throttles, "_counters", throttles.FileCounters(":memory:"))
+        monkeypatch.setattr(throttles, "_own_counters", throttles.FileCounters(":memory:"))
         monkeypatch.setattr(throttles, "_failures", throttles.CountingFailures())
 
 

@@ -24,6 +24,7 @@ from facho.web.questions import LONGEST_QUERY, MOST_PARAMETERS
 from facho.web.throttles import FileCounters
 from tests.database.asking_api import asking, person, refused_at, showing
 from tests.services.redis import Redis
+from tests.waiting import PATIENCE_S
 
 LOGIN = "/admin/login/"
 
@@ -59,9 +60,9 @@ def test_the_wait_is_until_the_end_of_the_minute() -> None:
     assert throttles.seconds_to_wait("a", 2, 180.0) is None
 
 
-def test_what_cannot_be_counted_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_counted_together_is_counted_in_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttles, "_counters", Failing())
-    assert throttles.seconds_to_wait("a", 0, 120.0) is None
+    assert [throttles.seconds_to_wait("a", 2, 120.0) for _ in range(3)] == [None, None, 61]
 
 
 def test_a_failure_to_count_is_logged_once_a_minute(
@@ -72,18 +73,18 @@ def test_a_failure_to_count_is_logged_once_a_minute(
     for clock.now in (0.0, 30.0, 60.0, 90.0):
         throttles.seconds_to_wait("a", 0, 120.0)
     assert failing.asked == 4
-    assert [each.__dict__["action"] for each in caplog.records] == ["throttle_off"] * 2
+    assert [each.__dict__["action"] for each in caplog.records] == ["throttle_alone"] * 2
 
 
-def test_after_a_failure_nothing_is_counted_for_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failure_each_process_counts_alone_for_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, failing = stop_clock(monkeypatch), Failing()
     monkeypatch.setattr(throttles, "_counters", failing)
-    for clock.now in (0.0, 0.1, 29.9):
-        assert throttles.seconds_to_wait("a", 0, 120.0) is None
+    for clock.now, wait in ((0.0, None), (0.1, None), (29.9, 61)):
+        assert throttles.seconds_to_wait("a", 2, 120.0) == wait
     assert failing.asked == 1
     monkeypatch.setattr(throttles, "_counters", FileCounters(":memory:"))
     clock.now = 30.0
-    assert throttles.seconds_to_wait("a", 0, 120.0) == 61
+    assert throttles.seconds_to_wait("a", 2, 120.0) is None
 
 
 def test_a_redis_that_does_not_answer_is_asked_once_and_shortly() -> None:
@@ -97,7 +98,7 @@ def test_a_redis_that_does_not_answer_is_asked_once_and_shortly() -> None:
             silent.accept()
     # Not measured: a busy machine may take any time.
     waits = counters._redis.connection_pool.connection_kwargs
-    assert waits["socket_timeout"] == waits["socket_connect_timeout"] == 0.1
+    assert (waits["socket_connect_timeout"], waits["socket_timeout"]) == (1.0, 0.5)
 
 
 def test_counts_are_kept_where_all_processes_find_them(
@@ -117,6 +118,8 @@ def test_counts_are_kept_where_all_processes_find_them(
 def test_two_machines_count_together_in_a_redis_and_each_minute_anew(
     shared_redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, database: int
 ) -> None:
+    monkeypatch.setattr(throttles, "_REDIS_ANSWER_S", PATIENCE_S)
+
     def counters_of_a_machine(name: str) -> Any:
         monkeypatch.setattr(throttles, "_counters", None)
         return throttles._shared(Config(home=tmp_path / name, broker_url=shared_redis.url + words))

@@ -38,7 +38,8 @@ _PATIENCE_S: Final = 1.0
 _CLEAR_EVERY: Final = 10_000
 _LOG_EVERY_S: Final = 60
 # Each request would wait for an answer that does not come.
-_REDIS_PATIENCE_S: Final = 0.1
+_REDIS_CONNECT_S: Final = 1.0
+_REDIS_ANSWER_S: Final = 0.5
 _PAUSE_S: Final = 30
 
 # Device and number: a file keeps them as long as a process has it open.
@@ -139,7 +140,7 @@ class RedisCounters:
         import redis
 
         self._redis: Any = redis.Redis.from_url(
-            url, socket_timeout=_REDIS_PATIENCE_S, socket_connect_timeout=_REDIS_PATIENCE_S
+            url, socket_timeout=_REDIS_ANSWER_S, socket_connect_timeout=_REDIS_CONNECT_S
         )
 
     def count(self, key: str, window: int, lasts_s: int) -> int:
@@ -149,7 +150,7 @@ class RedisCounters:
 
 
 class CountingFailures:
-    """When counting failed last. After a failure nothing is counted for a while, and little is logged.
+    """When counting failed last. After a failure each process counts alone for a while, and little is logged.
 
     Else each request would wait for a file or a Redis that does not answer. Times are of the monotonic clock.
     """
@@ -167,12 +168,15 @@ class CountingFailures:
             return
         self._silent_until = now_s + _LOG_EVERY_S
         log.warning(
-            "requests cannot be counted", extra={"action": "throttle_off", "error": type(error).__name__}
+            "requests cannot be counted together, each process counts its own",
+            extra={"action": "throttle_alone", "error": type(error).__name__},
         )
 
 
 _failures = CountingFailures()
 _counters: Counters | None = None
+# Of this process alone, while those that are shared do not answer.
+_own_counters: Counters = FileCounters(":memory:")
 _opening: Final = threading.Lock()
 
 
@@ -185,21 +189,24 @@ def _shared(config: Config) -> Counters:
         return _counters
 
 
+def _count(key: str, window: int, lasts_s: int) -> int:
+    if not _failures.is_paused(time.monotonic()):
+        try:
+            return _shared(current()).count(key, window, lasts_s)
+        except Exception as error:  # noqa: BLE001  # of a file or of a Redis, which has errors of its own
+            _failures.note(error, time.monotonic())
+    return _own_counters.count(key, window, lasts_s)
+
+
 def seconds_to_wait(who: str, most: int, now: float, lasts_s: int = _MINUTE_S) -> int | None:
     """Count a request. None if it is allowed; else in how many seconds the next one will be.
 
-    What cannot be counted is allowed: nobody is to be kept out because a file is gone.
+    What cannot be counted together is counted in this process: nobody is kept out because a file is gone.
     """
-    if _failures.is_paused(time.monotonic()):
-        return None
     window = int(now // lasts_s)
     # What it is counted by may be a secret, as that of a session.
     key = hashlib.sha256(who.encode()).hexdigest()[:32]
-    try:
-        count = _shared(current()).count(key, window, lasts_s)
-    except Exception as error:  # noqa: BLE001  # of a file or of a Redis, which has errors of its own
-        _failures.note(error, time.monotonic())
-        return None
+    count = _count(key, window, lasts_s)
     return None if count <= most else max(1, int((window + 1) * lasts_s - now) + 1)
 
 
