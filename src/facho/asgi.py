@@ -5,7 +5,8 @@ from contextlib import ExitStack
 
 from django.core.asgi import get_asgi_application
 
-from facho.config import current
+from facho.config import current, web_contradictions
+from facho.file_modes import repair_modes
 from facho.web.slow_clients import cut_off_slow_clients
 
 _django = get_asgi_application()
@@ -14,6 +15,12 @@ from facho.web.queries import limit_queries  # noqa: E402  # it needs Django's s
 
 # To the end of the process.
 _uses_database = ExitStack()
+
+
+def _check_settings() -> None:
+    """Refuse settings that the pages cannot be served with, whichever server imports this."""
+    for reason in web_contradictions(current()):
+        raise SystemExit(f"Error: {reason}")
 
 
 def _check_database() -> None:
@@ -38,6 +45,8 @@ def _check_database() -> None:
         raise SystemExit(f"Error: {problem}") from None
 
 
+_check_settings()
+repair_modes(current())
 _check_database()
 # Bringing the tables up to date may take longer than a page's query may.
 limit_queries(current().query_timeout)

@@ -101,24 +101,42 @@ def test_the_doctor_says_so_too(facho: OwnFacho) -> None:
     assert "schema: the database was changed by facho 9.1.0" in done.stdout
 
 
-def test_the_web_refuses_it_under_any_server(facho: OwnFacho) -> None:
-    make_newer(facho)
+def import_web(facho: OwnFacho) -> subprocess.CompletedProcess[str]:
+    """As a server does that is not started by `facho web`."""
     ours = {**os.environ, "FACHO_HOME": str(facho.home), "DJANGO_SETTINGS_MODULE": "facho.settings"}
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", "import facho.asgi"], env=ours, capture_output=True, text=True, timeout=120
     )
+
+
+def test_the_web_refuses_it_under_any_server(facho: OwnFacho) -> None:
+    make_newer(facho)
+    done = import_web(facho)
     assert done.returncode == 1
     assert "changed by facho 9.1.0" in done.stderr
 
 
 def test_the_web_does_not_serve_when_its_database_cannot_be_looked_at(facho: OwnFacho) -> None:
     (facho.home / "facho.db").write_text("no database " * 100)
-    ours = {**os.environ, "FACHO_HOME": str(facho.home), "DJANGO_SETTINGS_MODULE": "facho.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import facho.asgi"], env=ours, capture_output=True, text=True, timeout=120
-    )
+    done = import_web(facho)
     assert done.returncode == 1
     assert "file is not a database" in done.stderr.splitlines()[-1]
+
+
+def test_the_web_refuses_settings_that_contradict_each_other_under_any_server(facho: OwnFacho) -> None:
+    (facho.home / "facho.env").write_text("FACHO_TLS=yes\n")
+    told = facho.run("web", "--address", "127.0.0.1:0").stderr
+    assert "FACHO_TRUSTED_PROXIES is empty" in told
+    done = import_web(facho)
+    assert (done.returncode, done.stderr) == (1, told)
+
+
+def test_the_web_closes_files_that_are_open_to_others_under_any_server(facho: OwnFacho) -> None:
+    database = facho.home / "facho.db"
+    database.chmod(0o644)
+    done = import_web(facho)
+    assert done.returncode == 0, done.stderr
+    assert database.stat().st_mode & 0o777 == 0o600
 
 
 def test_an_older_database_is_copied_before_it_is_changed(facho: OwnFacho) -> None:
