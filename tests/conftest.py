@@ -1,5 +1,4 @@
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -24,15 +23,24 @@ def no_thread_of_the_log() -> None:
 @pytest.fixture(autouse=True)
 def requests_are_counted_for_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not for all that run at once, which would ask too often together."""
-    if throttles := sys.modules.get("facho.web.throttles"):
-        monkeypatch.setattr(throttles, "_counters", throttles.FileCounters(":memory:"))
-        monkeypatch.setattr(throttles, "_own_counters", throttles.FileCounters(":memory:"))
-        monkeypatch.setattr(throttles, "_failures", throttles.CountingFailures())
+    from facho.web import throttles
+
+    monkeypatch.setattr(throttles, "_counters", throttles.FileCounters(":memory:"))
+    monkeypatch.setattr(throttles, "_own_counters", throttles.FileCounters(":memory:"))
+    monkeypatch.setattr(throttles, "_failures", throttles.CountingFailures())
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_cached_yet() -> None:
+    """The cache is the process's: a test would see what the pages of another one worked out."""
+    from django.core.cache import cache
+
+    cache.clear()
 
 
 @pytest.fixture(autouse=True)
 def default_language_and_time_zone() -> None:
-    """Start each test in those of the settings: a command or a page of an earlier test leaves its own."""
+    """Start each test in those of the settings: a command or a page leaves its own active in this thread."""
     from django.utils import timezone, translation
 
     translation.deactivate()

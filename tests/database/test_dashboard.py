@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -38,13 +37,6 @@ LIVE = "/coordinator/dashboard/live/"
 OVERVIEW = "/coordinator/dashboard/overview/"
 TIMELINE = "/coordinator/dashboard/timeline/"
 NOON = NOW.replace(hour=12)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_counted_yet() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -33,14 +32,11 @@ NOW = timezone.now()
 
 
 @pytest.fixture(autouse=True)
-def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     # A busy machine may take longer than an engine may between two steps.
     monkeypatch.setattr(judging, "database_now", lambda: NOW)
     monkeypatch.setattr(judging, "_complete", threading.Event())
     monkeypatch.setattr(storage, "room", lambda: Room(10**12, 2 * 10**12))
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def engine_at_work(seconds_ago: float = 0.0) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,13 +35,6 @@ from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 HOSTILE = 'a"b\\c\nfacho_olts{state="enabled"} 99'
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def scrape(client: APIClient | None = None, path: str = "/metrics") -> str:
