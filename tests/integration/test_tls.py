@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import redis
 
 from facho.backends.distributed import broker_away
 from facho.config import Config
+from facho.web import throttles
 from tests.integration.own_facho import OwnFacho
 from tests.services.certificates import HOST, Certificates, make_certificates
 from tests.services.postgres import USER, Postgres
 from tests.services.redis import Redis
+from tests.waiting import PATIENCE_S
 
 
 def free_port() -> int:
@@ -70,8 +73,10 @@ def test_postgresql_is_used_when_its_certificate_is_by_the_ca_that_is_named(
 
 
 def test_redis_is_used_when_its_certificate_is_by_the_ca_that_is_named(
-    own_redis: Redis, tmp_path: Path, wrong: Certificates
+    own_redis: Redis, tmp_path: Path, wrong: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(throttles, "_REDIS_CONNECT_S", PATIENCE_S)
+    monkeypatch.setattr(throttles, "_REDIS_ANSWER_S", PATIENCE_S)
     own_redis.stop()
     right = make_certificates(tmp_path, "right")
     port = free_port()
@@ -82,9 +87,14 @@ def test_redis_is_used_when_its_certificate_is_by_the_ca_that_is_named(
     )
     own_redis.start()
 
+    def broker(words: str, host: str = HOST) -> Config:
+        return replace(Config(), broker_url=f"rediss://{host}:{port}/0{words}")
+
     def why_not(words: str, host: str = HOST) -> list[str]:
-        config = replace(Config(), broker_url=f"rediss://{host}:{port}/0{words}")
-        return list(broker_away(config.broker))
+        return list(broker_away(broker(words, host).broker))
+
+    def count(words: str, host: str = HOST) -> int:
+        return throttles.RedisCounters(broker(words, host).redis).count("a", 5, 60)
 
     assert why_not(f"?ssl_ca_certs={right.ca}") == []
     (told,) = why_not(f"?ssl_ca_certs={wrong.ca}")
@@ -95,3 +105,12 @@ def test_redis_is_used_when_its_certificate_is_by_the_ca_that_is_named(
     assert "shows a certificate that is not trusted" in told
     (told,) = why_not(f"?ssl_ca_certs={right.ca}", "127.0.0.1")
     assert "shows a certificate that is not trusted" in told
+    # The requests of the web are counted there by another client than that of the workers.
+    assert count(f"?ssl_ca_certs={right.ca}") == 1
+    for words, host in (
+        (f"?ssl_ca_certs={wrong.ca}", HOST),
+        ("", HOST),
+        (f"?ssl_ca_certs={right.ca}", "127.0.0.1"),
+    ):
+        with pytest.raises(redis.ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+            count(words, host)
