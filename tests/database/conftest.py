@@ -1,6 +1,5 @@
 import logging
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.utils import translation
 
-from facho import logs, masking
+from facho import logs
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import Config, current
 from facho.engine import journal_writing
@@ -29,13 +28,6 @@ def brands(db: None) -> Iterator[None]:
     with translation.override("en"):
         know_brands()
         yield
-
-
-@pytest.fixture(autouse=True)
-def _secrets_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one test has for a community may be a word of another one."""
-    for name in ("_known", "_forms", "_short"):
-        monkeypatch.setattr(masking, name, copy(getattr(masking, name)))
 
 
 @pytest.fixture
