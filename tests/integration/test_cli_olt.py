@@ -116,6 +116,8 @@ def test_one_that_is_not_there_yet_can_be_added_unseen_and_says_so_when_tested(f
     [
         (["olt-1", "no-such-host.invalid"], "'no-such-host.invalid' does not resolve to an address"),
         (["olt-1", "10.0.0.999", "--no-test", "--brand", "zte"], "ADDRESS: '10.0.0.999' is neither"),
+        # Before the OLT is asked, which nothing would answer for.
+        (["olt-\u202e1", "127.0.0.1:9"], "NAME: a name is one line of readable characters"),
         (["olt-1", "127.0.0.1:99999"], "port 99999 is not between 1 and 65535"),
         (
             ["olt-1", "127.0.0.1", "--brand", "hauwei"],

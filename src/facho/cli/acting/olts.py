@@ -26,8 +26,8 @@ from facho.engine.commands.olts import (
     AUTO,
     NewOlt,
     add_olt,
-    address_of,
     brand_for,
+    check_new,
     disable_olts,
     enable_olts,
     olt_named,
@@ -44,7 +44,7 @@ _LISTED = ("name", "brand", "model", "address", "site", "enabled", "state", "job
 
 def add(new: NewOlt, target: Target, *, test: bool, as_json: bool) -> None:
     """What can be refused without asking the OLT is refused before."""
-    address_of(new.address)
+    check_new(new)
     if new.brand != AUTO or not test:
         brand_for(new.brand)
     detected = None
