@@ -262,3 +262,5 @@ def test_an_address_that_is_too_long_is_refused(client: Client, query: str) -> N
         assert page.status_code == 414
         # Not "not now": the same address is refused at any time.
         assert f"<h1>{heading}</h1>" in page.content.decode()
+        assert f'<html lang="{language}">' in page.content.decode()
+        assert '<a href="/">' in page.content.decode()
