@@ -16,7 +16,7 @@ settings.load_profile("facho")
 @pytest.fixture(scope="session", autouse=True)
 def no_thread_of_the_log() -> None:
     """It would write to the database of a test while another one empties it."""
-    from facho.engine.journal import journal
+    from facho.engine.events.journal import journal
 
     journal.background = False
 

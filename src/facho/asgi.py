@@ -28,7 +28,7 @@ def _check_database() -> None:
     from django.db import connection
 
     from facho.engine.commands.setup import using_database
-    from facho.engine.schema import SchemaProblem
+    from facho.engine.upkeep.schema import SchemaProblem
     from facho.keys import KeyProblem
 
     def look() -> None:

@@ -18,18 +18,18 @@ import pytest
 from celery import Celery
 from django.db import connection
 
+from facho.apps.db.clock import database_now
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.celery import CeleryBackend, assign
 from facho.backends.local import LocalBackend
 from facho.celery import settings
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
-from facho.engine.clock import database_now
-from facho.engine.leases import Keeper
-from facho.engine.loop import SchedulerLoop, keep_alive
-from facho.engine.pollers import Board, register
-from facho.engine.runner import Runtime
-from facho.engine.snmp_loop import SnmpLoop
+from facho.engine.process.leases import Keeper
+from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.schedule.loop import SchedulerLoop, keep_alive
+from facho.engine.schedule.pollers import Board, register
+from facho.engine.schedule.runner import Runtime
 from tests.services import warm
 from tests.services.redis import Redis
 from tests.waiting import PATIENCE_S

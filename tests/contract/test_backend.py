@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.engine.clock import database_now
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import builtin

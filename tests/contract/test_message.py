@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.backends import message
 from facho.backends.celery import CeleryBackend
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
-from facho.engine.clock import database_now
 from tests.contract.backends import celery_app
 from tests.database.making import make_execution, make_node, make_olt
 from tests.services.redis import Redis

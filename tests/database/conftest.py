@@ -10,8 +10,8 @@ from django.utils import translation
 from facho import logs
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import Config, current
-from facho.engine import journal_writing
-from facho.engine.journal import journal
+from facho.engine.events import journal_writing
+from facho.engine.events.journal import journal
 from tests.database.setting_up import know_brands
 
 

@@ -12,16 +12,17 @@ import pytest
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.config import Config
-from facho.engine import leases, recorder
-from facho.engine.assign import claim
-from facho.engine.coordinator import Stepped, coordinator_step
-from facho.engine.leases import Started, start
-from facho.engine.maintenance import leave_alone
-from facho.engine.planning import plan_execution
-from facho.engine.pollers import heartbeat
-from facho.engine.recorder import record
-from facho.engine.scheduler import queue_due
-from facho.engine.work import Collection, PartOutcome, PartState
+from facho.engine.collect.work import Collection, PartOutcome, PartState
+from facho.engine.collect.work_builder import plan_execution
+from facho.engine.coordinate.coordinator import Stepped, coordinator_step
+from facho.engine.coordinate.maintenance import leave_alone
+from facho.engine.process import leases
+from facho.engine.process.leases import Started, start
+from facho.engine.record import recorder
+from facho.engine.record.recorder import record
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import heartbeat
+from facho.engine.schedule.scheduler import queue_due
 from facho.snmp.peer import Load
 
 Ends = Callable[[str], str]

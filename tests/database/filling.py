@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
+from facho.apps.db.secret_text import SecretText
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -30,7 +31,6 @@ from facho.apps.notifications.models import (
     NotificationNotice,
     NotificationRule,
 )
-from facho.apps.secret_text import SecretText
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.forecast import Learned, learn

@@ -6,14 +6,14 @@ import threading
 from datetime import datetime, timedelta
 from typing import Any
 
+from facho.apps.db.secret_text import SecretText
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from facho.apps.secret_text import SecretText
 from facho.config import Config
 from facho.core.notices import Notice
 from facho.core.severity import Severity
-from facho.engine.messenger import Letter
-from facho.engine.notices import tell
-from facho.engine.notifying import Sender
+from facho.engine.events.messenger import Letter
+from facho.engine.events.notices import tell
+from facho.engine.events.notifying import Sender
 from tests.waiting import PATIENCE_S
 
 # Receivers are on this machine.

@@ -11,9 +11,9 @@ from facho.apps.access.models import AuditEntry
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.core.roles import Role
-from facho.engine import connection
-from facho.engine.connection import Silence
-from facho.engine.identify import Identified
+from facho.engine.collect import connection_test
+from facho.engine.collect.connection_test import Silence
+from facho.engine.collect.identify import Identified
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Target]:
         found.append(target)
         return SEEN
 
-    monkeypatch.setattr(connection, "ask", ask)
+    monkeypatch.setattr(connection_test, "ask", ask)
     return found
 
 
@@ -115,7 +115,7 @@ def test_who_may_not(role: Role, asked: list[Target]) -> None:
 
 def test_why_it_does_not_answer_is_said(administrator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     silence = Silence("10.0.0.9: <nobody> is there", NoAnswer("no answer"))
-    monkeypatch.setattr(connection, "ask", lambda _target: silence)
+    monkeypatch.setattr(connection_test, "ask", lambda _target: silence)
     assert "10.0.0.9: &lt;nobody&gt; is there" in said(administrator.post(NEW, FORM))
 
 
@@ -128,7 +128,7 @@ def test_a_few_are_tested_from_the_list_and_the_rest_is_told(
     assert f"olt-0 answers: {Brand.objects.get(name='huawei')} MA5800-X7" in page
     assert "2 more were not tested." in page
     assert len(asked) == 5
-    monkeypatch.setattr(connection, "ask", lambda _target: Silence("no answer", NoAnswer("no answer")))
+    monkeypatch.setattr(connection_test, "ask", lambda _target: Silence("no answer", NoAnswer("no answer")))
     assert "olt-0: no answer" in administrator.post("/admin/hosts/olt/", chosen, follow=True).content.decode()
 
 

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.serializers import BaseSerializer, ListField
 
 from facho.apps.chassis.models import PonPort
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -20,8 +21,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.executions.models import State
 from facho.apps.history.store import append_frame
 from facho.core.roles import Role
-from facho.engine.clock import database_now
-from facho.engine.condition import Condition
+from facho.engine.upkeep.system_status import Condition
 from facho.web.api.values import described
 from tests.database.asking_api import asking
 from tests.database.filling import NOW, fill

@@ -23,8 +23,8 @@ from schemathesis.specs.openapi import checks
 
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
-from facho.engine import connection as olts
-from facho.engine.connection import Silence
+from facho.engine.collect import connection_test as olts
+from facho.engine.collect.connection_test import Silence
 from facho.snmp.errors import NoAnswer
 from tests.database.asking_api import person, token_of
 from tests.database.filling import fill

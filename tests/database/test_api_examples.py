@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.engine.commands.tokens import create_token
 from tests.database.asking_api import person
 from tests.database.filling import fill

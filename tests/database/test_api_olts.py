@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.core.roles import Role
-from facho.engine import connection
-from facho.engine.connection import Silence
-from facho.engine.identify import Identified
+from facho.engine.collect import connection_test
+from facho.engine.collect.connection_test import Silence
+from facho.engine.collect.identify import Identified
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Target]:
         found.append(target)
         return SEEN
 
-    monkeypatch.setattr(connection, "ask", ask)
+    monkeypatch.setattr(connection_test, "ask", ask)
     return found
 
 
@@ -83,7 +83,9 @@ def test_without_a_brand_it_is_asked_what_it_is(admin: APIClient, asked: list[Ta
 
 
 def test_one_that_does_not_answer_is_not_saved(admin: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "ask", lambda _target: Silence("10.0.0.1 does not answer", NoAnswer("")))
+    monkeypatch.setattr(
+        connection_test, "ask", lambda _target: Silence("10.0.0.1 does not answer", NoAnswer(""))
+    )
     answer = admin.post(OLTS, {"name": "olt-1", "address": "10.0.0.1"})
     assert refused_at(answer) == {"address": "10.0.0.1 does not answer"}
     assert not Olt.objects.exists()
@@ -194,7 +196,9 @@ def test_a_test_says_what_it_is_or_what_is_wrong(
         "sys_object_id": SEEN.sys_object_id, "uptime_s": 7,
     }  # fmt: skip
     assert [(target.host, target.community) for target in asked] == [("10.0.0.1", "public")]
-    monkeypatch.setattr(connection, "ask", lambda _target: Silence("no answer from 10.0.0.1", NoAnswer("")))
+    monkeypatch.setattr(
+        connection_test, "ask", lambda _target: Silence("no answer from 10.0.0.1", NoAnswer(""))
+    )
     answer: Any = asking(Role.OPERATOR).post(path).json()
     assert (answer["answers"], answer["reason"], answer["brand"]) == (False, "no answer from 10.0.0.1", None)
 

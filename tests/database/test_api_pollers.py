@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from tests.database.asking_api import asking
 from tests.database.making import make_execution, make_job, make_node, make_olt
 

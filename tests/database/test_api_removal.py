@@ -19,8 +19,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.commands.removal import go_on_removing, remove_olt
-from facho.engine.housekeeping import keep_house
+from facho.engine.commands.removal import remove_olt
+from facho.engine.upkeep.housekeeping import keep_house
+from facho.engine.upkeep.olt_removal import go_on_removing
 from tests.database.asking_api import asking, refused_at
 from tests.database.filling import NOW, fill
 from tests.database.making import make_olt

@@ -8,8 +8,8 @@ from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
-from facho.engine.assign import claim, claim_one
-from facho.engine.pollers import heartbeat, register
+from facho.engine.schedule.assign import claim, claim_one
+from facho.engine.schedule.pollers import heartbeat, register
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db

@@ -18,9 +18,9 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps import bound_secrets
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
+from facho.apps.db import bound_secrets
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.apps.hosts.credentials import Credentials
@@ -29,7 +29,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.retention import Hold, LargeRemoval
 from facho.core.roles import Role
-from facho.engine import commands, what_if
+from facho.engine import commands
 from facho.engine.commands import (
     catalogue,
     edits,
@@ -47,6 +47,7 @@ from facho.engine.commands import (
     users,
     usual,
     violations,
+    what_if,
 )
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import JobChanges, NewJob
@@ -54,8 +55,9 @@ from facho.engine.commands.maintenance import Window
 from facho.engine.commands.notifications import NewRule, RuleChanges
 from facho.engine.commands.oids import NewOid, OidChanges
 from facho.engine.commands.olts import NewOlt, OltChanges
-from facho.engine.commands.turns import command
 from facho.engine.commands.users import UserChanges
+from facho.engine.process.command_transaction import command
+from facho.engine.upkeep import olt_removal
 from facho.keys import Vault
 from tests.database.asking_api import person
 from tests.database.making import make_olt
@@ -145,8 +147,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),
     olts.disable_olts: Case(lambda: olts.disable_olts(["olt-1"], NOW), "change", "hosts.olt", "olt-1", OFF),
-    removal.begin_removal: Case(
-        lambda: removal.begin_removal(Olt.objects.get(name="olt-1").id, NOW),
+    olt_removal.begin_removal: Case(
+        lambda: olt_removal.begin_removal(Olt.objects.get(name="olt-1").id, NOW),
         "change", "hosts.olt", "olt-1", OFF,
     ),
     removal.remove_olt: Case(

@@ -12,12 +12,12 @@ from django.db import connection
 from django.db.models import Model, TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.bound_secrets import BoundSecretField, KeyBeforeRow, bind_column, vault
+from facho.apps.db.bound_secrets import BoundSecretField, KeyBeforeRow, bind_column, vault
+from facho.apps.db.secret_text import SecretText
 from facho.apps.executions.asked import about
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
-from facho.apps.secret_text import SecretText
 from facho.keys import KeyProblem, Vault, new_key
 from tests.database.making import at, make_execution, make_node, make_olt
 

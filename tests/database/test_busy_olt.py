@@ -9,9 +9,11 @@ from facho.apps.chassis.models import OltHealth
 from facho.apps.executions.models import Execution, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
-from facho.engine import leases, recorder, runner
-from facho.engine.leases import Keeper
-from facho.engine.runner import Runtime
+from facho.engine.process import leases
+from facho.engine.process.leases import Keeper
+from facho.engine.record import recorder
+from facho.engine.schedule import runner
+from facho.engine.schedule.runner import Runtime
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin

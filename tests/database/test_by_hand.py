@@ -10,20 +10,20 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.cli.turns import wait_for_turn
 from facho.config import current
-from facho.engine import by_hand, runner
-from facho.engine.assign import claim_one
-from facho.engine.by_hand import Came, Conversing, converse
-from facho.engine.clock import database_now
+from facho.engine.collect.conversation import Guard
+from facho.engine.collect.work import PartOutcome
 from facho.engine.commands.runs import collect_all
-from facho.engine.conversation import Guard
-from facho.engine.leases import Keeper, LeaseLost, Started
-from facho.engine.recorder import record_by_hand
-from facho.engine.runner import Runtime
-from facho.engine.snmp_loop import SnmpLoop
-from facho.engine.work import PartOutcome
+from facho.engine.process.leases import Keeper, LeaseLost, Started
+from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.record.recorder import record_by_hand
+from facho.engine.schedule import manual_session, runner
+from facho.engine.schedule.assign import claim_one
+from facho.engine.schedule.manual_session import Came, Conversing, converse
+from facho.engine.schedule.runner import Runtime
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
 from tests.database.making import make_olt
@@ -110,7 +110,7 @@ def test_who_lost_an_olt_that_cannot_be_asked_is_told_so(claimed: Execution, run
         raise LeaseLost("it was disabled")
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(by_hand, "record_by_hand", lost)
+        patched.setattr(manual_session, "record_by_hand", lost)
         assert not converse(claimed.pk, runtime, "record", conversation)
 
 
@@ -128,7 +128,7 @@ def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
         record_by_hand(started, outcome)
 
     monkeypatch.setattr(runner, "_PAUSE_S", 0)
-    monkeypatch.setattr(by_hand, "record_by_hand", store)
+    monkeypatch.setattr(manual_session, "record_by_hand", store)
     whole, execution = after(claimed, runtime, conversation)
     assert (whole, execution.state) == (True, State.SUCCESS)
 

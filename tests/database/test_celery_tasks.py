@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -12,7 +13,6 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.backends import tasks
 from facho.core.notices import Notice
-from facho.engine.clock import database_now
 from tests.database.making import make_olt
 from tests.database.notifying import Receiver, became, make_channel, make_rule, sender_to, tell_of
 

@@ -25,8 +25,8 @@ from facho.engine.commands.notifications import (
     update_channel,
     update_rule,
 )
-from facho.engine.connection_guard import RefusedTarget, refuse_local_targets
-from facho.engine.notifying import Sender
+from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
+from facho.engine.events.notifying import Sender
 from facho.masking import masked
 from tests.database.making import at, make_olt
 from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of

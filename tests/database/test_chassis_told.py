@@ -13,8 +13,8 @@ from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.cli.acting import chassis, olts
-from facho.engine.chassis import store_chassis
-from facho.engine.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.record.chassis import store_chassis
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE

@@ -12,11 +12,11 @@ import pytest
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps import bound_secrets
+from facho.apps.db import bound_secrets
+from facho.apps.db.secret_text import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
-from facho.apps.secret_text import SecretText
 from facho.config import Config, current
 from facho.engine.commands import keys as rotation
 from facho.engine.commands.keys import rotate

@@ -9,8 +9,8 @@ from django.db import connection
 
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
+from facho.engine.collect.identify import Identified
 from facho.engine.commands.olts import NewOlt, OltChanges, OltLimits, add_olt, update_olt
-from facho.engine.identify import Identified
 from facho.snmp.usm import User
 from facho.vendors import Detection, builtin
 from tests.database.making import at

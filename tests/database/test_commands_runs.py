@@ -11,12 +11,12 @@ from django.db import connection, connections, transaction
 
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.engine.commands import turns
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import disable_jobs
 from facho.engine.commands.nodes import disable_nodes
 from facho.engine.commands.olts import disable_olts
 from facho.engine.commands.runs import abort, run_now
+from facho.engine.process import command_transaction
 from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, queue, refused
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -167,13 +167,13 @@ def test_a_command_gives_way_to_the_engine_and_tries_again(monkeypatch: pytest.M
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite writers take turns")
     held, let_go, tries = Event(), Event(), []
-    take_turn = turns._take_turn
+    take_turn = command_transaction._take_turn
 
     def count_and_take_turn() -> None:
         tries.append(1)
         take_turn()
 
-    monkeypatch.setattr(turns, "_take_turn", count_and_take_turn)
+    monkeypatch.setattr(command_transaction, "_take_turn", count_and_take_turn)
 
     def engine() -> None:
         try:

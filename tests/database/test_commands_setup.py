@@ -7,7 +7,7 @@ from django.contrib.auth import authenticate, get_user_model
 
 from facho.apps.hosts.models import Brand, Oid
 from facho.engine.commands.setup import create_administrator, prepare
-from facho.engine.schema import missing_migrations
+from facho.engine.upkeep.schema import missing_migrations
 from facho.vendors import builtin
 
 

@@ -24,7 +24,7 @@ from facho.apps.zabbix_pollers.models import Worker
 from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
 from facho.cli.acting.coordinator import findings, print_condition
 from facho.config import Config
-from facho.engine.condition import AtRisk, Condition, coordinator_state
+from facho.engine.upkeep.system_status import AtRisk, Condition, coordinator_state
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.backends.poller_process import poller_process
 from facho.config import Config
 from facho.databases import most_connections

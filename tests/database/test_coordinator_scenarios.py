@@ -15,11 +15,11 @@ from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaViolati
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
-from facho.engine import coordinator
-from facho.engine.assign import busy_olts
 from facho.engine.commands.olts import disable_olts
-from facho.engine.leases import LeaseLost, release
-from facho.engine.quotas import reconcile
+from facho.engine.coordinate import coordinator
+from facho.engine.coordinate.quotas import reconcile
+from facho.engine.process.leases import LeaseLost, release
+from facho.engine.schedule.assign import busy_olts
 from tests.database.days import Day, figures, reasons
 from tests.database.setting_up import add_job, add_olts, at, know_brands, node_of
 

@@ -13,11 +13,11 @@ import pytest
 from django.db.models import F
 
 from facho.apps.chassis.models import Unprovisioned
+from facho.apps.db.secret_text import SecretText
 from facho.apps.discovery.models import Onu, PortOutage
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationDelivery
-from facho.apps.secret_text import SecretText
-from facho.engine.notifying import Sender
+from facho.engine.events.notifying import Sender
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from tests.database import test_executions

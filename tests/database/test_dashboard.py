@@ -13,6 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
@@ -21,9 +22,8 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.engine.commands.users import set_password
-from facho.engine.health import Health, Reason
+from facho.engine.upkeep.health import Health, Reason
 from facho.web.selectors import Live, Overview, live, overview
 from facho.web.words import waits_for
 from tests.database.asking_api import person

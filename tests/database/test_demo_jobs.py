@@ -6,8 +6,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import columns_for, spelled_out
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.cli.demo import OLTS, _prepare
+from facho.engine.collect.work_builder import first_column
 from facho.engine.commands.olts import NewOlt, add_olt
-from facho.engine.planning import first_column
 from facho.vendors import builtin
 
 pytestmark = pytest.mark.django_db

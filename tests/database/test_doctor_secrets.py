@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from facho.apps import sql
+from facho.apps.db import sql
+from facho.apps.db.secret_text import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.notifications.models import NotificationChannel
-from facho.apps.secret_text import SecretText
 from facho.cli.acting.clocks import database_clock
 from facho.cli.acting.condition import _LOOKS, _credentials
 from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens

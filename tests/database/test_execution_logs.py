@@ -13,12 +13,12 @@ import pytest
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
-from facho.engine import execution_logs
-from facho.engine.ending import end_open
-from facho.engine.execution_logs import note_ended
-from facho.engine.journal import Journal
-from facho.engine.recovery import recover
-from facho.engine.suspension import suspend_olt
+from facho.engine.coordinate.aborts import end_open
+from facho.engine.events import execution_logs
+from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.journal import Journal
+from facho.engine.record.suspension import suspend_olt
+from facho.engine.schedule.recovery import recover
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from facho.cli.acting.plans import show_nearness
 from facho.core.plan_data import Hours, read
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
-from facho.engine.plan_reading import Nearness, nearness
+from facho.engine.coordinate.plan_reports import Nearness, nearness
 from tests.database.days import Day, figures
 from tests.database.hours_of_one_olt import OneOlt
 from tests.database.setting_up import add_job, add_olts, at

@@ -17,15 +17,17 @@ from facho.apps.hosts.selectors import columns_for
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
-from facho.engine import leases, probes, recorder, runner
-from facho.engine.assign import claim
 from facho.engine.commands.olts import OltChanges, update_olt
-from facho.engine.leases import Keeper
-from facho.engine.pollers import register
-from facho.engine.probes import AT_ONCE, due_probes, run_probes
-from facho.engine.runner import Runtime, run_execution
-from facho.engine.scheduler import queue_due
-from facho.engine.snmp_loop import Errand
+from facho.engine.process import leases
+from facho.engine.process.leases import Keeper
+from facho.engine.process.snmp_loop import Errand
+from facho.engine.record import recorder
+from facho.engine.schedule import probes, runner
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import register
+from facho.engine.schedule.probes import AT_ONCE, due_probes, run_probes
+from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.scheduler import queue_due
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario

@@ -19,7 +19,7 @@ from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
-from facho.engine.exports import EXPORTS
+from facho.engine.upkeep.exports import EXPORTS
 from facho.web.admin.exporting import export_csv
 from tests.database.asking_api import person
 from tests.database.filling import NOW, fill

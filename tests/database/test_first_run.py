@@ -9,16 +9,16 @@ from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.roles import Role
-from facho.engine import connection
-from facho.engine.clock import database_now
+from facho.engine.collect import connection_test
+from facho.engine.collect.connection_test import Silence
+from facho.engine.collect.identify import Identified
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.usual import collect_usual, usual_for
-from facho.engine.connection import Silence
-from facho.engine.identify import Identified
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
@@ -49,7 +49,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, answer: Identified | Silence) -> li
         asked.append(target)
         return answer
 
-    monkeypatch.setattr(connection, "ask", ask)
+    monkeypatch.setattr(connection_test, "ask", ask)
     return asked
 
 

@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt, OltModel
 from facho.cli.acting.olts import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
-from facho.engine.forecasts import predictions
+from facho.engine.coordinate.forecasts import predictions
 from tests.database.making import at, make_brand, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

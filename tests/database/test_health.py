@@ -13,14 +13,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Worker
 from facho.core.disk import Room
-from facho.engine import health as judging
-from facho.engine import storage
+from facho.engine.upkeep import health as judging
+from facho.engine.upkeep import storage
 from facho.web import health as web
 from facho.web import once
 from tests.database.filling import fill

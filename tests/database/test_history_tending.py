@@ -11,8 +11,8 @@ from facho.apps.history.models import HistoryHour
 from facho.apps.history.store import append_frame
 from facho.backends.tasks import housekeeping_task
 from facho.config import Config
-from facho.engine.history import tend_history
-from facho.engine.housekeeping import TASKS
+from facho.engine.upkeep.history import tend_history
+from facho.engine.upkeep.housekeeping import TASKS
 from tests.database.found import an_olt
 from tests.database.making import at
 from tests.database.numbers import says

@@ -17,7 +17,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, QuotaViolation
 from facho.apps.executions.models import Execution
 from facho.core.roles import Role
-from facho.engine.exports import EXPORTS
+from facho.engine.upkeep.exports import EXPORTS
 from facho.vendors import octets
 from facho.vendors.errors import BadValue
 from tests.database.asking_api import asking, person

@@ -19,8 +19,8 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.journal import Event
-from facho.engine import journal_rows
-from facho.engine.journal import Journal
+from facho.engine.events import journal_rows
+from facho.engine.events.journal import Journal
 from tests.database.making import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -348,7 +348,7 @@ def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
     def away(*_: object) -> None:
         raise OperationalError("away")
 
-    monkeypatch.setattr("facho.apps.sql.rows", away)
+    monkeypatch.setattr("facho.apps.db.sql.rows", away)
     own.olt_back(NOW, 12)
     assert lines(config)[0].endswith("OLT 12 ha vuelto")
 
@@ -356,7 +356,7 @@ def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
 def test_a_bug_in_writing_stops_nobody(
     own: Journal, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facho.engine.journal_writing.plain", lambda _: 1 / 0)
+    monkeypatch.setattr("facho.engine.events.journal_writing.plain", lambda _: 1 / 0)
     own.recovered(NOW, unstarted=1, abandoned=0, workers=0)
     assert [record.action for record in caplog.records] == ["bug"]  # type: ignore[attr-defined]
 

@@ -12,12 +12,12 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.models import PollerStats, Worker
 from facho.config import Config
-from facho.engine.leases import Started
-from facho.engine.pollers import write_stats
-from facho.engine.recovery import give_time, recover
-from facho.engine.runner import Runtime, let_go
-from facho.engine.scheduler import set_right
-from facho.engine.suspension import come_back, suspend_node, suspend_olt
+from facho.engine.process.leases import Started
+from facho.engine.record.suspension import come_back, suspend_node, suspend_olt
+from facho.engine.schedule.pollers import write_stats
+from facho.engine.schedule.recovery import give_time, recover
+from facho.engine.schedule.runner import Runtime, let_go
+from facho.engine.schedule.scheduler import set_right
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_a_clock_that_was_set(logged: Logged) -> None:
 
 def test_the_beginning_and_the_end_of_saturation(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = iter([10.0, 80.0, 90.0, 20.0, 20.0])
-    monkeypatch.setattr("facho.engine.pollers.busy_percentage", lambda *_: next(busy))
+    monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
     for minute in range(5):
         write_stats(NOW + minute * MINUTE, CONFIG)
     assert PollerStats.objects.count() == 5

@@ -14,9 +14,9 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.forecast import Learned
-from facho.engine import learning
-from facho.engine.forecasts import predictions
-from facho.engine.learning import learn_from_ended
+from facho.engine.coordinate import forecast_learning
+from facho.engine.coordinate.forecast_learning import learn_from_ended
+from facho.engine.coordinate.forecasts import predictions
 from tests.database.days import Day
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 from tests.database.setting_up import know_brands
@@ -92,7 +92,7 @@ def test_nothing_teaches_twice() -> None:
 def test_those_that_ended_at_one_instant_are_taken_up_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(learning, "_AT_ONCE", 2)
+    monkeypatch.setattr(forecast_learning, "_AT_ONCE", 2)
     node = make_node()
     for _ in range(5):
         ended(node, trigger="run-now")
@@ -128,14 +128,14 @@ def test_what_says_nothing_about_the_next_run_teaches_nothing(columns: dict[str,
 def test_who_learned_the_same_meanwhile_has_done_it_for_us(monkeypatch: pytest.MonkeyPatch) -> None:
     node = make_node()
     ended(node)
-    teach = learning._taught
+    teach = forecast_learning._taught
 
     def with_another(*args: Any) -> list[TaskForecast]:
-        monkeypatch.setattr(learning, "_taught", teach)
+        monkeypatch.setattr(forecast_learning, "_taught", teach)
         learn_from_ended(NOW, CONFIG)
         return teach(*args)
 
-    monkeypatch.setattr(learning, "_taught", with_another)
+    monkeypatch.setattr(forecast_learning, "_taught", with_another)
     learn_from_ended(NOW, CONFIG)
     assert learned(node).samples == 1
 

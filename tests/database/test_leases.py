@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
+from facho.apps.db.clock import Forward
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
-from facho.engine import leases
-from facho.engine.clock import Forward
 from facho.engine.commands.runs import still_wanted
-from facho.engine.leases import Keeper, LeaseLost, release, start
-from facho.engine.pollers import heartbeat, leave, register
-from facho.engine.recorder import hand_back, record_failure
-from facho.engine.recovery import Recovered, recover
-from facho.engine.step import step_now
+from facho.engine.process import leases
+from facho.engine.process.leases import Keeper, LeaseLost, release, start
+from facho.engine.record.recorder import hand_back, record_failure
+from facho.engine.schedule.pollers import heartbeat, leave, register
+from facho.engine.schedule.recovery import Recovered, recover
+from facho.engine.schedule.step import step_now
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +40,7 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     clocks = Clocks(at("10:00:01"))
-    for module in ("leases", "recorder"):
+    for module in ("process.leases", "record.recorder"):
         monkeypatch.setattr(f"facho.engine.{module}.database_now", lambda: clocks.now)
     monkeypatch.setattr(leases, "boottime", lambda: clocks.boottime)
     return clocks
@@ -110,9 +110,9 @@ def test_a_clock_set_forward_does_not_take_an_olt_from_who_still_asks_it(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its guard counts on another clock, and lets it send until it next renews."""
-    monkeypatch.setattr("facho.engine.step.database_now", lambda: clocks.now)
-    monkeypatch.setattr("facho.engine.clock.boottime", lambda: clocks.boottime)
-    monkeypatch.setattr("facho.engine.step._forward", Forward())
+    monkeypatch.setattr("facho.engine.schedule.step.database_now", lambda: clocks.now)
+    monkeypatch.setattr("facho.apps.db.clock.boottime", lambda: clocks.boottime)
+    monkeypatch.setattr("facho.engine.schedule.step._forward", Forward())
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
     started, keeper = start(pending.id, "here", CONFIG), Keeper(CONFIG)
     assert started is not None

@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
-from facho.engine import recorder
-from facho.engine.leases import Held, Keeper, LeaseLost, Started, start
-from facho.engine.recorder import hand_back, record_failure
-from facho.engine.recovery import Recovered, recover
-from facho.engine.scheduler import queue_due
+from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, start
+from facho.engine.record import recorder
+from facho.engine.record.recorder import hand_back, record_failure
+from facho.engine.schedule.recovery import Recovered, recover
+from facho.engine.schedule.scheduler import queue_due
 from tests.database.making import at, make_execution, make_node
 from tests.waiting import PATIENCE_S
 

@@ -12,10 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
+from facho.apps.maintenance.selectors import under_maintenance, windows_of
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine.maintenance import under_maintenance, windows_of
-from facho.engine.step import scheduler_step
+from facho.engine.schedule.step import scheduler_step
 from tests.database.making import at, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -12,7 +12,6 @@ from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine.assign import claim
 from facho.engine.commands.maintenance import (
     Window,
     add_window,
@@ -22,10 +21,11 @@ from facho.engine.commands.maintenance import (
     switch_windows,
 )
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.leases import LeaseLost
-from facho.engine.probes import due_probes
-from facho.engine.quotas import reconcile
-from facho.engine.step import scheduler_step
+from facho.engine.coordinate.quotas import reconcile
+from facho.engine.process.leases import LeaseLost
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.probes import due_probes
+from facho.engine.schedule.step import scheduler_step
 from tests.database.days import Day, figures, reasons, violations
 from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, refused
 

@@ -11,9 +11,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine.pollers import write_stats
-from facho.engine.probes import Probe, _note_answer
-from facho.engine.suspension import come_back, suspend_node
+from facho.engine.record.suspension import come_back, suspend_node
+from facho.engine.schedule.pollers import write_stats
+from facho.engine.schedule.probes import Probe, _note_answer
 from tests.database.days import Day
 from tests.database.making import at, make_job, make_node, make_olt
 
@@ -49,7 +49,7 @@ def test_an_olt_that_is_silent_until_it_is_suspended_is_down_once_and_up_once(
     node, day = node_that_fails(), Day(NOW, monkeypatch)
     silent_run(day)
     assert Olt.objects.get().is_suspended
-    monkeypatch.setattr("facho.engine.probes.database_now", lambda: NOW + 9 * MINUTE)
+    monkeypatch.setattr("facho.engine.schedule.probes.database_now", lambda: NOW + 9 * MINUTE)
     probe: Any = None
     _note_answer(Probe(probe, node.olt_id), CONFIG)
     _note_answer(Probe(probe, node.olt_id), CONFIG)
@@ -89,7 +89,7 @@ def test_a_node_that_is_suspended_and_comes_back() -> None:
 
 def test_the_beginning_and_the_end_of_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
     busy = iter([10.0, 80.0, 90.0, 20.0])
-    monkeypatch.setattr("facho.engine.pollers.busy_percentage", lambda *_: next(busy))
+    monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
     for minute in range(4):
         write_stats(NOW + minute * MINUTE, CONFIG)
     assert told() == [

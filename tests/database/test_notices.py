@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.core.notices import Notice
 from facho.core.severity import Severity
-from facho.engine.notices import tell
+from facho.engine.events.notices import tell
 from tests.database.making import at, make_olt
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
 from facho.core.notices import Notice
-from facho.engine.notifying import Sender
+from facho.engine.events.notifying import Sender
 from tests.database.making import at, make_olt
 from tests.database.notifying import (
     CONFIG,

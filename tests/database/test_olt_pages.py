@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.translation import override
 
 from facho.apps.access.models import AuditEntry
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu, PortOutage
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.executions.models import Execution, State
@@ -20,9 +21,8 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
 from facho.core.roles import Role
-from facho.engine import connection as asking
-from facho.engine.clock import database_now
-from facho.engine.identify import Identified
+from facho.engine.collect import connection_test as asking
+from facho.engine.collect.identify import Identified
 from facho.snmp import SnmpError
 from facho.vendors import Detection
 from facho.web.olt_facts import olt_facts

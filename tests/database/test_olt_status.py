@@ -9,20 +9,20 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.health import TROUBLE, Health, counts_by_health, health_of, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.zabbix_pollers.models import Worker
 from facho.cli.acting import condition as doctor
 from facho.cli.acting import coordinator as steps_of_doctor
 from facho.cli.acting.olts import _described
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.clock import database_now
-from facho.engine.condition import coordinator_state
-from facho.engine.health import health as whole_health
-from facho.engine.maintenance import olts_under_maintenance
+from facho.engine.upkeep.health import health as whole_health
+from facho.engine.upkeep.system_status import coordinator_state
 from facho.web.metrics.reading import samples
 from facho.web.olt_list import olt_list
 from facho.web.olt_now import olt_now
@@ -149,7 +149,7 @@ def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
 ) -> None:
     config = Config(scheduler_step=timedelta(seconds=every))
     now = database_now()
-    monkeypatch.setattr("facho.engine.health.database_now", lambda: now)
+    monkeypatch.setattr("facho.engine.upkeep.health.database_now", lambda: now)
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
     stalled = last_steps(now, config)[0].stalled
     step = coordinator_state(now, config).scheduler

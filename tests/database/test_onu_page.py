@@ -11,6 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import Unprovisioned
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.store import note_collected
 from facho.apps.discovery.worst import Where, flapping, weakest
@@ -18,8 +19,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.clock import database_now
-from facho.engine.reading import NEEDS_WALK
+from facho.engine.collect.onu_read import NEEDS_WALK
 from facho.web.onu_now import onu_page
 from tests.database.asking_api import person
 from tests.database.filling import fill

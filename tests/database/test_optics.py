@@ -16,7 +16,7 @@ from facho.apps.history.store import append_frame, close_hours
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.config import Config
-from facho.engine.optics import limits_of, tell_optics, tend_optics
+from facho.engine.record.optics import limits_of, tell_optics, tend_optics
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, facts
 from tests.database.making import make_olt

@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.cli.acting.outages import list_outages
 from facho.config import Config
-from facho.engine.outages import note_turns
+from facho.engine.record.outages import note_turns
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts
 

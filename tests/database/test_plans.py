@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
-from facho.engine.assign import claim
-from facho.engine.leases import start
-from facho.engine.pollers import register, stats_now
-from facho.engine.recovery import give_time, recover
-from facho.engine.scheduler import queue_due
+from facho.engine.process.leases import start
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import register, stats_now
+from facho.engine.schedule.recovery import give_time, recover
+from facho.engine.schedule.scheduler import queue_due
 from facho.web.selectors import live, overview
 from tests.database.making import at, make_execution, make_node
 

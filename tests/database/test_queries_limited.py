@@ -15,7 +15,7 @@ from django.db.backends.signals import connection_created
 from django.test import Client
 
 from facho.core.roles import Role
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.web import queries
 from facho.web.api.v1 import olts
 from tests.database.asking_api import asking, person

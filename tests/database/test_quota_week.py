@@ -25,8 +25,8 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import current
 from facho.core.delay import Why
-from facho.engine.coordinator import coordinator_step
-from facho.engine.pollers import register
+from facho.engine.coordinate.coordinator import coordinator_step
+from facho.engine.schedule.pollers import register
 from tests.database.setting_up import add_job, add_olts
 from tests.database.week_driver import WORKER, Driver
 from tests.database.week_happenings import EVERY, Happenings

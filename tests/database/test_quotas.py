@@ -12,13 +12,14 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
+from facho.core.steps import COORDINATOR
 from facho.engine.commands.jobs import change_interval, disable_jobs, enable_jobs
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import abort, run_now
-from facho.engine.coordinator import COORDINATOR, close_hours
-from facho.engine.quotas import reconcile
-from facho.engine.recovery import recover
+from facho.engine.coordinate.coordinator import close_hours
+from facho.engine.coordinate.quotas import reconcile
+from facho.engine.schedule.recovery import recover
 from tests.database.days import Day, figures, reasons, violations
 from tests.database.setting_up import add_job, add_olts, at, know_brands, node_of
 

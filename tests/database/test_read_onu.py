@@ -21,14 +21,16 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.cli.acting import onu_reading
 from facho.config import Config
-from facho.engine import leases, recorder, runner
-from facho.engine.assign import claim
+from facho.engine.collect.onu_read import ANOTHER, NOT_ONLINE
 from facho.engine.commands.runs import read_onu
-from facho.engine.leases import Keeper
-from facho.engine.pollers import register
-from facho.engine.reading import ANOTHER, NOT_ONLINE
-from facho.engine.runner import Runtime, run_execution
-from facho.engine.scheduler import queue_due
+from facho.engine.process import leases
+from facho.engine.process.leases import Keeper
+from facho.engine.record import recorder
+from facho.engine.schedule import runner
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import register
+from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.scheduler import queue_due
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario

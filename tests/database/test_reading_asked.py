@@ -17,11 +17,11 @@ from facho.apps.hosts.models import Olt
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.assign import claim
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.maintenance import Window, add_window
 from facho.engine.commands.runs import read_onu, still_wanted
-from facho.engine.recovery import recover
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.recovery import recover
 from tests.database.asking_api import asking, refused_at
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 

@@ -18,8 +18,8 @@ from django.db import DatabaseError, connection
 from django.db.models import Model, Q
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps import sql
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
+from facho.apps.db import sql
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
@@ -37,9 +37,9 @@ from facho.apps.notifications.models import NotificationDelivery, NotificationNo
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
-from facho.engine import retention
-from facho.engine.housekeeping import keep_house
-from facho.engine.retention import RULES, Rule, clean_logs, remove_chunk, remove_old, too_old
+from facho.engine.upkeep import retention
+from facho.engine.upkeep.housekeeping import keep_house
+from facho.engine.upkeep.retention import RULES, Rule, clean_logs, remove_chunk, remove_old, too_old
 from tests.database.making import at, make_execution, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -344,7 +344,7 @@ def test_nothing_is_removed_before_the_clock_is_believed() -> None:
 
 
 def test_the_housekeeping_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facho.engine.housekeeping.database_now", lambda: NOW)
+    monkeypatch.setattr("facho.engine.upkeep.housekeeping.database_now", lambda: NOW)
     clock_is_believed()
     many_events(1, NOW - 370 * DAY)
     keep_house(CONFIG)

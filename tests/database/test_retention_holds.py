@@ -12,9 +12,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps import sql
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
+from facho.apps.db import sql
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState, ExecutionPlan
 from facho.apps.executions.models import SkippedSlots
@@ -24,11 +24,11 @@ from facho.cli.acting.room import retention as examine_retention
 from facho.config import Config
 from facho.core.retention import SETTLES_IN, LargeRemoval
 from facho.core.roles import Role
-from facho.engine import retention
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.retention import confirm_removal
-from facho.engine.health import health
-from facho.engine.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
+from facho.engine.upkeep import retention
+from facho.engine.upkeep.health import health
+from facho.engine.upkeep.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
 from facho.web.words import AILMENTS
 from tests.database.asking_api import asking, person
 from tests.database.making import at, make_olt

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from facho.engine import sqlite_upgrade
-from facho.engine.schema import Schema, SchemaProblem
-from facho.engine.sqlite_upgrade import change_tables_with_copy
+from facho.engine.upkeep import sqlite_upgrade
+from facho.engine.upkeep.schema import Schema, SchemaProblem
+from facho.engine.upkeep.sqlite_upgrade import change_tables_with_copy
 from facho.keys import KeyProblem
 
 

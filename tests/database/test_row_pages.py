@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Brand, Olt
-from facho.apps.row_pages import read_pages
 from tests.database.filling import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

@@ -10,11 +10,11 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
-from facho.engine import scheduler, step
-from facho.engine.changes import notice_changes
-from facho.engine.pollers import write_stats
-from facho.engine.scheduler import Queued, queue_due, set_right
-from facho.engine.step import scheduler_step
+from facho.engine.coordinate.changes import notice_changes
+from facho.engine.schedule import scheduler, step
+from facho.engine.schedule.pollers import write_stats
+from facho.engine.schedule.scheduler import Queued, queue_due, set_right
+from facho.engine.schedule.step import scheduler_step
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db

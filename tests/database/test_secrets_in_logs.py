@@ -14,6 +14,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from facho.apps.access.models import AuditEntry
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials
@@ -22,20 +23,19 @@ from facho.apps.hosts.store import sync_profiles
 from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine import runner
-from facho.engine.assign import claim
-from facho.engine.clock import database_now
-from facho.engine.collect import collect
+from facho.engine.collect.collector import collect
 from facho.engine.commands.olts import OltChanges, update_olt
-from facho.engine.coordinator import coordinator_step
-from facho.engine.journal import journal
-from facho.engine.leases import Keeper
-from facho.engine.loop import attempt
-from facho.engine.pollers import register
-from facho.engine.recorder import record
-from facho.engine.runner import Runtime, run_execution
-from facho.engine.scheduler import queue_due
-from facho.engine.snmp_loop import SnmpLoop
+from facho.engine.coordinate.coordinator import coordinator_step
+from facho.engine.events.journal import journal
+from facho.engine.process.leases import Keeper
+from facho.engine.process.loops import attempt
+from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.record.recorder import record
+from facho.engine.schedule import runner
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import register
+from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.scheduler import queue_due
 from facho.sim.fleet import FleetConfig
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin

@@ -15,8 +15,8 @@ from django.db import OperationalError
 from django.test import Client
 from rest_framework.test import APIClient
 
-from facho.apps import sql
 from facho.apps.access.models import ApiToken, AuditEntry
+from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.credentials import Credentials
@@ -25,9 +25,9 @@ from facho.apps.notifications.models import NotificationChannel, NotificationDel
 from facho.backends.celery import CeleryBackend
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine import connection
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
 from facho.engine.commands.users import add_user
-from facho.engine.identify import Identified
 from facho.snmp import Target
 from facho.vendors import Detection
 from facho.web.admin import hosts
@@ -226,7 +226,7 @@ def left_behind(config: Config) -> dict[str, str]:
 def test_nothing_that_is_written_comes_back(
     asking: Asking, config_with_logs: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "ask", seen)
+    monkeypatch.setattr(connection_test, "ask", seen)
     for token, answer in made_tokens(asking):
         assert token in answer
         asking.made.append(token)

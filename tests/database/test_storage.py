@@ -17,8 +17,8 @@ from facho.cli.acting.condition import conditions
 from facho.cli.acting.room import disk, retention, size
 from facho.config import Config
 from facho.core.disk import Room
-from facho.engine import storage
-from facho.engine.storage import file_bytes, measure, room, take_sample
+from facho.engine.upkeep import storage
+from facho.engine.upkeep.storage import file_bytes, measure, room, take_sample
 from tests.database.making import at, make_olt
 
 pytestmark = pytest.mark.django_db

@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils.translation import override
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import ExecutionPlan
 from facho.apps.executions.models import Execution, State
@@ -21,8 +22,7 @@ from facho.config import Config
 from facho.core.delay import Why
 from facho.core.plan import Plan
 from facho.core.roles import Role
-from facho.engine.clock import database_now
-from facho.engine.workloads import Workload
+from facho.engine.coordinate.workloads import Workload
 from facho.web.timeline import Row
 from facho.web.timeline_rows import Wanted, timeline, wanted_of
 from facho.web.words import run_in_words

@@ -9,7 +9,7 @@ import pytest
 from facho.apps.executions import totals
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, State
 from facho.apps.executions.totals import AttemptEnd
-from facho.engine.recovery import recover
+from facho.engine.schedule.recovery import recover
 from tests.database.days import Day
 from tests.database.making import at, make_execution, make_job, make_node, make_olt
 

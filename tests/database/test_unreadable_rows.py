@@ -18,14 +18,14 @@ from facho.cli.acting.condition import _unreadable
 from facho.config import Config
 from facho.core.notices import Notice
 from facho.core.roles import Role
-from facho.engine import recorder
-from facho.engine.asking import Answers
+from facho.engine.collect.column_reader import Answers
+from facho.engine.collect.outcome import outcome_of
+from facho.engine.collect.work import Collection
+from facho.engine.collect.work_builder import plan_execution
 from facho.engine.commands.olts import OltChanges, update_olt
-from facho.engine.leases import start
-from facho.engine.notice_words import Said, message_of
-from facho.engine.outcome import outcome_of
-from facho.engine.planning import plan_execution
-from facho.engine.work import Collection
+from facho.engine.events.notice_words import Said, message_of
+from facho.engine.process.leases import start
+from facho.engine.record import recorder
 from facho.snmp import Load
 from facho.vendors import Decoder
 from facho.vendors.index import join_arcs

@@ -11,20 +11,20 @@ from cryptography.fernet import Fernet
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from facho.apps import sql
-from facho.apps.bound_secrets import vault
+from facho.apps.db import sql
+from facho.apps.db.bound_secrets import vault
+from facho.apps.db.clock import database_now
+from facho.apps.db.secret_text import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
-from facho.apps.secret_text import SecretText
 from facho.apps.zabbix_pollers.models import Worker
 from facho.backends.distributed import key_problem
-from facho.engine import sqlite_upgrade
-from facho.engine.clock import database_now
 from facho.engine.commands import setup
 from facho.engine.commands.setup import prepare
-from facho.engine.schema import Schema, SchemaProblem
-from facho.engine.upgrade_checks import (
+from facho.engine.upkeep import sqlite_upgrade
+from facho.engine.upkeep.schema import Schema, SchemaProblem
+from facho.engine.upkeep.upgrade_checks import (
     BOUND_COLUMNS,
     refuse_running_workers,
     refuse_unreadable_secrets,

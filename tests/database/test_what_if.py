@@ -24,9 +24,9 @@ from facho.core.roles import Role
 from facho.engine.commands.edits import JobEdit, NodeEdit
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.nodes import shift_grid
-from facho.engine.schedule_draft import LiveSchedule, Schedule, ScheduleDraft
-from facho.engine.what_if import change_of, what_if
-from facho.engine.workloads import workloads
+from facho.engine.commands.schedule_draft import LiveSchedule, Schedule, ScheduleDraft
+from facho.engine.commands.what_if import change_of, what_if
+from facho.engine.coordinate.workloads import workloads
 from facho.web import what_if_limits
 from facho.web.refusals import Refused
 from tests.database.asking_api import asking, person, showing, token_of

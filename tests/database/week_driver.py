@@ -21,17 +21,17 @@ import pytest
 from facho.apps.executions.asked import composite
 from facho.apps.executions.models import Execution
 from facho.config import Config
-from facho.engine import probes
-from facho.engine.assign import claim
-from facho.engine.coordinator import coordinator_step
-from facho.engine.leases import Held, Keeper, LeaseLost, Started, release, start
-from facho.engine.planning import Before, Planned
-from facho.engine.pollers import heartbeat
-from facho.engine.recorder import hand_back, record, record_failure
-from facho.engine.recovery import recover
-from facho.engine.scheduler import queue_due
-from facho.engine.step import scheduler_step
-from facho.engine.work import Collection, Part, PartOutcome, PartState, Work
+from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
+from facho.engine.collect.work_builder import Before, Planned
+from facho.engine.coordinate.coordinator import coordinator_step
+from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, release, start
+from facho.engine.record.recorder import hand_back, record, record_failure
+from facho.engine.schedule import probes
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import heartbeat
+from facho.engine.schedule.recovery import recover
+from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.step import scheduler_step
 from facho.snmp import Target
 from facho.snmp.peer import Load
 from facho.vendors import builtin
@@ -85,7 +85,7 @@ class Driver:
     def take_clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever reads the clock or the settings gets those of the simulation."""
         from facho import config
-        from facho.engine import clock
+        from facho.apps.db import clock
 
         _replace(monkeypatch, clock.database_now, "database_now", lambda: self.now)
         _replace(monkeypatch, config.current, "current", lambda: self.config)

@@ -15,7 +15,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import change_node_interval, disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
-from facho.engine.coordinator import coordinator_step
+from facho.engine.coordinate.coordinator import coordinator_step
 from tests.database.week_driver import Driver, Manner
 from tests.database.week_rules import Node
 

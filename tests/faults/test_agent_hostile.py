@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from facho.engine import connection
-from facho.engine.identify import Identified
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import HOSTILE, PRESETS
 from facho.sim.process import FleetProcess
@@ -98,7 +98,7 @@ def fleet() -> Iterator[FleetProcess]:
 def test_who_tests_a_connection_is_told_what_it_is_or_what_is_wrong(fleet: FleetProcess, name: str) -> None:
     fleet.set_scenario(PRESETS[name].scenario)
     host, port = fleet.addresses[0]
-    answer = connection.ask(Target(host, port=port, timeout=0.3, retries=1))
+    answer = connection_test.ask(Target(host, port=port, timeout=0.3, retries=1))
     assert answer.sys_descr is not None if isinstance(answer, Identified) else answer.sentence
 
 

@@ -18,7 +18,7 @@ ABORT = """
 import sys
 from facho.cli.system import system
 with system():
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import abort
     abort(int(sys.argv[1]), database_now())
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from facho.apps.chassis.selectors import waiting_onus
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import onu_rows
 from facho.apps.executions.models import Execution
@@ -17,16 +18,15 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import facts_offered, usual_kind
 from facho.cli.acting import chassis
 from facho.config import Config
-from facho.engine.assign import claim_one
-from facho.engine.clock import database_now
+from facho.engine.collect.identify import identify
+from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.identify import identify
-from facho.engine.leases import Keeper
-from facho.engine.planning import profile_of
-from facho.engine.runner import Runtime, run_execution
-from facho.engine.snmp_loop import SnmpLoop
+from facho.engine.process.leases import Keeper
+from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.schedule.assign import claim_one
+from facho.engine.schedule.runner import Runtime, run_execution
 from facho.sim import snmprec
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.snmp import Target

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from facho.cli.asking import Asked, get_online
-from facho.engine.asking import Clock
+from facho.engine.collect.column_reader import Clock
 from facho.snmp import Load, Oid
 from facho.vendors import Detection, builtin
 from facho.vendors.index import join_arcs

@@ -7,12 +7,12 @@ from typing import Any
 
 from kombu.exceptions import OperationalError
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution
 from facho.backends import queues
 from facho.backends.local import unclaim
 from facho.config import Config
-from facho.engine.assign import claim
-from facho.engine.clock import database_now
+from facho.engine.schedule.assign import claim
 
 log = logging.getLogger(__name__)
 

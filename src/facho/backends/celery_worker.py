@@ -15,16 +15,16 @@ from celery.concurrency import get_implementation
 from celery.concurrency.thread import TaskPool
 from django.db import DatabaseError, connection
 
-from facho.apps.sql import database_sentence
+from facho.apps.db.clock import database_now
+from facho.apps.db.sql import database_sentence
 from facho.backends.distributed import key_problem, reasons_not_to_start
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
 from facho.core.queue import SNMP_QUEUES
-from facho.engine.clock import database_now
-from facho.engine.loop import attempt
-from facho.engine.pollers import heartbeat
-from facho.engine.runner import run_execution
-from facho.engine.schema import SchemaProblem, refuse_unready
+from facho.engine.process.loops import attempt
+from facho.engine.schedule.pollers import heartbeat
+from facho.engine.schedule.runner import run_execution
+from facho.engine.upkeep.schema import SchemaProblem, refuse_unready
 from facho.file_modes import repair_modes
 from facho.keys import KeyProblem
 

@@ -10,10 +10,10 @@ from django.db import connection
 from facho.backends.local import LocalBackend
 from facho.backends.poller_process import in_background, poller_process
 from facho.config import Config
-from facho.engine.coordinator import coordinate_until
-from facho.engine.housekeeping import keep_house_until
-from facho.engine.loop import SchedulerLoop
-from facho.engine.notifying import notify_until
+from facho.engine.coordinate.coordinator import coordinate_until
+from facho.engine.events.notifying import notify_until
+from facho.engine.schedule.loop import SchedulerLoop
+from facho.engine.upkeep.housekeeping import keep_house_until
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,13 @@ from typing import Final
 
 from django.db import DatabaseError, connection
 
-from facho.apps import sql
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.backends import message
-from facho.engine.clock import database_now
-from facho.engine.loop import attempt
-from facho.engine.pollers import Board
-from facho.engine.runner import Runtime, run_execution
+from facho.engine.process.loops import attempt
+from facho.engine.schedule.pollers import Board
+from facho.engine.schedule.runner import Runtime, run_execution
 
 log = logging.getLogger(__name__)
 

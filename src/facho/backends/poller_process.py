@@ -14,17 +14,18 @@ from typing import Final
 
 from django.db import connection
 
-from facho.apps import sql
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
 from facho.backends.garbage_collection import collect_until, young_objects_only
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.databases import most_connections
-from facho.engine.clock import database_now
-from facho.engine.leases import Keeper
-from facho.engine.loop import attempt, keep_alive, keep_probing
-from facho.engine.pollers import Board, leave, register
-from facho.engine.runner import Runtime
-from facho.engine.snmp_loop import SnmpLoop
+from facho.engine.process.leases import Keeper
+from facho.engine.process.loops import attempt
+from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.schedule.loop import keep_alive, keep_probing
+from facho.engine.schedule.pollers import Board, leave, register
+from facho.engine.schedule.runner import Runtime
 from facho.vendors import builtin
 
 # The thread that reads datagrams must not wait long for one that decodes.

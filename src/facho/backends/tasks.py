@@ -7,19 +7,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from facho.apps import sql
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
 from facho.backends import queues
 from facho.backends.celery import CeleryBackend, assign
 from facho.backends.celery_worker import poller
 from facho.celery import app
 from facho.config import current
-from facho.engine.clock import database_now
-from facho.engine.coordinator import close_hours, coordinator_step
-from facho.engine.housekeeping import keep_house
-from facho.engine.loop import attempt
-from facho.engine.notifying import Sender
-from facho.engine.retention import clean_logs
-from facho.engine.step import step_now
+from facho.engine.coordinate.coordinator import close_hours, coordinator_step
+from facho.engine.events.notifying import Sender
+from facho.engine.process.loops import attempt
+from facho.engine.schedule.step import step_now
+from facho.engine.upkeep.housekeeping import keep_house
+from facho.engine.upkeep.retention import clean_logs
 
 backend = CeleryBackend(app)
 _coordinating: Final = threading.Lock()

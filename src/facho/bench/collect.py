@@ -153,7 +153,7 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
 
 
 def fill(addresses: Sequence[tuple[str, int]]) -> None:
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt
 
@@ -179,10 +179,10 @@ class _Collecting:
         self._ended = _Ended()
 
     def collect_all(self) -> Round:
+        from facho.apps.db.clock import database_now
         from facho.apps.executions.models import Execution
         from facho.apps.snmp_jobs.models import SnmpJobHost
         from facho.bench.server_cpu import server_cpu_s
-        from facho.engine.clock import database_now
 
         last = Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
         server, started, cpu = server_cpu_s(), time.monotonic(), time.process_time()
@@ -205,7 +205,7 @@ class _Ended(logging.Handler):
         super().__init__(logging.INFO)
         self.count = 0
         self._changed = threading.Condition()
-        recorder = logging.getLogger("facho.engine.recorder")
+        recorder = logging.getLogger("facho.engine.record.recorder")
         recorder.setLevel(logging.INFO)
         recorder.addHandler(self)
 

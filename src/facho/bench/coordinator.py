@@ -93,10 +93,10 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
 def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
+    from facho.apps.db.clock import database_now
     from facho.apps.execution_coordinator.models import QuotaViolation
-    from facho.engine.clock import database_now
-    from facho.engine.condition import coordinator_state
-    from facho.engine.plans import make_missing
+    from facho.engine.coordinate.plans import make_missing
+    from facho.engine.upkeep.system_status import coordinator_state
 
     bench = _Bench(load, config, database_now())
     note("the first look at every OLT")
@@ -139,14 +139,14 @@ class _Bench:
         plan(self.now + INTERVAL)
 
     def step(self) -> tuple[float, int]:
-        from facho.engine.coordinator import coordinator_step
+        from facho.engine.coordinate.coordinator import coordinator_step
 
         self.now += _STEP
         return timed(lambda: coordinator_step(self.now, self._config))
 
     def changed_step(self) -> tuple[float, int]:
         """By SQL, one node of each: its interval is another one."""
-        from facho.apps import sql
+        from facho.apps.db import sql
 
         sql.change(
             "UPDATE snmp_job_hosts SET interval_s = %s WHERE id IN"
@@ -205,9 +205,9 @@ def _another_writer() -> Iterator[list[float]]:
     """Milliseconds that each of its rows took to be committed."""
     from django.db import connection
 
-    from facho.apps import sql
+    from facho.apps.db import sql
+    from facho.apps.db.clock import database_now
     from facho.apps.execution_coordinator.models import CoordinatorState
-    from facho.engine.clock import database_now
 
     waits: list[float] = []
     stopping = threading.Event()

@@ -193,7 +193,7 @@ class _Month:
         return samples
 
     def _fill_hour(self, hour: datetime, collections: Iterator[Columns]) -> int:
-        from facho.apps import sql
+        from facho.apps.db import sql
         from facho.apps.history.models import HistoryHour, Subject
 
         told = list(collections)
@@ -215,7 +215,7 @@ class _Month:
         return round(sum(map(_values_in, told)) * len(self._onus) / len(self._made))
 
     def _append(self, at: datetime, columns: Columns) -> None:
-        from facho.apps import sql
+        from facho.apps.db import sql
         from facho.apps.history.store import append_frame
 
         with sql.writing():
@@ -255,7 +255,7 @@ class _Month:
 
 def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
     """Of ONUs of one OLT, every five minutes up to the last full hour before `until`."""
-    from facho.apps import sql
+    from facho.apps.db import sql
     from facho.apps.history.models import HistoryHour, Subject
 
     end = datetime.fromtimestamp(until, UTC).replace(minute=0, second=0, microsecond=0)

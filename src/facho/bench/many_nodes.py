@@ -17,11 +17,11 @@ def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
     """An OLT for each address, and so many nodes on all of them together."""
     from django.db import connection
 
-    from facho.apps import sql
+    from facho.apps.db import sql
+    from facho.apps.db.clock import database_now
     from facho.apps.hosts.credentials import Credentials
     from facho.apps.hosts.models import Brand, Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
     from facho.engine.commands.jobs import NewJob, create_job
 
     brand = Brand.objects.get(name="huawei")
@@ -47,7 +47,7 @@ def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
 
 def plan(first: datetime) -> None:
     """Pairs of nodes of one OLT at the same instant, the pairs spread evenly over the interval."""
-    from facho.apps.rows import update_rows
+    from facho.apps.db.rows import update_rows
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
     nodes: dict[int, list[int]] = defaultdict(list)

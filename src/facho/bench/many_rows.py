@@ -196,10 +196,10 @@ class _Maker:
 
     def engine(self) -> None:
         """As if one were at work."""
+        from facho.apps.db.clock import database_now
         from facho.apps.execution_coordinator.models import CoordinatorState
-        from facho.engine.clock import database_now
-        from facho.engine.pollers import register
-        from facho.engine.step import SCHEDULER
+        from facho.core.steps import SCHEDULER
+        from facho.engine.schedule.pollers import register
 
         now = database_now()
         register("bench", 10, now)
@@ -231,7 +231,7 @@ def _moment(epoch: str) -> str:
 
 def _insert(model: type[Model], count: int, **expressions: str) -> None:
     """Rows number `i` from 0. A column without an expression has its default."""
-    from facho.apps import sql
+    from facho.apps.db import sql
 
     columns, values, parameters = [], [], []
     for name, (value, parameter) in _values(model, expressions).items():
@@ -262,6 +262,6 @@ def _values(model: type[Model], expressions: Mapping[str, str]) -> dict[str, tup
 
 def _analyze() -> None:
     """As autovacuum would have done long before there are so many."""
-    from facho.apps import sql
+    from facho.apps.db import sql
 
     sql.change("ANALYZE", [])

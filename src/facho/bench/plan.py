@@ -90,7 +90,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
 
 
 def _fill(addresses: Sequence[tuple[str, int]]) -> None:
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt
 
@@ -108,7 +108,7 @@ class _Planned:
 
 
 def _collect(work: Work, config: Config, note: Note) -> tuple[_Planned, dict[Key, datetime]]:
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
 
     with running_engine(config):
         note(f"learning for {work.warm_up:g} s")
@@ -123,7 +123,7 @@ def _collect(work: Work, config: Config, note: Note) -> tuple[_Planned, dict[Key
 
 def _plan(now: datetime, until: datetime, config: Config) -> _Planned:
     from facho.core.plan_data import key_of
-    from facho.engine.workloads import workloads
+    from facho.engine.coordinate.workloads import workloads
 
     works = workloads(None, now, until, config).values()
     if not all(task.sure for work in works for task in work.tasks):
@@ -149,10 +149,10 @@ def _began(now: datetime, until: datetime) -> dict[Key, datetime]:
 
 def _make_many(work: Work, config: Config) -> Spread:
     """Chunk by chunk, as the coordinator does when an hour begins."""
+    from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
-    from facho.engine.plans import make_missing
+    from facho.engine.coordinate.plans import make_missing
 
     Olt.objects.update(enabled=False)
     _rename_olts()

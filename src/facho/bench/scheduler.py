@@ -119,8 +119,8 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
 def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
-    from facho.engine.clock import database_now
-    from facho.engine.coordinator import coordinator_step
+    from facho.apps.db.clock import database_now
+    from facho.engine.coordinate.coordinator import coordinator_step
 
     note("letting the coordinator see them")
     coordinator_step(database_now(), config)
@@ -166,7 +166,7 @@ def _timed_loop() -> Iterator[_Times]:
     from unittest.mock import patch
 
     from facho.backends import embedded
-    from facho.engine.loop import SchedulerLoop
+    from facho.engine.schedule.loop import SchedulerLoop
 
     times = _Times()
 
@@ -241,10 +241,10 @@ def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
 
 def _all_due(config: Config) -> AllDue:
     """Nothing is asked of anybody: only rows are made and claimed."""
-    from facho.engine.assign import claim
-    from facho.engine.clock import database_now
-    from facho.engine.pollers import leave, register
-    from facho.engine.step import scheduler_step
+    from facho.apps.db.clock import database_now
+    from facho.engine.schedule.assign import claim
+    from facho.engine.schedule.pollers import leave, register
+    from facho.engine.schedule.step import scheduler_step
 
     steps, claims = [], []
     for _ in range(_ALL_DUE_ROUNDS):
@@ -262,9 +262,9 @@ def _all_due(config: Config) -> AllDue:
 
 
 def _make_all_due() -> None:
+    from facho.apps.db.clock import database_now
     from facho.apps.executions.models import OPEN, Execution
     from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
 
     Execution.objects.filter(state__in=OPEN).delete()
     SnmpJobHost.objects.update(next_run_at=database_now())

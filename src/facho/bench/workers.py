@@ -192,9 +192,9 @@ def _forget_olts() -> None:
 
 def _collect_all() -> tuple[int, float]:
     """How many executions there were, and how long it took until all had ended."""
+    from facho.apps.db.clock import database_now
     from facho.apps.executions.models import Execution, State
     from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.clock import database_now
 
     last, nodes, began = _last_execution(), SnmpJobHost.objects.count(), time.monotonic()
     SnmpJobHost.objects.update(next_run_at=database_now())

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from facho.engine.asking import Clock, add_load
-from facho.engine.conversation import with_manners
-from facho.engine.identify import identify, identity_of, text_of
-from facho.engine.questions import SuffixFinder
-from facho.engine.work import KnownOnu
+from facho.engine.collect.column_reader import Clock, add_load
+from facho.engine.collect.conversation import with_manners
+from facho.engine.collect.identify import identify, identity_of, text_of
+from facho.engine.collect.questions import SuffixFinder
+from facho.engine.collect.work import KnownOnu
 from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent

@@ -20,7 +20,7 @@ from facho.cli.turns import LOOK_EVERY_S, execution_of, runtime_by_hand, stop_wi
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
-    from facho.engine.runner import Runtime
+    from facho.engine.schedule.runner import Runtime
 
 app = typer.Typer()
 
@@ -61,7 +61,7 @@ def collect(
 
 def _ask_for(olt: str, job: str | None) -> int:
     """Puts the execution into the queue; where it has no job, only this process takes it up."""
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import collect_all, run_now
 
     now = database_now()
@@ -80,7 +80,7 @@ def _node_of(olt: str, job: str) -> int:
 
 
 def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -> None:
-    from facho.engine.runner import run_execution
+    from facho.engine.schedule.runner import run_execution
 
     if run_execution(execution_id, runtime, progress=progress) is None:
         # An engine has it.

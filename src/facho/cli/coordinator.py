@@ -31,10 +31,10 @@ def _group() -> None:
 def state(as_json: AsJson = False) -> None:
     """Show the coordinator's state."""
     with system() as config:
+        from facho.apps.db.clock import database_now
         from facho.cli.acting.coordinator import print_condition
         from facho.cli.acting.showing import print_json
-        from facho.engine.clock import database_now
-        from facho.engine.condition import coordinator_state
+        from facho.engine.upkeep.system_status import coordinator_state
 
         condition = coordinator_state(database_now(), config)
         if as_json:

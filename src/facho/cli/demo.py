@@ -113,9 +113,9 @@ def _greet(host: str, port: int) -> None:
 
 def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
     """OLTs and jobs as they were left, or new ones; all of them due at once, so that there is much to see."""
+    from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
-    from facho.engine.clock import database_now
     from facho.engine.commands.jobs import attach, create_job
     from facho.engine.commands.olts import NewOlt, add_olt, disable_olts
 

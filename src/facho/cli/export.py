@@ -14,7 +14,7 @@ app = typer.Typer()
 
 
 class What(StrEnum):
-    """As `facho.engine.exports` has them, which is not imported to say so."""
+    """As `facho.engine.upkeep.exports` has them, which is not imported to say so."""
 
     EXECUTIONS = "executions"
     ONUS = "onus"

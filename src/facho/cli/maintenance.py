@@ -76,7 +76,7 @@ def list_(as_json: AsJson = False) -> None:
 def end(name: Name) -> None:
     """End a window that lasts."""
     with system():
-        from facho.engine.clock import database_now
+        from facho.apps.db.clock import database_now
         from facho.engine.commands.maintenance import end_window
 
         end_window(name, database_now())
@@ -87,7 +87,7 @@ def end(name: Name) -> None:
 def remove(names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of windows.")]) -> None:
     """Remove windows."""
     with system():
-        from facho.engine.clock import database_now
+        from facho.apps.db.clock import database_now
         from facho.engine.commands.maintenance import remove_windows
 
         remove_windows(names, database_now())

@@ -26,7 +26,7 @@ def measuring() -> Iterator[Callable[[str], None]]:
     """What cannot be measured ends the program with a sentence."""
     from django.db import DatabaseError
 
-    from facho.apps.sql import database_sentence
+    from facho.apps.db.sql import database_sentence
     from facho.bench.own_system import CannotMeasure, Refused
     from facho.bench.snmp import WalkFailed
     from facho.cli.system import fail

@@ -87,8 +87,8 @@ def list_all(
 def try_channel(channel: Channel, as_json: AsJson = False) -> None:
     """Send a message to a channel now."""
     with system() as config:
+        from facho.apps.db.clock import database_now
         from facho.cli.acting.showing import print_json
-        from facho.engine.clock import database_now
         from facho.engine.commands.notifications import try_channel
 
         tried = try_channel(channel, database_now(), config)

@@ -51,9 +51,9 @@ from facho.cli.target import (
     target_of,
 )
 from facho.cli.turns import runtime_by_hand, stop_with, wait_for_turn
-from facho.engine.conversation import Guard
-from facho.engine.identify import identify
-from facho.engine.questions import is_under
+from facho.engine.collect.conversation import Guard
+from facho.engine.collect.identify import identify
+from facho.engine.collect.questions import is_under
 from facho.sim import snmprec
 from facho.sim.masked import masked
 from facho.snmp import Client, SnmpError, Target
@@ -242,11 +242,11 @@ def _from_stored(name: str, wanted: Wanted, gently: Gently, patience: _Patience)
     """Under the OLT's lease, as everything that asks it."""
     stopping = stop_on_signals()
     with system() as config, runtime_by_hand(config) as runtime, stepping("values") as steps:
-        from facho.engine.by_hand import Came, converse
-        from facho.engine.clock import database_now
+        from facho.apps.db.clock import database_now
+        from facho.engine.collect.targets import target_of as target_of_stored
+        from facho.engine.collect.work_builder import profile_of
         from facho.engine.commands.runs import collect_all
-        from facho.engine.planning import profile_of
-        from facho.engine.targets import target_of as target_of_stored
+        from facho.engine.schedule.manual_session import Came, converse
 
         olt = _named(name)
         target = gently.limit(patience.of(target_of_stored(olt, config)))

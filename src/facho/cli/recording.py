@@ -8,9 +8,9 @@ from typing import Final
 
 from facho.cli.asking import Asked, get_online
 from facho.cli.progress import Steps
-from facho.engine.asking import Clock, add_load
-from facho.engine.conversation import Guard, with_manners
-from facho.engine.questions import is_under
+from facho.engine.collect.column_reader import Clock, add_load
+from facho.engine.collect.conversation import Guard, with_manners
+from facho.engine.collect.questions import is_under
 from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
 from facho.snmp.errors import BadOid, BerError, DeadlineExceeded, NoAnswer, SecurityError

@@ -32,10 +32,10 @@ def _group() -> None:
 def show(as_json: AsJson = False) -> None:
     """Show what waits for a confirmation."""
     with system():
+        from facho.apps.db.clock import database_now
         from facho.cli.acting.room import HOW_TO_CONFIRM
         from facho.cli.acting.showing import print_json
-        from facho.engine.clock import database_now
-        from facho.engine.retention import hold_sentence, read_hold
+        from facho.engine.upkeep.retention import hold_sentence, read_hold
 
         shown, now = read_hold(), database_now()
         if as_json:
@@ -56,10 +56,10 @@ def confirm(
     """Let go what was shown under this number; it goes bit by bit."""
     with system():
         from facho.apps.access.acting import actor
+        from facho.apps.db.clock import database_now
         from facho.cli.acting.showing import print_json
-        from facho.engine.clock import database_now
         from facho.engine.commands.retention import confirm_removal
-        from facho.engine.retention import hold_sentence
+        from facho.engine.upkeep.retention import hold_sentence
 
         now = database_now()
         hold = confirm_removal(id, actor().who, now)

@@ -65,11 +65,11 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     config = set_up()
     from django.db import DatabaseError
 
-    from facho.apps import sql
     from facho.apps.access.acting import acting
+    from facho.apps.db import sql
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
-    from facho.engine.schema import SchemaProblem, compare_schema, refuse_newer
+    from facho.engine.upkeep.schema import SchemaProblem, compare_schema, refuse_newer
     from facho.keys import KeyProblem
 
     try:
@@ -125,7 +125,7 @@ def told(error: CommandError) -> str:
 
 
 def reach_database() -> None:
-    from facho.apps import sql
+    from facho.apps.db import sql
 
     sql.reach()
 

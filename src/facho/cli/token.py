@@ -82,7 +82,7 @@ def list_(
 def revoke(name: Name, user: User) -> None:
     """Refuse a token from now on."""
     with system():
-        from facho.engine.clock import database_now
+        from facho.apps.db.clock import database_now
         from facho.engine.commands.tokens import revoke_tokens, token_named
         from facho.engine.commands.users import user_named
 

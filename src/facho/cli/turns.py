@@ -14,7 +14,7 @@ from facho.cli.exits import Exit
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
     from facho.config import Config
-    from facho.engine.runner import Runtime
+    from facho.engine.schedule.runner import Runtime
 
 LOOK_EVERY_S: Final = 0.3
 
@@ -22,10 +22,10 @@ LOOK_EVERY_S: Final = 0.3
 @contextmanager
 def runtime_by_hand(config: Config) -> Iterator[Runtime]:
     from facho.backends.poller_process import worker_name
-    from facho.engine.leases import Keeper
-    from facho.engine.loop import keep_leases
-    from facho.engine.runner import Runtime
-    from facho.engine.snmp_loop import SnmpLoop
+    from facho.engine.process.leases import Keeper
+    from facho.engine.process.snmp_loop import SnmpLoop
+    from facho.engine.schedule.loop import keep_leases
+    from facho.engine.schedule.runner import Runtime
 
     ending = threading.Event()
     with SnmpLoop() as snmp:
@@ -41,10 +41,10 @@ def runtime_by_hand(config: Config) -> Iterator[Runtime]:
 
 def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) -> None:
     """Claims it for this process, unless an engine was quicker; then that one runs it."""
-    from facho.engine.assign import claim_one
-    from facho.engine.clock import database_now
+    from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import abort, still_wanted
-    from facho.engine.recovery import recover
+    from facho.engine.schedule.assign import claim_one
+    from facho.engine.schedule.recovery import recover
 
     told = now = database_now()
     while not claim_one(execution_id, now, config):

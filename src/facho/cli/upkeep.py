@@ -53,7 +53,7 @@ def migrate(
     with system(ready=False):
         from facho.cli.acting.showing import print_json
         from facho.engine.commands.setup import prepare
-        from facho.engine.schema import missing_migrations
+        from facho.engine.upkeep.schema import missing_migrations
 
         missing = missing_migrations()
         synced = prepare(

@@ -26,3 +26,9 @@ def step_state(age: timedelta | None, every: timedelta, *, ahead: timedelta) -> 
     if age > LATE * max(every, _SECOND):
         return StepState.STALLED
     return StepState.AHEAD if age < -ahead else StepState.FINE
+
+
+SCHEDULER: Final = "scheduler"
+
+
+COORDINATOR: Final = "coordinator"

@@ -1,13 +1,11 @@
-"""Acts on what `core` decides: schedules, assigns, asks OLTs, records, recovers.
+"""Acts on what `core` decides. One package for each stage of the flow of data; imports point down this list.
 
-What is where: `scheduler` turns due slots into waiting executions, `assign` claims them for free pollers,
-`leases` guards that one process at a time works on an OLT, `runner` runs one execution (`work` is what it has
-to do, `planning` finds that out, `collect` asks and decodes, `recorder` stores), `recovery` takes back what a
-dead process left, `probes` brings back what was suspended, `maintenance` leaves OLTs alone, `pollers` counts
-how busy we are, `housekeeping` keeps the database in order (`history` closes hours, `retention` removes what
-is too old, `storage` measures its growth), `journal` tells of decisions in the coordinator's log
-(`journal_writing` makes the entries, `journal_rows` brings them to the database, `execution_logs` has a line
-for each execution), `plans` predicts the hour of each OLT (`workloads` is what it has to do, `plan_keeping`
-follows and closes, `what_if` tries a change on a `schedule_draft`), `condition` and `health` tell how it
-goes, `loop` does all of it in one process, and `commands` is what people can do.
+commands     people's actions, the only entry point for pages, API and command line
+schedule     due slots become executions, executions are claimed and run
+upkeep       retention, history, schema upgrades, health, exports
+record       stores a collection in one transaction
+coordinate   changes, quotas, plans, forecasts, maintenance
+collect      asks an OLT and decodes its answers
+events       coordinator log and notifications
+process      loops, leases and transactions of one process
 """

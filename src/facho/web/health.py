@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.config import current
-from facho.engine.health import Health, Reason, health
+from facho.engine.upkeep.health import Health, Reason, health
 from facho.web.once import Busy, Once
 
 PATH: Final = "/health"

@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config
 from facho.core.capability import still_lacking
 from facho.core.plan_data import Planned
-from facho.engine.plan_reading import hours_of, running_plan
+from facho.engine.coordinate.plan_reports import hours_of, running_plan
 from facho.vendors import Key
 from facho.web.happenings import Happening, last_happenings
 from facho.web.olt_load import OltLoad, olt_load

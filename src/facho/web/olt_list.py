@@ -13,7 +13,7 @@ from django.db.models import Case, Count, Q, QuerySet, Value, When
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.apps.hosts.models import Olt
-from facho.engine.maintenance import olts_under_maintenance
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.web.timeline_rows import Wanted
 
 ROWS: Final = 25

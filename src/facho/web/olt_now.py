@@ -13,9 +13,9 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.engine.maintenance import maintained_until
-from facho.engine.work import PartState
+from facho.engine.collect.work import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
 _OF_PARTS: Final = {

@@ -19,7 +19,7 @@ from facho.config import Config
 from facho.core.quota import Hour, hour_of, slots_left
 from facho.core.reasons import Reason
 from facho.core.report import TaskReport, reasons_of, tasks_of
-from facho.engine.condition import cannot_be_kept
+from facho.engine.upkeep.system_status import cannot_be_kept
 from facho.web.words import risk_in_words
 
 _A_DAY: Final = timedelta(days=1)

@@ -18,16 +18,14 @@ from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import Ended, Held, Queue
 from facho.apps.hosts.health import Health, counts_by_health, with_health
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
-from facho.core.steps import StepState
-from facho.engine import condition
-from facho.engine.coordinator import COORDINATOR
-from facho.engine.health import state_of_step
-from facho.engine.maintenance import olts_under_maintenance
-from facho.engine.step import SCHEDULER
+from facho.core.steps import COORDINATOR, SCHEDULER, StepState
+from facho.engine.upkeep import system_status
+from facho.engine.upkeep.health import state_of_step
 from facho.web.charts import Chart, Period, Values, line_chart
 from facho.web.happenings import Happening, last_happenings
 from facho.web.health import looked_at_lately
@@ -168,12 +166,12 @@ def _busy_curve(now: datetime, config: Config) -> Chart:
 
 def last_steps(now: datetime, config: Config) -> tuple[Step, Step]:
     """Of the scheduler, and of the coordinator."""
-    steps = condition.last_steps(now)
+    steps = system_status.last_steps(now)
     scheduler = _step(steps[SCHEDULER], config.scheduler_step, config)
     return scheduler, _step(steps[COORDINATOR], config.coordinator_step, config)
 
 
-def _step(last: condition.Step, every: timedelta, config: Config) -> Step:
+def _step(last: system_status.Step, every: timedelta, config: Config) -> Step:
     age = None if last.age is None else max(timedelta(0), last.age)
     return Step(age, state_of_step(last, every, config))
 

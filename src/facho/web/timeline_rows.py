@@ -15,13 +15,13 @@ from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.executions.models import Execution, State
 from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import TROUBLE, Health, with_health
+from facho.apps.maintenance.selectors import olts_under_maintenance, windows_of
 from facho.config import Config
 from facho.core.plan import Entry, Task
 from facho.core.plan_data import Planned, read
 from facho.core.quota import running_hour
 from facho.core.schedule import advance
-from facho.engine.maintenance import olts_under_maintenance, windows_of
-from facho.engine.workloads import workloads
+from facho.engine.coordinate.workloads import workloads
 from facho.web.timeline import Row, Run, Window, drawn_all, shaded
 
 ROWS: Final = 25

@@ -22,10 +22,10 @@ from django.views.decorators.http import require_safe
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import BASE_INPUT_CLASSES
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.engine.commands.users import set_password
 from facho.web.access import attempts
 from facho.web.access.pages import for_role, part_for_role

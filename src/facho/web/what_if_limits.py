@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
+from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.core.roles import Role, may
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
-from facho.engine.what_if import Change, WhatIf, what_if
+from facho.engine.commands.what_if import Change, WhatIf, what_if
 from facho.web.refusals import Refused
 
 # In one process. Each keeps a core busy.

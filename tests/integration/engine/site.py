@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from unittest.mock import Mock, patch
 
-from facho.engine.collect import collect
-from facho.engine.snmp_loop import Errand, SnmpLoop
-from facho.engine.work import AskedColumn, Collection, KnownOnu, Part, PartOutcome, Work
+from facho.engine.collect.collector import collect
+from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartOutcome, Work
+from facho.engine.process.snmp_loop import Errand, SnmpLoop
 from facho.sim.fleet import FleetConfig
 from facho.sim.report import OltReport
 from facho.sim.scenario import Scenario
@@ -99,5 +99,8 @@ class Site:
 @contextmanager
 def site(family: str = "huawei", *, onus: int = 100, **knobs: Any) -> Iterator[Site]:
     config = FleetConfig(onus=onus, family=family, scenario=Scenario(**knobs))
-    with VirtualFleet(config) as fleet, patch("facho.engine.collect.time", Mock(monotonic=fleet.time)):
+    with (
+        VirtualFleet(config) as fleet,
+        patch("facho.engine.collect.collector.time", Mock(monotonic=fleet.time)),
+    ):
         yield Site(fleet, fleet.snmp, builtin()[family])

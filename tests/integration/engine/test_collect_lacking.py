@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from facho.engine.planning import without
-from facho.engine.work import PartOutcome, PartState
+from facho.engine.collect.work import PartOutcome, PartState
+from facho.engine.collect.work_builder import without
 from tests.integration.engine.site import Site, site
 
 XPON = "1.3.6.1.4.1.2011.6.128.1.1.2"

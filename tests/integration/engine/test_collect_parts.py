@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import pytest
 
 from facho.core.cpu import Asking
-from facho.engine.collect import collect
-from facho.engine.snmp_loop import Errand
-from facho.engine.work import AskedColumn, Collection, KnownOnu, Part, PartState
+from facho.engine.collect.collector import collect
+from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartState
+from facho.engine.process.snmp_loop import Errand
 from facho.snmp import Learned, Target
 from facho.vendors import Entity, Key
 from tests.integration.engine.site import FAMILIES, Site, site

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from facho.engine.identify import Identified, explain, identify, probe
+from facho.engine.collect.identify import Identified, explain, identify, probe
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from facho.sim.security import Opened, UnknownCommunity

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from facho.engine.asking import ask_walked
-from facho.engine.work import AskedColumn
+from facho.engine.collect.column_reader import ask_walked
+from facho.engine.collect.work import AskedColumn
 from facho.snmp import Agent, WalkResult
 from facho.snmp.errors import TooMuch, UnreadableRows
 from facho.snmp.walk import Column

@@ -9,10 +9,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from facho.engine import collect, questions
-from facho.engine.asking import Answers
-from facho.engine.questions import Plan
-from facho.engine.work import AskedColumn, KnownOnu, Part, Work
+from facho.engine.collect import collector, questions
+from facho.engine.collect.column_reader import Answers
+from facho.engine.collect.questions import Plan
+from facho.engine.collect.work import AskedColumn, KnownOnu, Part, Work
 from facho.snmp import Load, Target
 from facho.vendors import Key, builtin
 from facho.vendors.index import join_arcs
@@ -36,12 +36,12 @@ def test_a_get_is_planned_before_the_loop_gets_it(monkeypatch: pytest.MonkeyPatc
         coroutine.close()
         raise HandedOver
 
-    monkeypatch.setattr(collect, "plan_get", plan_get)
+    monkeypatch.setattr(collector, "plan_get", plan_get)
     part = Part(1, "job", "get", "get", (), (AskedColumn("serial", SERIAL, SERIAL),))
     onu = KnownOnu(Key(0, 1, 0, 5), "gpon", online=True)
     work = Work(1, 1, 1, "olt", Target("192.0.2.1"), HUAWEI, (part,), known=(onu,))
     with pytest.raises(HandedOver):
-        collect.collect(work, run, Mock(), None, nullcontext())
+        collector.collect(work, run, Mock(), None, nullcontext())
     (plan,) = planned
     assert plan.onus == {onu.key}
 
@@ -69,14 +69,14 @@ def test_after_a_discovery_with_unreadable_rows_a_get_asks_for_those_known_befor
             raise HandedOver
         return told.pop()
 
-    monkeypatch.setattr(collect, "plan_get", plan_get)
+    monkeypatch.setattr(collector, "plan_get", plan_get)
     column = AskedColumn("serial", SERIAL, SERIAL)
     discovery = Part(1, "discovery", "discovery", "discovery", ("serial",), (column,))
     get = Part(2, "job", "get", "get", (), (column,))
     onu = KnownOnu(Key(0, 1, 0, 5), "gpon", online=True)
     work = Work(1, 1, 1, "olt", Target("192.0.2.1"), HUAWEI, (discovery, get), known=(onu,))
     with pytest.raises(HandedOver):
-        collect.collect(work, run, Mock(), None, nullcontext())
+        collector.collect(work, run, Mock(), None, nullcontext())
     (plan,) = planned
     assert onu.key in plan.onus
     assert len(plan.onus) == 2

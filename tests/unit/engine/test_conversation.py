@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from facho.engine.conversation import carried, tag_of, with_manners
+from facho.engine.collect.conversation import carried, tag_of, with_manners
 from facho.snmp import Learned, Limits, Target
 from facho.snmp.peer import MAX_TAG
 from facho.vendors import Profile, builtin

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from facho.engine.schema import SchemaProblem
-from facho.engine.sqlite_upgrade import DatabaseLock, open_lock
+from facho.engine.upkeep.schema import SchemaProblem
+from facho.engine.upkeep.sqlite_upgrade import DatabaseLock, open_lock
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from facho.engine.findings import data_collected, findings_of, keep_last, tables_read
-from facho.engine.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.record.findings import data_collected, findings_of, keep_last, tables_read
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
 

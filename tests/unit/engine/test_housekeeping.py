@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from facho.celery import beat_schedule
 from facho.config import Config
-from facho.engine.housekeeping import keep_house, keep_house_until
+from facho.engine.upkeep.housekeeping import keep_house, keep_house_until
 
 CONFIG = Config()
 
@@ -20,7 +20,9 @@ CONFIG = Config()
 @pytest.fixture(autouse=True)
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The database's, without a database."""
-    monkeypatch.setattr("facho.engine.housekeeping.database_now", lambda: datetime(2026, 3, 10, tzinfo=UTC))
+    monkeypatch.setattr(
+        "facho.engine.upkeep.housekeeping.database_now", lambda: datetime(2026, 3, 10, tzinfo=UTC)
+    )
 
 
 def test_a_task_that_fails_keeps_no_other_from_its_turn(caplog: pytest.LogCaptureFixture) -> None:
@@ -71,7 +73,7 @@ def test_it_goes_on_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) ->
         turns.append(config)
         stopping.set()
 
-    monkeypatch.setattr("facho.engine.housekeeping.keep_house", turn)
+    monkeypatch.setattr("facho.engine.upkeep.housekeeping.keep_house", turn)
     keep_house_until(stopping, CONFIG)
     assert turns == [CONFIG]
 

@@ -1,6 +1,6 @@
 """Who a device says that it is."""
 
-from facho.engine.identify import identity_of
+from facho.engine.collect.identify import identity_of
 from facho.snmp import Oid
 
 

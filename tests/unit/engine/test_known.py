@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from facho.engine.known import Known, discovered, updated
-from facho.engine.work import KnownOnu
+from facho.engine.collect.known_onus import Known, discovered, updated
+from facho.engine.collect.work import KnownOnu
 from facho.vendors import Entity, Facts, Key, Said
 
 A, B, C = (Key(0, 1, 0, onu) for onu in range(3))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from facho.engine.asking import Answers
-from facho.engine.lacking import lacking
-from facho.engine.planning import without
-from facho.engine.work import AskedColumn, Part
+from facho.engine.collect.column_reader import Answers
+from facho.engine.collect.missing_columns import lacking
+from facho.engine.collect.work import AskedColumn, Part
+from facho.engine.collect.work_builder import without
 from facho.vendors import Decoder, builtin
 
 VSOL = builtin()["vsol_epon"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from facho.apps.discovery.selectors import Census
-from facho.engine.lasting import Known, lasting
-from facho.engine.work import AskedColumn, Collection, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Collection, Part, PartOutcome, PartState
+from facho.engine.record.left_out_columns import Known, lasting
 from facho.vendors import Decoder, builtin
 
 HUAWEI = builtin()["huawei"]

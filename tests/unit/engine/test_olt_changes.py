@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from facho.engine.olt_changes import told_of_olt
-from facho.engine.planning import Before
-from facho.engine.work import Collection, Part, PartOutcome, PartState
+from facho.engine.collect.work import Collection, Part, PartOutcome, PartState
+from facho.engine.collect.work_builder import Before
+from facho.engine.record.olt_changes import told_of_olt
 from facho.vendors import Decoder, builtin
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from facho.engine.asking import Answers, Rows
-from facho.engine.outcome import join_outcomes, largest_cpu, outcome_of
-from facho.engine.work import AskedColumn, Part, PartOutcome, PartState, Work
+from facho.engine.collect.column_reader import Answers, Rows
+from facho.engine.collect.outcome import join_outcomes, largest_cpu, outcome_of
+from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState, Work
 from facho.snmp import Load, SnmpError, Target
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
 from facho.vendors import Decoder, Entity, Key, builtin

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from facho.engine.plain import plain, raw_rows
+from facho.engine.collect.raw_values import plain, raw_rows
 from facho.snmp import Missing, Oid, Value
 from facho.snmp.values import Counter64, OpaqueFloat, Unknown
 

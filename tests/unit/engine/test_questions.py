@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.engine.questions import (
+from facho.engine.collect.questions import (
     CannotAsk,
     SuffixFinder,
     by_place_or_walked,
@@ -13,7 +13,7 @@ from facho.engine.questions import (
     plan_get,
     readable,
 )
-from facho.engine.work import AskedColumn, KnownOnu
+from facho.engine.collect.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
 from facho.vendors.index import join_arcs, split_arcs
 from facho.vendors.parse import parse_profile

@@ -11,7 +11,7 @@ from facho import snmp
 from facho.apps.executions.failure_words import translated
 from facho.core.chain import ChainError, check_master
 from facho.core.interval import BadInterval, parse_interval
-from facho.engine.reading import ANOTHER, NEEDS_WALK, NO_VALUE, NOT_ONLINE, NOT_THERE
+from facho.engine.collect.onu_read import ANOTHER, NEEDS_WALK, NO_VALUE, NOT_ONLINE, NOT_THERE
 from facho.snmp import errors
 from facho.vendors import Identity, builtin, detect
 

@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 
 from django.db.models import ForeignKey, Model, QuerySet
 
-from facho.apps import sql
 from facho.apps.access.acting import actor, gathered, keep, somebody_acts, told_already
 from facho.apps.access.words import Action
-from facho.apps.bound_secrets import Closed
+from facho.apps.db import sql
+from facho.apps.db.bound_secrets import Closed
 from facho.keys import KeyProblem
 
 M = TypeVar("M", bound=Model)

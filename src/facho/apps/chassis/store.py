@@ -13,11 +13,11 @@ from typing import Any, Final
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
 from facho.apps.chassis.upsert import Rows, bring_up
 from facho.apps.chassis.values import Values, numbers_of, rows_of, stored
+from facho.apps.db.rows import insert_rows
 from facho.apps.discovery.columns import whole
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.recognise import is_blank
 from facho.apps.discovery.told import Told
-from facho.apps.rows import insert_rows
 from facho.vendors import Entity, Facts, Key
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, models
 
 from facho.apps.chassis.values import Values
-from facho.apps.rows import insert_rows, update_rows
+from facho.apps.db.rows import insert_rows, update_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery import statements
 from facho.apps.discovery.columns import interface
 from facho.apps.discovery.filling import ONLINE

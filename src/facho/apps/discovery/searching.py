@@ -14,7 +14,7 @@ from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
 from django.db.models.lookups import Contains
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery.beginnings import Ask, beginnings, mac_of, serials_of
 from facho.apps.discovery.models import Onu
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from django.db import connection
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery import statements
 from facho.apps.discovery.columns import IDENTITY, PARTS, VALUES
 from facho.apps.discovery.discovering import PRESENT, Discovering, fill_identity

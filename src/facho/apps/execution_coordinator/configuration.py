@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import OltConfiguration
 from facho.core.changes import (
     Device,

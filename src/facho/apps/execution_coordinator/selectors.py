@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.execution_coordinator.store import Key
 from facho.apps.maintenance.selectors import closed_times
 from facho.core.maintenance import Span, slots_inside

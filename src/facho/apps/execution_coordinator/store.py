@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple
 from django.db import connection
 from django.db.models.functions import Collate
 
-from facho.apps import sql
+from facho.apps.db import sql
+from facho.apps.db.rows import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
-from facho.apps.rows import insert_rows, update_rows
 from facho.core.quota import Hour, Outcome
 from facho.core.reasons import Reason, merged
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.db import connection
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 

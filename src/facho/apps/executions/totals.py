@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.db.models import Q, Sum
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.executions.models import ExecutionTotals, State
 
 # Up to how many seconds the durations are counted apart.

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db import IntegrityError
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.history.models import HistoryHour, Subject
 from facho.apps.history.places import PORTS_PLACE, places_of_olt
 from facho.apps.history.times import HOUR

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 
 # All ports of an OLT are kept together: they are few.

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery.models import Onu
 from facho.apps.history.models import Subject
 from facho.apps.history.places import PORTS_PLACE, places_of_olt, places_of_onu

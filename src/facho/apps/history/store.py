@@ -9,7 +9,7 @@ from typing import Final
 
 from django.db import InterfaceError, OperationalError
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.closing import close_hour
 from facho.apps.history.models import Subject

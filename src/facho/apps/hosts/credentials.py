@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from facho import masking
-from facho.apps.bound_secrets import BoundSecretField
+from facho.apps.db.bound_secrets import BoundSecretField
 from facho.keys import KeyProblem
 from facho.snmp.usm import Auth, Priv, User
 

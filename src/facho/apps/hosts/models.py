@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import Audited, AuditedRows
-from facho.apps.bound_secrets import KeyBeforeRow
+from facho.apps.db.bound_secrets import KeyBeforeRow
 from facho.apps.hosts.credentials import Credentials, CredentialsField
 from facho.vendors import GENERIC
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.hosts.selectors import AskedFact, columns_for
 from facho.vendors import GENERIC

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from django.db.models import F, Q, QuerySet
 
-from facho.apps import sql
+from facho.apps.db import sql
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
-from facho.core.maintenance import Span, merged, spans
+from facho.config import current
+from facho.core.maintenance import Span, merged, span_at, spans
 
+_TICK: Final = timedelta(microseconds=1)
+# Windows that follow one another within this time are reported as one.
+_AHEAD: Final = timedelta(days=2)
 _ANY: Final = (
     "SELECT 1 FROM maintenance_windows WHERE enabled"
     " AND (weekdays <> '' OR (starts_at < %s AND ends_at > %s)) LIMIT 1"
@@ -51,3 +55,27 @@ def olts_of(windows: QuerySet[MaintenanceWindow]) -> list[int]:
     own = windows.exclude(olt=None).values_list(F("olt_id"), flat=True)
     olts = Olt.objects.filter(Q(site__in=list(sites)) | Q(id__in=list(own)))
     return list(olts.order_by("id").values_list("id", flat=True))
+
+
+def windows_of(olt_ids: Sequence[int] | None, after: datetime, until: datetime) -> Mapping[int, list[Span]]:
+    """Of each OLT that has any in [after, until), those of its site with its own, apart from each other.
+
+    Of all OLTs, if none are named.
+    """
+    return closed_times(olt_ids, after, until, current().time_zone)
+
+
+def under_maintenance(olt_id: int, at: datetime) -> bool:
+    return bool(windows_of([olt_id], at, at + _TICK))
+
+
+def maintained_until(olt_id: int, at: datetime) -> datetime | None:
+    lasting = span_at(windows_of([olt_id], at, at + _AHEAD).get(olt_id, ()), at)
+    return None if lasting is None else lasting[1]
+
+
+def olts_under_maintenance(at: datetime) -> dict[int, datetime]:
+    """With each until when."""
+    every = windows_of(None, at, at + _AHEAD)
+    lasting = {olt_id: span_at(several, at) for olt_id, several in every.items()}
+    return {olt_id: span[1] for olt_id, span in lasting.items() if span is not None}

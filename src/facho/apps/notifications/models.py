@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audited import Audited, AuditedRows
-from facho.apps.bound_secrets import KeyBeforeRow
+from facho.apps.db.bound_secrets import KeyBeforeRow
+from facho.apps.db.secret_text import SecretText, SecretTextField
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
-from facho.apps.secret_text import SecretText, SecretTextField
 from facho.core.notices import Notice, WhyNot
 
 

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 
 from facho.apps.access.models import ApiToken
 from facho.apps.access.selectors import role_of_account
+from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import clock, print_json, print_rows
 from facho.config import current
-from facho.engine.clock import database_now
 from facho.engine.commands.checks import seconds_of
 from facho.engine.commands.tokens import create_token
 from facho.engine.commands.users import user_named

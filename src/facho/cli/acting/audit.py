@@ -8,10 +8,10 @@ from typing import Any, Final
 from facho.apps.access.audit import Change, changes_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import print_json, print_rows, written
 from facho.cli.moments import BadMoment, parse_moment
 from facho.config import current
-from facho.engine.clock import database_now
 from facho.engine.commands.checks import no_such
 from facho.engine.commands.errors import CommandError
 

@@ -12,8 +12,8 @@ from facho.apps.discovery.models import UnreadableRows
 from facho.apps.discovery.unreadable_rows import unreadable_rows
 from facho.apps.hosts.models import Olt
 from facho.cli.acting.showing import print_json, print_rows, print_titled
+from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.olts import olt_named
-from facho.engine.planning import profile_of
 from facho.vendors import Profile
 
 _SUMMARY: Final = ("family", "model", "version", "uptime", "cpu", "memory", "temperature", "lacks")

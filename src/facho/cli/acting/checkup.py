@@ -21,7 +21,7 @@ from facho.keys import KeyProblem, Vault
 from facho.log_files import cannot_write
 
 if TYPE_CHECKING:
-    from facho.engine.condition import Condition
+    from facho.engine.upkeep.system_status import Condition
 
 _MOST_NAMED: Final = 5
 # The folder of its log.

@@ -6,9 +6,9 @@ import ctypes
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from facho.apps.db.clock import database_now
 from facho.cli.acting.checkup import Finding, ok, warning
 from facho.config import Config
-from facho.engine.clock import database_now
 
 # A step of the scheduler is good for this long, by the clock of the beat that sent it.
 _AGREES_WITHIN: Final = timedelta(seconds=1)

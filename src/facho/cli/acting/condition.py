@@ -10,13 +10,15 @@ import celery
 from django.db import DatabaseError, connection
 from django.db.models import F
 
+from facho.apps.db.clock import database_now
+from facho.apps.db.sql import database_sentence
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
-from facho.apps.sql import database_sentence
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.backends.distributed import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
@@ -27,10 +29,8 @@ from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens
 from facho.cli.system import reach_database
 from facho.config import Config
 from facho.core.pool import alive
-from facho.engine.clock import database_now
-from facho.engine.condition import coordinator_state
-from facho.engine.maintenance import olts_under_maintenance
-from facho.engine.schema import compare_schema, newer_sentence
+from facho.engine.upkeep.schema import compare_schema, newer_sentence
+from facho.engine.upkeep.system_status import coordinator_state
 from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5

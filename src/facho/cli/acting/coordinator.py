@@ -13,8 +13,8 @@ from facho.cli.acting.showing import print_facts, print_titled
 from facho.config import Config
 from facho.core.severity import Severity
 from facho.core.steps import StepState
-from facho.engine.condition import Condition, Lease, Step
-from facho.engine.health import state_of_step, trackers_are_due
+from facho.engine.upkeep.health import state_of_step, trackers_are_due
+from facho.engine.upkeep.system_status import Condition, Lease, Step
 
 _SECOND: Final = timedelta(seconds=1)
 _VIOLATIONS: Final = "/admin/execution_coordinator/quotaviolation/"

@@ -9,13 +9,13 @@ from typing import BinaryIO
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
 from facho.cli.moments import BadMoment, parse_moment
 from facho.cli.system import fail
 from facho.config import Config
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.exports import EXPORTS
+from facho.engine.upkeep.exports import EXPORTS
 from facho.file_modes import umask_of_the_caller
 
 

@@ -9,7 +9,7 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.cli.acting.showing import print_titled
 from facho.config import current
 from facho.core.durations import duration
-from facho.engine.forecasts import predictions
+from facho.engine.coordinate.forecasts import predictions
 
 _COLUMNS: Final = ("task", "expected", "95 of 100 within", "error", "runs")
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Count
 from rich.console import Console
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import OPEN, Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
@@ -23,8 +24,6 @@ from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
 from facho.core.pool import alive
-from facho.engine.changes import Replanned
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
     JobChanges,
@@ -43,7 +42,8 @@ from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
 from facho.engine.commands.usual import begin_usual, usual_for
-from facho.engine.what_if import WhatIf
+from facho.engine.commands.what_if import WhatIf
+from facho.engine.coordinate.changes import Replanned
 
 _LISTED: Final = (
     "name",

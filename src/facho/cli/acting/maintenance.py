@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import typer
 
+from facho.apps.db.clock import database_now
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.cli.acting.showing import clock, print_json, print_rows
 from facho.config import Config
 from facho.core.interval import format_interval
 from facho.core.maintenance import now_and_next
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.maintenance import Window, add_window
 

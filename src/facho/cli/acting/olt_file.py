@@ -18,11 +18,19 @@ from facho.cli.acting.showing import print_json
 from facho.cli.exits import Exit
 from facho.cli.target import refuse
 from facho.config import Config
+from facho.engine.collect.connection_test import Silence, ask_all
+from facho.engine.collect.identify import Identified
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import AUTO, NewOlt, OltLimits, add_olt, address_of, brand_for, port_of
-from facho.engine.connection import Silence, ask_all
-from facho.engine.identify import Identified
-from facho.engine.targets import target_of_new
+from facho.engine.commands.olts import (
+    AUTO,
+    NewOlt,
+    OltLimits,
+    add_olt,
+    address_of,
+    brand_for,
+    port_of,
+    target_of_new,
+)
 from facho.snmp.usm import Auth, Priv, User
 
 _NEEDED: Final = ("name", "address")

@@ -12,16 +12,19 @@ from rich.console import Console
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.cli.acting import chassis, forecasts
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit, exit_of
 from facho.config import Config
-from facho.engine.changes import Replanned
-from facho.engine.clock import database_now
+from facho.engine.collect.connection_test import Silence, ask
+from facho.engine.collect.identify import Identified
+from facho.engine.collect.targets import target_of
 from facho.engine.commands.olts import (
     AUTO,
     NewOlt,
@@ -33,10 +36,7 @@ from facho.engine.commands.olts import (
     olt_named,
 )
 from facho.engine.commands.removal import goes_with, remove_olt
-from facho.engine.connection import Silence, ask
-from facho.engine.identify import Identified
-from facho.engine.maintenance import olts_under_maintenance
-from facho.engine.targets import target_of
+from facho.engine.coordinate.changes import Replanned
 from facho.snmp import Target
 
 _LISTED = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus")

@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
@@ -22,7 +23,6 @@ from facho.cli.moments import BadMoment, parse_moment
 from facho.cli.output import console, print_whole
 from facho.config import current
 from facho.core.condense import Point, Span, condense, evenly
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 
 # More rows than this are nothing to look at: then there is one for each hour, or each day.

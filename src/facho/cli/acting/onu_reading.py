@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import typer
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import OPEN, Execution, State
 from facho.apps.zabbix_pollers.selectors import pool
 from facho.cli.acting.onu_pages import onu_named
@@ -17,7 +18,6 @@ from facho.cli.progress import noting
 from facho.cli.system import fail
 from facho.cli.turns import LOOK_EVERY_S
 from facho.config import Config
-from facho.engine.clock import database_now
 from facho.engine.commands.runs import read_onu
 
 _NO_ENGINE: Final = "no engine is running that could ask: start one with facho up"

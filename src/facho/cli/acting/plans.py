@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import every, print_facts, print_json, print_rows
 from facho.config import Config
 from facho.core.plan import Promise
-from facho.engine.clock import database_now
 from facho.engine.commands.olts import olt_named
-from facho.engine.plan_reading import Nearness, nearness, running_plan, shift_for
-from facho.engine.plan_reading import as_json as told_of
+from facho.engine.coordinate.plan_reports import Nearness, nearness, running_plan, shift_for
+from facho.engine.coordinate.plan_reports import as_json as told_of
 
 _RUNS: Final = ("slot", "job", "start", "end", "wait", "waits_for", "began")
 _NEARNESS: Final = ("olt", "plans", "runs", "near", "near_pct", "median_s")

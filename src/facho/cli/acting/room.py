@@ -10,9 +10,9 @@ from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
 from facho.config import Config
 from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import kept_from, longest_pause
-from facho.engine import storage
-from facho.engine.health import disk_is_short
-from facho.engine.retention import RETENTION, RULES, hold_sentence, read_hold, too_old, turns_before
+from facho.engine.upkeep import storage
+from facho.engine.upkeep.health import disk_is_short
+from facho.engine.upkeep.retention import RETENTION, RULES, hold_sentence, read_hold, too_old, turns_before
 
 HOW_TO_CONFIRM: Final = (
     "if the clock is wrong, set it right and nothing is lost; if the data are old, or FACHO_KEEP_... was "

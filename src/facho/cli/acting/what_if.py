@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from facho.apps.db.clock import database_now
 from facho.config import Config
-from facho.engine.clock import database_now
 from facho.engine.commands.jobs import NewJob
-from facho.engine.what_if import WhatIf, change_of, what_if
+from facho.engine.commands.what_if import WhatIf, change_of, what_if
 
 _MOST_SHOWN: Final = 20
 

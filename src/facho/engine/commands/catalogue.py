@@ -10,7 +10,7 @@ from facho.apps.hosts.models import Brand, OltModel
 from facho.engine.commands.checks import name_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import brand_for
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 
 _LONGEST_TITLE: Final = 120
 _LONGEST_MODEL: Final = 60

@@ -9,9 +9,9 @@ from typing import Final, Literal
 
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
+from facho.engine.collect.identify import Identified
 from facho.engine.commands import jobs, nodes, olts
-from facho.engine.commands.turns import command
-from facho.engine.identify import Identified
+from facho.engine.process.command_transaction import command
 
 
 class _Keep(Enum):

@@ -18,15 +18,15 @@ from facho.apps.hosts.selectors import spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
-from facho.engine.changes import Replanned, replan
+from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.asked import check_enough, check_facts, find_oids
 from facho.engine.commands.checks import LARGEST, name_of, no_such, seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import refuse_too_short, start_anew
 from facho.engine.commands.olts import brand_for, olts_named
-from facho.engine.commands.turns import command
-from facho.engine.ending import end_queued
-from facho.engine.planning import profile_of
+from facho.engine.coordinate.aborts import end_queued
+from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.process.command_transaction import command
 
 _TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
 _MOST_NAMED: Final = 5

@@ -20,11 +20,11 @@ from django.db.models.functions import Cast
 from facho.apps.access.acting import acting
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.apps.bound_secrets import BoundSecretField
-from facho.apps.bound_secrets import vault as shared_vault
+from facho.apps.db.bound_secrets import BoundSecretField
+from facho.apps.db.bound_secrets import vault as shared_vault
 from facho.apps.hosts.models import Olt
 from facho.config import Config, current
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.keys import KeyProblem, Vault, new_key
 
 _CHUNK: Final = 200

@@ -15,12 +15,12 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_of
 from facho.config import current
 from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, first_overlap, span_at, spans
-from facho.engine.changes import replan
 from facho.engine.commands.checks import name_of, no_such, seconds_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.turns import command
-from facho.engine.maintenance import end_unwanted, note_windows
+from facho.engine.coordinate.changes import replan
+from facho.engine.coordinate.maintenance import end_unwanted, note_windows
+from facho.engine.process.command_transaction import command
 
 _TICK = timedelta(microseconds=1)
 

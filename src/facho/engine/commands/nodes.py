@@ -14,11 +14,11 @@ from facho.apps.access.words import Action
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval
-from facho.engine.changes import Replanned, replan
 from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.turns import command
-from facho.engine.journal import journal
+from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.events.journal import journal
+from facho.engine.process.command_transaction import command
 
 # What the engine wrote when it suspended something, as it is when nothing is wrong.
 NOT_SUSPENDED: Final[Mapping[str, object]] = {

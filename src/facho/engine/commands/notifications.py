@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.db.secret_text import SecretText
 from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import (
@@ -20,18 +21,17 @@ from facho.apps.notifications.models import (
     NotificationDelivery,
     NotificationRule,
 )
-from facho.apps.secret_text import SecretText
 from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.notices import FOR_RULES, Notice, WhyNot
 from facho.core.severity import Severity
-from facho.engine import messenger
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.turns import command
-from facho.engine.messenger import BadAddress, Flight, Letter, Refusal
-from facho.engine.notice_words import Said, message_of
+from facho.engine.events import messenger
+from facho.engine.events.messenger import BadAddress, Flight, Letter, Refusal
+from facho.engine.events.notice_words import Said, message_of
+from facho.engine.process.command_transaction import command
 from facho.keys import KeyProblem
 
 _LONGEST_REPEAT_S: Final = 30 * 86_400

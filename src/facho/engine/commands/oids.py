@@ -12,7 +12,7 @@ from facho.engine.commands.asked import number_of
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import brand_for, model_named
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.vendors import Entity
 from facho.vendors.vocabulary import FACTS
 

@@ -19,16 +19,18 @@ from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import current
-from facho.engine.changes import Replanned, replan
+from facho.config import Config, current
+from facho.engine.collect.targets import SNMP_VERSIONS
 from facho.engine.commands.checks import LARGEST, line_of, name_of, no_such, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
-from facho.engine.commands.turns import command
+from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.process.command_transaction import command
+from facho.snmp import Target
 from facho.vendors import GENERIC
 
 if TYPE_CHECKING:
-    from facho.engine.identify import Identified
+    from facho.engine.collect.identify import Identified
 
 AUTO: Final = "auto"
 _HOST_NAME: Final = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
@@ -317,3 +319,18 @@ def _save(olt: Olt, columns: Sequence[str] | None = None) -> None:
 
 def _taken(name: str) -> CommandError:
     return CommandError("name", _("there is an OLT named '%(name)s' already") % {"name": name})
+
+
+def target_of_new(new: NewOlt, config: Config) -> Target:
+    """Of one that is not stored yet."""
+    return Target(
+        new.address,
+        new.credentials.community,
+        config.snmp_port if new.port is None else new.port,
+        SNMP_VERSIONS[SnmpVersion(new.version)],
+        config.request_timeout.total_seconds(),
+        config.request_retries,
+        user=new.credentials.user,
+        most_rows=config.walk_rows,
+        most_octets=config.answer_octets,
+    )

@@ -1,56 +1,19 @@
-"""Remove an OLT and all that is known of it: what grew long first, chunk by chunk, so that nobody waits."""
+"""Remove an OLT with everything stored about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Final
 
-from django.db.models import Model
-
-from facho.apps import sql
-from facho.apps.chassis.models import PonPort
-from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.execution_coordinator.models import ExecutionPlan, QuotaTracker, QuotaViolation
-from facho.apps.executions.models import Execution, SkippedSlots
-from facho.apps.history.models import HistoryFrame, HistoryHour
-from facho.apps.hosts.models import Olt
-from facho.apps.rows import delete_plain_rows, delete_rows
-from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine.changes import replan
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.turns import command
-from facho.engine.retention import give_way, one_at_a_time
-
-_LONG: Final[tuple[type[Model], ...]] = (
-    Execution,
-    SkippedSlots,
-    OnuEvent,
-    Onu,
-    HistoryHour,
-    HistoryFrame,
-    QuotaTracker,
-    QuotaViolation,
-    ExecutionPlan,
-)
-# Chunks of one OLT while somebody waits for an answer: enough for one that has little of everything.
-FEW: Final = 10
-# And in a turn of the engine's; the rest waits for the next.
-_A_TURN: Final = 20
-# What a person would miss, by the name of its table.
-_MISSED: Final[tuple[type[Model], ...]] = (
-    SnmpJobHost, Onu, PonPort, Execution, OnuEvent, HistoryHour, QuotaTracker, QuotaViolation,
-)  # fmt: skip
+from facho.engine.process.loops import give_way
+from facho.engine.upkeep.olt_removal import lost_with, remove_olt_in_chunks
 
 
 def goes_with(name: str) -> Mapping[str, int]:
-    """How many rows of each table would be lost with the OLT."""
+    """Return how many rows of each table would be deleted with the OLT."""
     return {model._meta.db_table: count for model, count in lost_with([olt_named(name).id]).items()}
-
-
-def lost_with(olt_ids: Collection[int]) -> Mapping[type[Model], int]:
-    return {model: model._default_manager.filter(olt__in=olt_ids).order_by().count() for model in _MISSED}
 
 
 def remove_olt(
@@ -61,54 +24,8 @@ def remove_olt(
     between: Callable[[], None] = give_way,
     chunks: int | None = None,
 ) -> bool:
-    """Disabled first, so that nothing more comes: what runs there writes nothing. Whether it is gone: what is
-    left after so many chunks, or when it is broken off, goes bit by bit as the engine keeps house.
+    """Disable the OLT, then delete its rows in chunks. Return whether it is gone.
+
+    What is left after `chunks` chunks, or after an interruption, is deleted by the engine's housekeeping.
     """
-    olt = olt_named(name)
-    begin_removal(olt.id, now)
-    return _go_on(olt.id, config, between, chunks)
-
-
-def go_on_removing(now: datetime, config: Config, *, between: Callable[[], None] = give_way) -> int:
-    """A turn at the OLTs that are being removed, so many chunks of each. How many are gone now."""
-    going = Olt.objects.filter(removed_at__lte=now).order_by("removed_at").values_list("id", flat=True)
-    return sum(_go_on(olt_id, config, between, _A_TURN) for olt_id in list(going))
-
-
-def _go_on(olt_id: int, config: Config, between: Callable[[], None], chunks: int | None) -> bool:
-    for number, _ in enumerate(_chunks(olt_id, config), 1):
-        if number == chunks:
-            return False
-        between()
-    _remove_olt(olt_id)
-    return True
-
-
-@command
-def begin_removal(olt_id: int, now: datetime) -> None:
-    if Olt.objects.filter(id=olt_id, removed_at=None).update(enabled=False, removed_at=now):
-        replan([olt_id], now)
-
-
-def _chunks(olt_id: int, config: Config) -> Iterator[int]:
-    """After each one how many rows went with it. What refers to others goes before them."""
-    for model in _LONG:
-        while count := _remove_chunk(model, olt_id, config.retention_chunk):
-            yield count
-
-
-def _remove_chunk(model: type[Model], olt_id: int, most: int) -> int:
-    with sql.writing():
-        one_at_a_time()
-        rows = model._base_manager.filter(olt=olt_id).order_by("pk")
-        keys = list(rows.values_list("pk", flat=True)[:most])
-        if keys and model is Onu:
-            delete_plain_rows(model, keys)
-        elif keys:
-            delete_rows(model, keys)
-    return len(keys)
-
-
-@command
-def _remove_olt(olt_id: int) -> None:
-    Olt.objects.filter(id=olt_id).delete()
+    return remove_olt_in_chunks(olt_named(name).id, now, config, between=between, chunks=chunks)

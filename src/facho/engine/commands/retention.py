@@ -12,8 +12,8 @@ from facho.apps.access.words import Action
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.core.retention import Hold
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.turns import command
-from facho.engine.retention import HOLD
+from facho.engine.process.command_transaction import command
+from facho.engine.upkeep.retention import HOLD
 
 
 @command

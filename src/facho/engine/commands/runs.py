@@ -13,16 +13,16 @@ from django.utils.translation import gettext as _
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.discovery.models import Onu, Presence
+from facho.apps.executions.locks import lock_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.turns import command
-from facho.engine.ending import end_open
-from facho.engine.locks import lock_node
-from facho.engine.maintenance import maintained_until
+from facho.engine.coordinate.aborts import end_open
+from facho.engine.process.command_transaction import command
 
 # Each time another one got in between, and that one was gone again when we looked.
 _TRIES: Final = 5

@@ -14,12 +14,12 @@ from django.core.management import call_command
 from django.db import connection
 
 from facho import __version__
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.store import SyncReport, sync_profiles
 from facho.config import current
-from facho.engine.clock import database_now
-from facho.engine.commands.turns import command
-from facho.engine.schema import (
+from facho.engine.process.command_transaction import command
+from facho.engine.upkeep.schema import (
     SCHEMA,
     Schema,
     SchemaProblem,
@@ -28,7 +28,7 @@ from facho.engine.schema import (
     missing_sentence,
     refuse_newer,
 )
-from facho.engine.sqlite_upgrade import (
+from facho.engine.upkeep.sqlite_upgrade import (
     DatabaseLock,
     Say,
     change_tables_with_copy,
@@ -36,7 +36,7 @@ from facho.engine.sqlite_upgrade import (
     lock_file,
     open_lock,
 )
-from facho.engine.upgrade_checks import refuse_running_workers, refuse_unreadable_secrets
+from facho.engine.upkeep.upgrade_checks import refuse_running_workers, refuse_unreadable_secrets
 from facho.vendors import builtin
 
 # Any number that no other program uses in the same database.

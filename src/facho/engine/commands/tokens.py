@@ -17,7 +17,7 @@ from facho.core.interval import format_interval
 from facho.core.roles import Role, role_named
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.masking import know
 
 _PREFIX: Final = "fd_"

@@ -17,7 +17,7 @@ from facho.apps.access.store import forget_attempts
 from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.engine.commands.checks import line_of, name_of, no_such
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.masking import know
 
 _BYTES_OF_A_PASSWORD: Final = 12

@@ -11,12 +11,12 @@ from typing import Final
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS, USUAL_SETS, facts_offered
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import NewJob, begin, job_named, make_job, make_nodes
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
-from facho.engine.commands.turns import command
-from facho.engine.planning import profile_of
+from facho.engine.process.command_transaction import command
 from facho.vendors import GENERIC, Profile
 
 _USUAL: Final = (

@@ -10,7 +10,7 @@ from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 
 
 @command

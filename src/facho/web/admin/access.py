@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt, RoleName, TokenState
 from facho.apps.access.selectors import in_state, role_of, tokens_seen_by
+from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.core.roles import Role, role_named
-from facho.engine.clock import database_now
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.web.admin import acting
 from facho.web.admin.base import FachoModelAdmin, ReadOnlyAdmin, display, recent_filter, site

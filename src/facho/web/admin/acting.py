@@ -12,13 +12,13 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.translation import gettext, ngettext
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
-from facho.engine.clock import database_now
 from facho.engine.commands import jobs, nodes, olts, runs
 from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
 from facho.engine.commands.errors import CommandError
-from facho.engine.schedule_draft import Schedule
+from facho.engine.commands.schedule_draft import Schedule
 
 Given = dict[str, Any]
 FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,
@@ -19,14 +20,12 @@ from facho.apps.execution_coordinator.models import (
     StorageSample,
 )
 from facho.core.changes import parse
-from facho.engine.clock import database_now
+from facho.core.steps import COORDINATOR, SCHEDULER
 from facho.engine.commands.retention import confirm_removal
-from facho.engine.coordinator import COORDINATOR
-from facho.engine.learning import LEARNING
-from facho.engine.plan_keeping import PLANS
-from facho.engine.retention import HOLD, RETENTION
-from facho.engine.schema import SCHEMA
-from facho.engine.step import SCHEDULER
+from facho.engine.coordinate.forecast_learning import LEARNING
+from facho.engine.coordinate.plan_step import PLANS
+from facho.engine.upkeep.retention import HOLD, RETENTION
+from facho.engine.upkeep.schema import SCHEMA
 from facho.web.admin import acting
 from facho.web.admin.base import (
     ReadOnlyAdmin,

@@ -11,9 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.apps.written import duration
-from facho.engine.clock import database_now
 from facho.engine.commands import runs
 from facho.web.admin import acting
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, readable_json, word_filter

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.engine.exports import export_of
+from facho.engine.upkeep.exports import export_of
 
 # Spreadsheets take a file for another alphabet that does not begin with this.
 _MARK: Final = "\ufeff"

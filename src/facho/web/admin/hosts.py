@@ -17,14 +17,15 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
 from facho.core.durations import about
-from facho.engine.clock import database_now
 from facho.engine.commands import catalogue, oids
-from facho.engine.commands.removal import FEW, lost_with, remove_olt
-from facho.engine.maintenance import olts_under_maintenance
+from facho.engine.commands.removal import remove_olt
+from facho.engine.upkeep.olt_removal import FEW, lost_with
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS

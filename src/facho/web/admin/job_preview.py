@@ -13,8 +13,8 @@ from facho.apps.access.selectors import role_of
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.engine.commands.errors import CommandError
-from facho.engine.schedule_draft import Schedule
-from facho.engine.what_if import Change, WhatIf
+from facho.engine.commands.schedule_draft import Schedule
+from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
 

@@ -17,11 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
+from facho.apps.db.clock import database_now
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.maintenance import WEEKDAYS, Span, now_and_next
-from facho.engine.clock import database_now
 from facho.engine.commands import maintenance
 from facho.web.admin import acting
 from facho.web.admin.base import FachoModelAdmin, display, values_filter

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
+from facho.apps.db.clock import database_now
 from facho.apps.notifications.models import (
     DeliveryStatus,
     NoticeKind,
@@ -25,10 +26,9 @@ from facho.apps.notifications.models import (
 )
 from facho.config import current
 from facho.core.interval import format_interval
-from facho.engine import messenger
-from facho.engine.clock import database_now
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
+from facho.engine.events import messenger
 from facho.web.admin import acting
 from facho.web.admin.base import (
     FachoModelAdmin,

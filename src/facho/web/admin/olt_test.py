@@ -13,11 +13,11 @@ from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.config import current
-from facho.engine import connection
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
+from facho.engine.collect.targets import target_of
 from facho.engine.commands import olts
 from facho.engine.commands.errors import CommandError
-from facho.engine.identify import Identified
-from facho.engine.targets import target_of
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.words import translated
 
@@ -67,8 +67,8 @@ def asked(olt: Olt) -> Tested:
     if isinstance(olt.credentials, Unreadable):
         return Tested(mistakes=(_("those that are stored cannot be opened: enter them again"),))
     note(Action.TEST, Olt, olt.pk, olt.name or olt.address, address=olt.address)
-    answer = connection.ask(target_of(olt, current()))
-    if isinstance(answer, connection.Silence):
+    answer = connection_test.ask(target_of(olt, current()))
+    if isinstance(answer, connection_test.Silence):
         return Tested(mistakes=(answer.sentence,))
     brand = Brand.objects.filter(name=answer.detection.profile).first()
     model = OltModel.objects.filter(brand=brand, name=answer.detection.model).first()

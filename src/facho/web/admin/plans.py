@@ -14,12 +14,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.written import localized, number
 from facho.config import current
-from facho.engine.clock import database_now
 from facho.engine.commands.nodes import shift_grid
-from facho.engine.plan_reading import hours_of, lines_of, shift_for
+from facho.engine.coordinate.plan_reports import hours_of, lines_of, shift_for
 from facho.web.admin import acting
 from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv

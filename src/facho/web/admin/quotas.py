@@ -15,12 +15,12 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.written import duration
 from facho.config import current
 from facho.core.report import reasons_of, tasks_of
-from facho.engine.clock import database_now
 from facho.engine.commands.violations import acknowledge
 from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter

@@ -15,12 +15,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
+from facho.apps.db.clock import database_now
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.apps.written import about
-from facho.engine.clock import database_now
 from facho.engine.commands import jobs, runs
 from facho.engine.commands.errors import CommandError
-from facho.engine.schedule_draft import LiveSchedule, Schedule
+from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
 from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv

@@ -18,11 +18,11 @@ from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeveri
 from facho.apps.executions import totals
 from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.config import Config
-from facho.engine import storage
-from facho.engine.condition import Condition, coordinator_state
-from facho.engine.maintenance import olts_under_maintenance
+from facho.engine.upkeep import storage
+from facho.engine.upkeep.system_status import Condition, coordinator_state
 from facho.web.metrics.families import Sample
 
 _LOOK_BACK: Final = timedelta(hours=24)

@@ -14,10 +14,10 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from facho.apps.access.selectors import role_of_token
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.web.api.authentication import BearerToken
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS
 from facho.web.metrics.families import OPEN_METRICS, content_type, written

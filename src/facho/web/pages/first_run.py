@@ -16,17 +16,16 @@ from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from facho.apps.access.selectors import role_of
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
-from facho.engine import connection
-from facho.engine.clock import database_now
+from facho.engine.collect import connection_test
+from facho.engine.collect.connection_test import Silence
+from facho.engine.collect.identify import Identified
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import add_olt, check_new
+from facho.engine.commands.olts import add_olt, check_new, target_of_new
 from facho.engine.commands.usual import begin_usual, usual_for
-from facho.engine.connection import Silence
-from facho.engine.identify import Identified
-from facho.engine.targets import target_of_new
-from facho.engine.what_if import Change, WhatIf
+from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.first_onus import first_onus
 from facho.web.pages.first_run_forms import FirstOltForm, UsualJobsForm, as_offered
 from facho.web.pages.frame import show
@@ -81,7 +80,7 @@ def _asked(form: FirstOltForm) -> Identified | Silence | None:
     except CommandError as refused:
         form.refuse(refused)
         return None
-    return connection.ask(target_of_new(new, current()))
+    return connection_test.ask(target_of_new(new, current()))
 
 
 def _answered(request: HttpRequest, form: FirstOltForm, answer: Identified | Silence | None) -> HttpResponse:

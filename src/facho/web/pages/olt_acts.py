@@ -12,22 +12,22 @@ from django.utils.translation import gettext
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
-from facho.engine import connection
-from facho.engine.clock import database_now
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
+from facho.engine.collect.targets import target_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
 from facho.engine.commands.violations import acknowledge
-from facho.engine.identify import Identified
-from facho.engine.plan_reading import shift_for
-from facho.engine.targets import target_of
+from facho.engine.coordinate.plan_reports import shift_for
 from facho.web.pages.guarding import act_for
 from facho.web.words import hour_in_words, translated
 
@@ -138,8 +138,8 @@ def _asked(olt: Olt) -> Identified | str:
     if isinstance(olt.credentials, Unreadable):
         return gettext("those that are stored cannot be opened: enter them again")
     note(Action.TEST, Olt, olt.id, olt.name)
-    answer = connection.ask(target_of(olt, current()))
-    return answer.sentence if isinstance(answer, connection.Silence) else answer
+    answer = connection_test.ask(target_of(olt, current()))
+    return answer.sentence if isinstance(answer, connection_test.Silence) else answer
 
 
 def _told(request: HttpRequest, olt_id: int, act: Callable[[], str]) -> HttpResponse:

@@ -8,11 +8,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.config import current
-from facho.engine.clock import database_now
-from facho.engine.plan_reading import running_plan, shift_for
+from facho.engine.coordinate.plan_reports import running_plan, shift_for
 from facho.web.olt_facts import olt_facts
 from facho.web.olt_list import olt_list
 from facho.web.olt_now import olt_now

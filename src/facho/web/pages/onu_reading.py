@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import OPEN, Execution
-from facho.engine.clock import database_now
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.runs import read_onu
 from facho.web.fact_words import fact_name, fact_value, in_order

@@ -12,10 +12,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.apps.chassis.models import Unprovisioned
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.config import current
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.web.access.pages import for_role
 from facho.web.onu_now import DAYS, onu_page
 from facho.web.pages.frame import show

@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import onus_by_port
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
-from facho.engine.clock import database_now
 from facho.web.pages.frame import show
 from facho.web.pages.guarding import page_for
 from facho.web.port_rows import DAYS, asked_of, port_page

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from facho.apps.db.clock import database_now
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.web.access.pages import for_role
 from facho.web.finding import find
 from facho.web.pages.frame import show

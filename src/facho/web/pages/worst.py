@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.worst import Where, flapping, weakest
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.core.roles import Role
-from facho.engine.clock import database_now
 from facho.web.access.pages import for_role
 from facho.web.pages.frame import show
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from facho.apps.bound_secrets import bind_column
+from facho.apps.db.bound_secrets import bind_column
 
 
 def bind(_apps: Any, schema_editor: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from facho.engine.changes import Replanned
+from facho.engine.coordinate.changes import Replanned
 
 
 class ReplannedSerializer(serializers.Serializer[Any]):

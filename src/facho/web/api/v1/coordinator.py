@@ -13,13 +13,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
 from facho.core.journal import Event, Level
-from facho.engine.clock import database_now
 from facho.engine.commands.retention import confirm_removal
-from facho.engine.condition import Condition, coordinator_state
-from facho.engine.retention import read_hold
+from facho.engine.upkeep.retention import read_hold
+from facho.engine.upkeep.system_status import Condition, coordinator_state
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.values import described

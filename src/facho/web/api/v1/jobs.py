@@ -13,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
-from facho.engine.clock import database_now
 from facho.engine.commands import jobs
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.commands.edits import edit_job
-from facho.engine.what_if import Change, change_of
+from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import Given, Interval, Named, given_to
 from facho.web.api.v1.answers import ReplannedSerializer, replanned

@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.core.maintenance import WEEKDAYS
-from facho.engine.clock import database_now
 from facho.engine.commands import maintenance
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.web.api.base import ReadOnlyRows

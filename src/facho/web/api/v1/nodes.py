@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from facho.apps.db.clock import database_now
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.engine.clock import database_now
 from facho.engine.commands import nodes, runs
 from facho.engine.commands.edits import KEEP, NodeEdit, edit_node
 from facho.web.api.base import ReadOnlyRows, Rows

@@ -15,15 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import Language, NotificationChannel, NotificationRule
 from facho.config import current
 from facho.core.notices import FOR_RULES
-from facho.engine.clock import database_now
 from facho.engine.commands import notifications
 from facho.engine.commands.checks import LONGEST_NAME
-from facho.engine.commands.turns import command
+from facho.engine.process.command_transaction import command
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number
 from facho.web.api.given import Given, Named, given_to

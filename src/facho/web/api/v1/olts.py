@@ -16,19 +16,21 @@ from rest_framework.reverse import reverse
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.health import Health, health_of, with_health
 from facho.apps.hosts.models import Brand, Olt
+from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
-from facho.engine import connection
-from facho.engine.clock import database_now
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
+from facho.engine.collect.targets import target_of
 from facho.engine.commands import olts
 from facho.engine.commands.edits import edit_olt
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.removal import FEW, goes_with, remove_olt
-from facho.engine.identify import Identified
-from facho.engine.maintenance import olts_under_maintenance
-from facho.engine.targets import target_of, target_of_new
+from facho.engine.commands.olts import target_of_new
+from facho.engine.commands.removal import goes_with, remove_olt
+from facho.engine.upkeep.olt_removal import FEW
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import given_to, said_at
 from facho.web.api.v1.answers import ReplannedSerializer, replanned
@@ -164,8 +166,8 @@ class Olts(ReadOnlyRows[Olt]):
 
 def _detected(new: olts.NewOlt) -> Identified:
     """What can be refused without asking the OLT is refused before."""
-    answer = connection.ask(target_of_new(olts.check_new(new), current()))
-    if isinstance(answer, connection.Silence):
+    answer = connection_test.ask(target_of_new(olts.check_new(new), current()))
+    if isinstance(answer, connection_test.Silence):
         raise CommandError("address", answer.sentence)
     return answer
 
@@ -178,8 +180,8 @@ def _tested(olt: Olt) -> dict[str, Any]:
         reason = gettext("those that are stored cannot be opened: enter them again")
         return {**_UNKNOWN, "answers": False, "reason": reason}
     note(Action.TEST, Olt, olt.id, olt.name)
-    answer = connection.ask(target_of(olt, current()))
-    if isinstance(answer, connection.Silence):
+    answer = connection_test.ask(target_of(olt, current()))
+    if isinstance(answer, connection_test.Silence):
         return {**_UNKNOWN, "answers": False, "reason": answer.sentence}
     detection = answer.detection
     return {

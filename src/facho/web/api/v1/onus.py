@@ -15,12 +15,12 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.searching import MOST, SHORTEST, onus_found
 from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
-from facho.engine.clock import database_now
 from facho.engine.commands import runs
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse

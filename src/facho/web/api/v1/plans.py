@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from django.db.models import F, QuerySet
 from rest_framework import serializers
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, TaskForecast
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict
-from facho.engine.clock import database_now
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 

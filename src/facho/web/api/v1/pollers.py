@@ -11,14 +11,14 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.apps.zabbix_pollers.selectors import pool
 from facho.config import current
-from facho.engine.clock import database_now
-from facho.engine.pollers import last_stats, stats_now
+from facho.engine.schedule.pollers import last_stats, stats_now
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters
 from facho.web.words import waits_for

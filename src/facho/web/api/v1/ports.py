@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.history.selectors import subject_series
 from facho.apps.history.store import PORT_FACTS
-from facho.engine.clock import database_now
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history

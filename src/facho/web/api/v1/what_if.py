@@ -15,7 +15,7 @@ from rest_framework.viewsets import ViewSet
 
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
-from facho.engine.what_if import Change, WhatIf, change_of
+from facho.engine.commands.what_if import Change, WhatIf, change_of
 from facho.web.api.authentication import role_of_request
 from facho.web.api.given import Given, Interval, Named, given_to
 from facho.web.api.v1.job_input import JobGiven, new_job

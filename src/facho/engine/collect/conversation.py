@@ -1,0 +1,126 @@
+"""The agents through which one execution asks: all with its guard and its tag, within the OLT's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from facho.core.cpu import Asking
+from facho.engine.collect.work import Work
+from facho.snmp import Agent, Client, Learned, Limits, Target
+from facho.snmp.adapt import within
+from facho.snmp.client import allowance_of
+from facho.snmp.errors import AddressError
+from facho.vendors import Profile
+
+_TAGS: Final = 0x7FFF
+
+Guard = Callable[[], None]
+
+
+def with_manners(target: Target, profile: Profile) -> Target:
+    """As gently as the vendor's OLTs want to be asked, where that is gentler than what is allowed."""
+    manners, allowed = profile.manners, target.limits
+    limits = Limits(
+        min(allowed.in_flight, manners.in_flight or allowed.in_flight),
+        min(allowed.varbinds, manners.repetitions or allowed.varbinds),
+        allowed.requests_per_second,
+    )
+    return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
+
+
+def tag_of(run_id: int) -> int:
+    """What the request ids of one run of an execution carry; 0 would be no tag."""
+    return run_id % _TAGS + 1
+
+
+def carried(before: Learned | None, after: Learned, limits: Limits) -> Learned:
+    """What is known of the OLT after it was asked within `limits`.
+
+    A GET asks for fewer values than a walk, and a busy OLT is asked one request at a time: that this went
+    well takes back nothing of what was learned before.
+    """
+    if before is None:
+        return after
+    allowed = within(before, limits)
+    return replace(
+        after,
+        varbinds=_carried(before.varbinds, allowed.varbinds, after.varbinds),
+        in_flight=_carried(before.in_flight, allowed.in_flight, after.in_flight),
+    )
+
+
+def _carried(before: int, allowed: int, after: int) -> int:
+    return max(before, after) if after >= allowed else after
+
+
+class NoAddress(Exception):
+    """The OLT's name does not resolve. No SnmpError: it must not be mixed up with what a guard may raise."""
+
+    def __init__(self, error: AddressError) -> None:
+        self.error = error
+
+
+class Conversation:
+    """One at a time per OLT. Agents share what is known of the OLT, and the limits last given are in force,
+    so each part takes its agents from here before it asks.
+    """
+
+    def __init__(self, client: Client, work: Work, guard: Guard | None) -> None:
+        # Something came from the OLT in this execution.
+        self.heard = False
+        self._client = client
+        self._guard = guard
+        self._tag = tag_of(work.run_id)
+        self._target = _as_asked(with_manners(work.target, work.profile), work.asking)
+        # What the OLT may send in all parts together.
+        self._allowance = allowance_of(self._target)
+        self._varbinds = work.varbinds
+        self._learned = work.learned
+        self._limits: Limits | None = None
+        # Held from part to part: what the client knows of an OLT lives as long as somebody talks to it.
+        self._agent: Agent | None = None
+
+    @property
+    def learned(self) -> Learned | None:
+        if self._agent is None or self._limits is None:
+            return self._learned
+        return carried(self._learned, self._agent.learned, self._limits)
+
+    async def for_walks(self) -> Agent:
+        """Raises NoAddress."""
+        return await self._open(self._target)
+
+    async def for_gets(self, most: int = 0, *, retries: int | None = None) -> Agent:
+        """For GETs of at most `most` values, if that is fewer than an operator allows. Raises NoAddress."""
+        varbinds = min(self._varbinds, most or self._varbinds)
+        target = replace(self._target, limits=replace(self._target.limits, varbinds=varbinds))
+        return await self._open(target if retries is None else replace(target, retries=retries))
+
+    async def forgive(self, learned: Learned) -> None:
+        """Go on as before time-outs that were not the OLT's, but those of ONUs that it could not reach."""
+        assert self._agent is not None
+        await self._ask_for(self._agent.target, learned)
+
+    async def _open(self, target: Target) -> Agent:
+        if target.limits == self._limits:
+            return await self._ask_for(target, None)
+        self._learned = self.learned
+        self._limits = target.limits
+        return await self._ask_for(target, self._learned)
+
+    async def _ask_for(self, target: Target, learned: Learned | None) -> Agent:
+        try:
+            self._agent = await self._client.agent(
+                target, guard=self._guard, tag=self._tag, learned=learned, allowance=self._allowance
+            )
+        except AddressError as error:
+            raise NoAddress(error) from error
+        return self._agent
+
+
+def _as_asked(target: Target, asking: Asking) -> Target:
+    if asking is Asking.NORMAL:
+        return target
+    return replace(target, limits=replace(target.limits, in_flight=1))

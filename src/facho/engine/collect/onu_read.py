@@ -1,0 +1,144 @@
+"""One ONU that a person has read now: what is asked for it, and what came.
+
+Only what can be asked for by its place: a table that must be walked to find one row is left to the jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from facho.apps.discovery.store import Finding, Told
+from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
+from facho.apps.snmp_jobs.models import JobKind
+from facho.engine.collect.questions import can_be_placed, tables_of
+from facho.engine.collect.work import (
+    AskedColumn,
+    Collection,
+    KnownOnu,
+    Part,
+    PartOutcome,
+    PartState,
+)
+from facho.vendors import Entity, Profile
+from facho.vendors.schema import Asking, Table
+from facho.vendors.vocabulary import FACTS
+
+TASK: Final = "read_onu"
+_LONGEST: Final = 1_000
+
+NEEDS_WALK: Final = "the OLT would have to be walked for it"
+NOT_THERE: Final = "the OLT does not have it"
+NOT_ONLINE: Final = "not asked, for the ONU is not online"
+NO_VALUE: Final = "the OLT gave no value"
+ANOTHER: Final = "another ONU is at its place now: nothing was stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    onu_id: int
+    onu: KnownOnu
+    # What the OLT knows by itself first, then what it reads from the ONU, if that turns out to be online.
+    parts: tuple[Part, ...]
+    # The OIDs of each fact.
+    oids: Mapping[str, frozenset[str]]
+    # Facts that are not asked for, and why.
+    unread: Mapping[str, str]
+
+
+def facts_of_onu(profile: Profile) -> tuple[str, ...]:
+    """All that the family tells of an ONU, but for its place, by which it is asked."""
+    tables = [table for table in profile.tables if table.entity is Entity.ONU]
+    told = {column.fact for table in tables for column in table.columns}
+    return tuple(fact for fact in FACTS[Entity.ONU] if fact in told and fact not in PLACE_FACTS)
+
+
+def plan_reading(
+    onu_id: int, onu: KnownOnu, profile: Profile, asked: Iterable[tuple[AskedFact, AskedColumn]]
+) -> Reading:
+    ours = [each for each in asked if _tables(profile, each[1], onu)]
+    by_place = [each for each in ours if can_be_placed(profile, each[1])]
+    oids = {
+        fact.fact: frozenset(column.oid for other, column in by_place if other.fact == fact.fact)
+        for fact, _ in ours
+        if fact.fact
+    }
+    slow = [each for each in by_place if _is_read_from_onu(_tables(profile, each[1], onu))]
+    quick = [each for each in by_place if each not in slow]
+    parts = (_part("onu", quick), _part("onu, online", slow))
+    unread = {fact: NEEDS_WALK for fact, places in oids.items() if not places}
+    return Reading(onu_id, onu, tuple(part for part in parts if part.facts), oids, unread)
+
+
+def _tables(profile: Profile, column: AskedColumn, onu: KnownOnu) -> list[Table]:
+    """Those in which this ONU may be."""
+    return [
+        table
+        for table in tables_of(profile).get(column.read_as, ())
+        if table.entity is Entity.ONU and onu.technology in ("", table.technology or onu.technology)
+    ]
+
+
+def _is_read_from_onu(tables: Iterable[Table]) -> bool:
+    return all(table.asking is Asking.GET_ONLINE for table in tables)
+
+
+def _part(name: str, asked: Sequence[tuple[AskedFact, AskedColumn]]) -> Part:
+    facts = dict.fromkeys(fact.fact for fact, _ in asked if fact.fact)
+    return Part(None, name, JobKind.GET, TASK, tuple(facts), tuple(column for _, column in asked))
+
+
+def finding_of_one(finding: Finding) -> Finding:
+    """From one ONU nothing follows for the others."""
+    return replace(finding, of_one=True, of_online=frozenset())
+
+
+def told_of_one(told: Told, onu_id: int) -> Told:
+    """Its own numbers, for the history."""
+    at = told.ids.index(onu_id)
+    return Told([onu_id], {fact: [values[at]] for fact, values in told.columns.items()})
+
+
+def of_another(collection: Collection) -> Collection:
+    """What came was not about the ONU that was asked for."""
+    first, *others = collection.parts
+    return replace(collection, parts=[replace(first, state=PartState.FAILED, error=ANOTHER), *others])
+
+
+def result_of(reading: Reading, collection: Collection, *, another: bool) -> dict[str, dict[str, Any]]:
+    """What was read, and of the rest why it was not."""
+    facts = {} if another else {fact: _plain(value) for fact, value in _values(reading, collection.parts)}
+    unread = dict(reading.unread)
+    for outcome in collection.parts:
+        for fact in outcome.part.facts:
+            if fact not in facts:
+                unread[fact] = ANOTHER if another else _why_not(fact, reading, outcome)
+    return {"facts": facts, "unread": {fact: why for fact, why in unread.items() if fact not in facts}}
+
+
+def _values(reading: Reading, parts: Iterable[PartOutcome]) -> Iterator[tuple[str, object]]:
+    for outcome in parts:
+        if outcome.decoded is not None and reading.onu.key in outcome.decoded.onus.keys:
+            row = outcome.decoded.onus.row(outcome.decoded.onus.keys.index(reading.onu.key))
+            yield from ((fact, value) for fact, value in row.items() if value is not None)
+
+
+def _plain(value: object) -> int | float | str | None:
+    """As JSON has it: a state is its meaning, and a moment or an address its text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # PostgreSQL refuses NUL in a text.
+    return value if isinstance(value, int | float) else str(value).replace("\0", "")[:_LONGEST]
+
+
+def _why_not(fact: str, reading: Reading, outcome: PartOutcome) -> str:
+    left_out = {column.oid for column in outcome.part.left_out}
+    if reading.oids[fact] and reading.oids[fact] <= left_out:
+        return NOT_THERE
+    if outcome.state is not PartState.SUCCESS:
+        return outcome.error
+    if outcome.part.columns and not outcome.onus_asked:
+        return NOT_ONLINE
+    return outcome.unanswered.get(str(reading.onu.key), NO_VALUE)

@@ -1,0 +1,266 @@
+"""What exactly to ask for the columns of a part, by the vendor's profile. Nothing here asks anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final
+
+from facho.engine.collect.work import AskedColumn, KnownOnu
+from facho.snmp import Oid
+from facho.vendors import Entity, Key, Profile
+from facho.vendors.index import CompiledIndex, compile_index, split_arcs
+from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table, packings_of
+from facho.vendors.unread import IndexWriter, is_packed_in
+
+
+class CannotAsk(ValueError):
+    """A column that cannot be asked for in this way. The message is for the person who chose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The values wanted of one ONU, and the place of each: the column that it is read as, and its index."""
+
+    onu: Key
+    values: Mapping[Oid, tuple[str, bytes]]
+
+
+@dataclass(slots=True)
+class Plan:
+    """The questions of a GET, by how many values one request may ask for (0: as many as is allowed)."""
+
+    groups: dict[int, list[Question]] = field(default_factory=dict)
+    # ONUs whose index in a table cannot be written from their place.
+    nowhere: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def onus(self) -> set[Key]:
+        return {question.onu for group in self.groups.values() for question in group} | self.nowhere.keys()
+
+
+def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
+    """Raises CannotAsk for what the profile says must never be read."""
+    for column in columns:
+        for never in profile.manners.never:
+            if is_under(column.oid, never.oid) or is_under(never.oid, column.oid):
+                why = f"{never.oid} is never read ({never.why})"
+                raise CannotAsk(f"{column.name}: {column.oid} is not asked for, because {why}")
+
+
+def is_under(oid: str, above: str) -> bool:
+    return f"{oid.strip('.')}.".startswith(f"{above.strip('.')}.")
+
+
+def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
+    """Raises CannotAsk for what the OLT would have to fetch from each of its ONUs, online or not."""
+    tables = tables_of(profile)
+    for column in columns:
+        of = tables.get(column.read_as, ())
+        if of and all(table.asking is Asking.GET_ONLINE for table in of):
+            raise CannotAsk(
+                f"{column.name}: the OLT reads it from the ONUs one by one; "
+                "ask for it with the kind get, of those that are online"
+            )
+
+
+def readable(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
+    """The columns, with those that the profile has no rules for turned into the operator's own."""
+    of = tables_of(profile)
+    return [each if each.read_as in of else replace(each, read_as="") for each in columns]
+
+
+def _sources(table: Table) -> Iterator[Source]:
+    for column in table.columns:
+        yield from (column.source, *column.otherwise)
+
+
+TablesOf = Mapping[str, list[Table]]
+
+
+def tables_of(profile: Profile) -> TablesOf:
+    """The tables in which a column is read; none for one that only has the names for an index."""
+    remembered = _remembered.get(profile.name)
+    if remembered is None or remembered[0] is not profile:
+        remembered = _remembered[profile.name] = profile, _tables_of(profile)
+    return remembered[1]
+
+
+_remembered: Final[dict[str, tuple[Profile, TablesOf]]] = {}
+
+
+def _tables_of(profile: Profile) -> TablesOf:
+    found: dict[str, list[Table]] = {}
+    for table in profile.tables:
+        if table.index.named is not None:
+            found.setdefault(table.index.named.column, [])
+        for oid in dict.fromkeys(_column_oids(table)):
+            found.setdefault(oid, []).append(table)
+    return found
+
+
+def _column_oids(table: Table) -> Iterator[str]:
+    for source in _sources(table):
+        yield source.oid
+        yield from (oid for _, oid in source.helpers)
+
+
+def by_place_or_walked(
+    profile: Profile, columns: Sequence[AskedColumn]
+) -> tuple[list[AskedColumn], list[AskedColumn]]:
+    """Columns whose rows can be asked for by an ONU's place, and those that must be walked to be found: where
+    the index of an ONU is whatever number the OLT gave it.
+    """
+    of = tables_of(profile)
+    walked = [column for column in columns if _is_to_be_walked(of[column.read_as])]
+    names = _names_for([table for column in walked for table in of[column.read_as]])
+    by_place = [column for column in columns if column not in walked]
+    return by_place, walked + [column for column in by_place if column.read_as in names]
+
+
+def _is_to_be_walked(tables: Iterable[Table]) -> bool:
+    of_onus = [table for table in tables if table.entity is Entity.ONU]
+    return bool(of_onus) and all(
+        table.asking is Asking.WALK and not _can_be_written(table.index) for table in of_onus
+    )
+
+
+def can_be_placed(profile: Profile, column: AskedColumn) -> bool:
+    """Whether its row of an ONU can be asked for by the ONU's place, whichever of its tables that is in."""
+    of_onus = [each for each in tables_of(profile).get(column.read_as, ()) if each.entity is Entity.ONU]
+    return bool(of_onus) and all(_can_be_written(table.index) for table in of_onus)
+
+
+def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
+    """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
+    plan = Plan()
+    gathered: dict[tuple[int, Key], dict[Oid, tuple[str, bytes]]] = {}
+    for table, asked in _columns_by_table(profile, columns):
+        contents = [(Oid.parse(column.oid).content, column.read_as) for column in asked]
+        finder = SuffixFinder(profile, table)
+        for onu in known:
+            if not _concerns(table, onu):
+                continue
+            suffix = finder.find(onu)
+            if suffix is not None:
+                values = gathered.setdefault((table.batch, onu.key), {})
+                values.update((Oid(content + suffix), (read_as, suffix)) for content, read_as in contents)
+            elif onu.technology or not table.technology:
+                plan.nowhere[onu.key] = f"its index in the table {table.name} cannot be told from its place"
+    for (batch, key), values in gathered.items():
+        plan.groups.setdefault(batch, []).append(Question(key, values))
+    return plan
+
+
+def _columns_by_table(
+    profile: Profile, columns: Sequence[AskedColumn]
+) -> Iterator[tuple[Table, list[AskedColumn]]]:
+    of = tables_of(profile)
+    names = _names_for([table for column in columns for table in of[column.read_as]])
+    chosen: dict[str, tuple[Table, list[AskedColumn]]] = {}
+    for column in columns:
+        of_onus = [table for table in of[column.read_as] if table.entity is Entity.ONU]
+        if not of_onus and column.read_as not in names:
+            raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
+        for table in of_onus:
+            _check_index(column, table)
+            chosen.setdefault(table.name, (table, []))[1].append(column)
+    yield from chosen.values()
+
+
+def _names_for(tables: Iterable[Table]) -> set[str]:
+    """Columns that walks of these tables need, and that come along for nothing: a GET knows the place."""
+    return {
+        table.index.named.column
+        for table in tables
+        if table.index.named is not None and table.entity is Entity.ONU
+    }
+
+
+def _check_index(column: AskedColumn, table: Table) -> None:
+    if not _can_be_written(table.index):
+        raise CannotAsk(
+            f"{column.name}: a row of the table {table.name} cannot be asked for by the ONU's place; "
+            "use the kind table"
+        )
+
+
+def _can_be_written(layout: IndexLayout) -> bool:
+    """Whether the place of an ONU is all that its index holds."""
+    if "mac" in layout.gives:
+        return False
+    return not any(
+        isinstance(part, Skip) or (isinstance(part, Named) and not _writable(part)) for part in layout.parts
+    )
+
+
+def _writable(part: Packed | Named) -> list[Bits]:
+    """What counts apart from the names cannot be told from a place, which is by name."""
+    return [bits for bits in part.packings if not bits.apart]
+
+
+def _concerns(table: Table, onu: KnownOnu) -> bool:
+    if onu.technology and table.technology and onu.technology != table.technology:
+        return False
+    return onu.online or table.asking is not Asking.GET_ONLINE
+
+
+class SuffixFinder:
+    """Finds the index of ONUs in one table; made once for all of them."""
+
+    def __init__(self, profile: Profile, table: Table) -> None:
+        self._index = compile_index(table.index)
+        self._layout = _without_apart(table.index) if _can_be_written(table.index) else None
+        # By the numbers of the packings that an index was seen with: it is written in one that is similar.
+        self._writers: dict[tuple[int, ...], IndexWriter] = {}
+        self._packings: list[Bits] = []
+        self._readers: list[tuple[CompiledIndex, range]] = []
+        if any(len(packings_of(part)) > 1 for part in table.index.parts):
+            for layout in profile.indexes:
+                self._add_packings_of(layout)
+
+    def _add_packings_of(self, layout: IndexLayout) -> None:
+        before = len(self._packings)
+        self._packings += [bits for part in layout.parts for bits in packings_of(part)]
+        if len(self._packings) > before:
+            self._readers.append((compile_index(layout), range(before, len(self._packings))))
+
+    def find(self, onu: KnownOnu) -> bytes | None:
+        """Return the index of an ONU: the one that the OLT showed, if this table would read it as the same
+        ONU, else one written from its place. None where the table has none that is read as this ONU.
+        """
+        if self._index.is_read_as(onu.index, onu.key):
+            return onu.index
+        if self._layout is None:
+            return None
+        try:
+            return self._writer(self._layout, onu).write(onu.key)
+        except ValueError:
+            return None
+
+    def _writer(self, layout: IndexLayout, onu: KnownOnu) -> IndexWriter:
+        seen = self._packings_seen(onu) if onu.index and self._readers else ()
+        writer = self._writers.get(seen)
+        if writer is None:
+            like = [self._packings[number] for number in seen]
+            writer = self._writers[seen] = IndexWriter(layout, self._index, like)
+        return writer
+
+    def _packings_seen(self, onu: KnownOnu) -> tuple[int, ...]:
+        """Return the numbers of the packings of the index at which the OLT showed an ONU."""
+        numbers = [each for index, of in self._readers if index.is_read_as(onu.index, onu.key) for each in of]
+        if not numbers:
+            return ()
+        arcs = split_arcs(onu.index)
+        return tuple(each for each in numbers if is_packed_in(self._packings[each], arcs))
+
+
+@lru_cache(maxsize=256)
+def _without_apart(layout: IndexLayout) -> IndexLayout:
+    """Without the packings whose ports are not numbered as in the place of an ONU."""
+    parts = (
+        replace(part, packings=tuple(_writable(part))) if isinstance(part, Packed | Named) else part
+        for part in layout.parts
+    )
+    return replace(layout, parts=tuple(parts))

@@ -1,0 +1,202 @@
+"""What an execution has to do: its composite's parts, each with the columns that its OLT has them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from facho.apps.discovery.selectors import known_onus
+from facho.apps.executions.asked import NodeJob, about, job_of
+from facho.apps.hosts.models import Oid, Olt
+from facho.apps.hosts.remembered import columns_now
+from facho.apps.hosts.selectors import (
+    DISCOVERY_FACTS,
+    NOBODY,
+    AskedFact,
+    columns_for,
+    explicit_columns,
+    facts_offered,
+    spelled_out,
+    usual_kind,
+)
+from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.config import Config
+from facho.core.capability import Lacks, still_lacking
+from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
+from facho.engine.collect.targets import asking_of, learned_of, target_of, varbinds_of
+from facho.engine.collect.work import (
+    AskedColumn,
+    Batching,
+    KnownOnu,
+    Part,
+    PartOutcome,
+    PartState,
+    Work,
+)
+from facho.vendors import GENERIC, Entity, Profile, builtin
+
+
+class NothingToAsk(Exception):
+    """The OLT's family has nothing of what the job is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was known of the OLT before this collection."""
+
+    lacks: Lacks
+    version: str
+    uptime_s: int | None
+    uptime_read_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    work: Work
+    # Chained parts that this OLT has nothing for.
+    left_out: tuple[PartOutcome, ...]
+    before: Before
+    # When it is about one ONU.
+    reading: Reading | None = None
+
+
+def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
+    """Raises NothingToAsk."""
+    asked_about = about(execution_id)
+    olt = asked_about.olt
+    profile = profile_of(olt)
+    lacks = still_lacking(olt.lacks, now, again_after=config.missing_again_after)
+    reading = None if asked_about.onu_id is None else _reading(asked_about.onu_id, olt, profile)
+    every = [_part(job, olt) for job in asked_about.jobs]
+    every = every or list(reading.parts if reading else parts_of_family(olt, profile))
+    parts = [without(part, lacks) for part in every]
+    if not every or not every[0].columns:
+        what = parts[0].job if parts else olt.name
+        raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing that could be asked so")
+    asked = tuple(part for part in parts if part.columns or part.left_out)
+    return Planned(
+        Work(
+            execution_id=execution_id,
+            run_id=run_id,
+            olt_id=olt.id,
+            olt=olt.name,
+            target=target_of(olt, config),
+            profile=profile,
+            parts=asked,
+            known=(reading.onu,) if reading else tuple(_known(olt.id)) if _needs_known(asked) else (),
+            learned=learned_of(olt),
+            asking=asking_of(olt.cpu_pct, olt.cpu_read_at, now, config),
+            batching=Batching(config.batch, config.sub_batch, config.most_unanswered),
+            varbinds=varbinds_of(olt, config),
+            time_limit=config.execution_timeout,
+        ),
+        tuple(_left_out(part, profile) for part in every if not part.columns),
+        Before(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
+        reading,
+    )
+
+
+def _reading(onu_id: int, olt: Olt, profile: Profile) -> Reading:
+    onu = next(_known(olt.id, only=onu_id), None)
+    if onu is None:
+        raise NothingToAsk("the ONU is at no place any more")
+    asked = columns_now(olt, facts_of_onu(profile), JobKind.GET)
+    found = plan_reading(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
+    if not found.parts:
+        raise NothingToAsk(
+            f"OLTs of the family '{profile.name}' tell nothing of one ONU without being walked"
+        )
+    return found
+
+
+def without(part: Part, lacks: frozenset[str]) -> Part:
+    """Without what the OLT does not have. A discovery that would ask for nothing asks for everything again:
+    that nobody is there must be seen. What only serves to read the others is theirs, and goes with them.
+    """
+    left_out = tuple(column for column in part.columns if column.oid in lacks and not column.helps)
+    rest = tuple(column for column in part.columns if column not in left_out)
+    if not left_out or (part.kind == JobKind.DISCOVERY and not _tells(rest)):
+        return part
+    return replace(part, columns=rest if _tells(rest) else (), left_out=left_out)
+
+
+def _tells(columns: Iterable[AskedColumn]) -> bool:
+    """Something besides what only serves to read the others."""
+    return any(not column.helps for column in columns)
+
+
+def profile_of(olt: Olt) -> Profile:
+    """A brand that an operator made has no profile: it is read as any device."""
+    return builtin().get(olt.brand.name) or builtin()[GENERIC]
+
+
+def _part(job: NodeJob, olt: Olt) -> Part:
+    facts = _facts(job, profile_of(olt))
+    named = explicit_columns(_named_by(job)) if job.has_oids else []
+    columns = dict.fromkeys(_columns(olt, [*columns_now(olt, facts, job.kind), *named]))
+    return Part(
+        job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns), _if_nobody(olt, job.kind)
+    )
+
+
+def _if_nobody(olt: Olt, kind: str) -> tuple[AskedColumn, ...]:
+    return tuple(_columns(olt, columns_now(olt, (), NOBODY))) if kind == JobKind.DISCOVERY else ()
+
+
+def _named_by(job: NodeJob) -> Iterable[Oid]:
+    return Oid.objects.filter(jobs=job.job_id).select_related("brand")
+
+
+def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
+    """What the OLT's own profile does not read is kept as it comes.
+
+    The generic profile's ports are interfaces, by their number: read by it, they would stand as other ports
+    beside those that the family has by slot and port.
+    """
+    own = profile_of(olt).name
+    return (
+        AskedColumn(
+            each.name,
+            each.oid,
+            each.read_as if each.brand == own else "",
+            helps=not each.fact,
+            entity=each.entity or Entity.ONU.value,
+        )
+        for each in asked
+    )
+
+
+def _facts(job: NodeJob, profile: Profile) -> tuple[str, ...]:
+    facts = spelled_out(job.facts, profile)
+    return tuple(dict.fromkeys((*DISCOVERY_FACTS, *facts))) if job.kind == JobKind.DISCOVERY else facts
+
+
+def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
+    """All that the family offers, for who collects by hand: the ONUs first, then what there is to know."""
+    for name, facts in facts_offered(profile).items():
+        kind = usual_kind(profile, name)
+        columns = tuple(_columns(olt, columns_for(olt, facts, kind)))
+        if columns:
+            task_type = name if kind == JobKind.DISCOVERY else f"get_{name}"
+            yield Part(None, name, kind, task_type, facts, columns, _if_nobody(olt, kind))
+
+
+def first_column(node: SnmpJobHost) -> str | None:
+    """What to ask for, to see whether a node would be answered."""
+    columns = _part(job_of(node), node.olt).columns
+    return columns[0].oid if columns else None
+
+
+def _needs_known(parts: Iterable[Part]) -> bool:
+    """Who is discovered first is known by then, but not which of them were online."""
+    return any(part.kind == JobKind.GET for part in parts)
+
+
+def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
+    return (KnownOnu(*row) for row in known_onus(olt_id, only=only))
+
+
+def _left_out(part: Part, profile: Profile) -> PartOutcome:
+    why = f"not asked: OLTs of the family '{profile.name}' have nothing for it"
+    return PartOutcome(part, PartState.SKIPPED, why)

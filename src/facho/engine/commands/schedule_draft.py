@@ -1,0 +1,292 @@
+"""Changes of jobs and nodes, made for good (`LiveSchedule`) or only in memory (`ScheduleDraft`).
+
+A draft reads the rows of some OLTs once, applies the commands' own checks and the rules by which nodes get
+their times, and writes nothing: who asks what a change would do takes no lock that the engine waits for.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final, Protocol
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.config import Config
+from facho.core.plan import Task
+from facho.engine.commands import edits, jobs, nodes, usual
+from facho.engine.commands.checks import seconds_of
+from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
+from facho.engine.commands.jobs import NewJob
+from facho.engine.commands.olts import olts_named
+from facho.engine.coordinate.changes import PlannedNode, plan_times
+from facho.engine.coordinate.forecasts import LearnedTasks, TaskAsked, columns_named
+from facho.engine.coordinate.workloads import Node, tasks_of
+
+# Ids of rows that are not saved: later than every row of the database, as new rows are.
+_FIRST_DRAFT_ID: Final = 2**62
+
+
+class Schedule(Protocol):
+    """What can be changed, and tried before."""
+
+    def create_job(self, new: NewJob) -> SnmpJob: ...
+
+    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob: ...
+
+    def attach(self, job: str, olts: Sequence[str]) -> object: ...
+
+    def detach(self, job: str, olts: Sequence[str]) -> object: ...
+
+    def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
+        """Return the id of the job's node on each OLT."""
+
+    def edit_node(self, node_id: int, edit: NodeEdit) -> None: ...
+
+    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSchedule:
+    """The database, changed by the commands."""
+
+    now: datetime
+
+    def create_job(self, new: NewJob) -> SnmpJob:
+        return jobs.create_job(new, self.now)
+
+    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob:
+        return edits.edit_job(name, edit, self.now)
+
+    def attach(self, job: str, olts: Sequence[str]) -> object:
+        return jobs.attach(job, olts, self.now)
+
+    def detach(self, job: str, olts: Sequence[str]) -> object:
+        return jobs.detach(job, olts, self.now)
+
+    def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
+        return dict(job.nodes.values_list("olt_id", "id"))
+
+    def edit_node(self, node_id: int, edit: NodeEdit) -> None:
+        edits.edit_node(node_id, edit, self.now)
+
+    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
+        usual.collect_usual(olt, intervals, self.now)
+
+
+class ScheduleDraft:
+    """The jobs and nodes of some OLTs as rows in memory, which are never saved."""
+
+    def __init__(self, olt_ids: Sequence[int], now: datetime, config: Config) -> None:
+        self._olt_ids, self._now, self._config = list(olt_ids), now, config
+        # Nodes are read first, and dropped if their job or OLT is deleted before those are read: there is no
+        # transaction around these reads.
+        found = list(SnmpJobHost.objects.filter(olt__in=self._olt_ids).order_by("id"))
+        self._jobs = {job.pk: job for job in SnmpJob.objects.select_related("brand")}
+        olts = Olt.objects.filter(id__in=self._olt_ids).select_related("brand").defer("credentials")
+        self._olts = {olt.pk: olt for olt in olts}
+        self._nodes = {
+            node.pk: self._shared(node)
+            for node in found
+            if node.job_id in self._jobs and node.olt_id in self._olts
+        }
+        self._columns_named = columns_named(self._jobs)
+        self._learned = LearnedTasks(self._olt_ids)
+        self._ids = count(_FIRST_DRAFT_ID)
+
+    def _shared(self, node: SnmpJobHost) -> SnmpJobHost:
+        """All nodes of a job see the same job, so that a change of it is one of them all."""
+        node.job, node.olt = self._jobs[node.job_id], self._olts[node.olt_id]
+        return node
+
+    def create_job(self, new: NewJob) -> SnmpJob:
+        job = self._add_job(new)
+        self._begin(self._add_nodes(job, new.olts))
+        return job
+
+    def _add_job(self, new: NewJob) -> SnmpJob:
+        job, oids = jobs.check_job(new)
+        job.pk = next(self._ids)
+        self._jobs[job.pk], self._columns_named[job.pk] = job, len(oids)
+        return job
+
+    def _add_nodes(self, job: SnmpJob, names: Sequence[str]) -> list[SnmpJobHost]:
+        olts = jobs.check_olts(job, names, has_oids=bool(self._columns_named.get(job.pk)))
+        there = {node.olt_id for node in self._of([job])}
+        fresh = [
+            SnmpJobHost(id=next(self._ids), job=job, olt=self._olts.setdefault(olt.pk, olt))
+            for olt in olts
+            if olt.pk not in there
+        ]
+        self._nodes |= {node.pk: node for node in fresh}
+        return fresh
+
+    def _begin(self, fresh: Sequence[SnmpJobHost]) -> None:
+        olt_ids = list(dict.fromkeys(node.olt_id for node in fresh))
+        self._replan(olt_ids, new={node.pk for node in fresh})
+
+    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob:
+        job = self._job(name)
+        columns, oids = jobs.check_changes(job, edit.changes)
+        for column, value in columns.items():
+            setattr(job, column, value)
+        if oids is not None:
+            self._columns_named[job.pk] = len(oids)
+        self._replan(self._olts_of([job]))
+        if edit.interval is not None:
+            self._change_interval(job, edit.interval)
+        if edit.master is not None:
+            job.master = jobs.check_new_master(job.pk, edit.master) if edit.master else None
+            self._replan(self._olts_of([job]))
+        if edit.enabled is not None:
+            self._switch_job(job, enabled=edit.enabled)
+        return job
+
+    def _change_interval(self, job: SnmpJob, interval: str | timedelta) -> None:
+        seconds = seconds_of(interval)
+        if seconds == job.interval_s:
+            return
+        following = [node for node in self._of([job]) if node.interval_s is None]
+        nodes.refuse_too_short([node.olt for node in following], seconds)
+        job.interval_s = seconds
+        for node in following:
+            node.next_run_at = None
+        self._replan(self._olts_of([job]))
+
+    def _switch_job(self, job: SnmpJob, *, enabled: bool) -> None:
+        if enabled:
+            _start_anew(node for node in self._of([job]) if node.is_suspended)
+        job.enabled = enabled
+        self._replan(self._olts_of([job]))
+
+    def attach(self, job: str, olts: Sequence[str]) -> None:
+        self._begin(self._add_nodes(self._job(job), olts))
+
+    def detach(self, job: str, olts: Sequence[str]) -> None:
+        found, chosen = self._job(job), [olt.pk for olt in olts_named(olts)]
+        jobs.refuse_running(found, chosen)
+        self._nodes = {
+            key: node
+            for key, node in self._nodes.items()
+            if node.job_id != found.pk or node.olt_id not in chosen
+        }
+        self._replan(chosen)
+
+    def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
+        return {node.olt_id: node.pk for node in self._of([job])}
+
+    def edit_node(self, node_id: int, edit: NodeEdit) -> None:
+        node = self._nodes.get(node_id)
+        if node is None:
+            raise nodes.no_such_node(node_id)
+        if edit.interval is not KEEP:
+            before = node.interval_s or node.job.interval_s
+            node.interval_s = nodes.check_node_interval(node, edit.interval)
+            if before != (node.interval_s or node.job.interval_s):
+                node.next_run_at = None
+            self._replan([node.olt_id])
+        if edit.priority is not KEEP:
+            node.priority = nodes.check_node_priority(edit.priority)
+        if edit.enabled is not None:
+            if edit.enabled and (not node.enabled or node.is_suspended):
+                _start_anew([node])
+            node.enabled = edit.enabled
+            self._replan([node.olt_id])
+
+    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
+        fresh: list[SnmpJobHost] = []
+        for each in usual.chosen_usual(olt, intervals):
+            with usual.refused_at_offer(each):
+                job = self._job(each.job.name) if each.is_there else self._add_job(each.job)
+                fresh += self._add_nodes(job, each.job.olts)
+        self._begin(fresh)
+
+    def _job(self, name: str) -> SnmpJob:
+        found = next((job for job in self._jobs.values() if job.name == name), None)
+        return found or jobs.job_named(name)
+
+    def _of(self, some: Sequence[SnmpJob]) -> list[SnmpJobHost]:
+        wanted = {job.pk for job in some}
+        return [node for node in self._nodes.values() if node.job_id in wanted]
+
+    def _olts_of(self, some: Sequence[SnmpJob]) -> list[int]:
+        return sorted({node.olt_id for node in self._of(some)})
+
+    def _replan(self, olt_ids: Sequence[int], new: Iterable[int] = ()) -> None:
+        wanted = set(olt_ids)
+        planned = [self._planned(node) for node in self._nodes.values() if node.olt_id in wanted]
+        stopped, first_runs = plan_times(planned, olt_ids, set(new), self._now, self._config)
+        for each in stopped:
+            self._nodes[each.node_id].next_run_at = None
+        for node_id, at in first_runs.items():
+            self._nodes[node_id].next_run_at = at
+
+    def _planned(self, node: SnmpJobHost) -> PlannedNode:
+        job, master = node.job, self._jobs.get(node.job.master_id or 0)
+        return PlannedNode(
+            node_id=node.pk,
+            olt_id=node.olt_id,
+            job_id=job.pk,
+            master_job_id=job.master_id,
+            master=master.name if master else None,
+            interval_s=node.interval_s or job.interval_s,
+            priority=node.priority or job.priority,
+            node_on=node.enabled,
+            job_on=job.enabled,
+            olt_on=node.olt.enabled,
+            next_run_at=node.next_run_at,
+            last_run_at=node.last_run_at,
+        )
+
+    def tasks(self) -> dict[int, list[Task]]:
+        """Return what each OLT has to do, as `workloads` reads it from the database."""
+        asked = {each.key: each for each in (_asked(node) for node in reversed(self._nodes.values()))}
+        known = self._learned.predict(asked, lambda: self._columns_named, self._now, self._config)
+        on: dict[int, list[Node]] = defaultdict(list)
+        for node in self._nodes.values():
+            if node.enabled and node.job.enabled and node.olt.enabled:
+                on[node.olt_id].append(_node(node))
+        return {olt_id: list(tasks_of(some, known)) for olt_id, some in on.items()}
+
+
+def _start_anew(some: Iterable[SnmpJobHost]) -> None:
+    for node in some:
+        node.next_run_at, node.failures_in_a_row = None, 0
+        for column, value in nodes.NOT_SUSPENDED.items():
+            setattr(node, column, value)
+
+
+def _node(node: SnmpJobHost) -> Node:
+    job = node.job
+    return Node(
+        node_id=node.pk,
+        olt_id=node.olt_id,
+        job_id=job.pk,
+        job=job.name,
+        task_type=job.task_type,
+        master_job_id=job.master_id,
+        interval_s=node.interval_s or job.interval_s,
+        priority=node.priority or job.priority,
+        next_run_at=node.next_run_at,
+        suspended=node.suspended_reason,
+        olt_suspended=node.olt.suspended_reason,
+    )
+
+
+def _asked(node: SnmpJobHost) -> TaskAsked:
+    job, olt = node.job, node.olt
+    return TaskAsked(
+        olt_id=olt.pk,
+        task_type=job.task_type,
+        job_id=job.pk,
+        kind=job.kind,
+        facts=job.facts,
+        brand=olt.brand.name,
+        model_id=olt.model_id,
+        max_in_flight=olt.max_in_flight,
+        max_varbinds=olt.max_varbinds,
+        most_per_second=olt.max_requests_per_second,
+    )

@@ -1,0 +1,115 @@
+"""What a change would do to each OLT, before it is made: minutes of work, and what would not fit any more.
+
+The change is made in memory (`ScheduleDraft`): checked, planned and predicted by the rules of the commands,
+and from reads alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.core.feasibility import Infeasible, fits, infeasible
+from facho.core.interval import format_interval
+from facho.core.plan import Load, Task, load
+from facho.engine.commands.edits import JobEdit
+from facho.engine.commands.jobs import NewJob, job_named
+from facho.engine.commands.schedule_draft import Schedule, ScheduleDraft
+
+_NOTHING: Final = Load(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    olt: str
+    before: Load
+    after: Load
+    # It fits now, and would not any more.
+    becomes_impossible: bool
+    # None where all would fit.
+    problem: Infeasible | None
+    # Every duration was measured on this OLT.
+    sure: bool
+
+    def as_json(self) -> dict[str, Any]:
+        problem = self.problem
+        change = problem.change if problem else None
+        return {
+            "olt": self.olt,
+            "minutes_before": self.before.p50_min,
+            "minutes_before_p95": self.before.p95_min,
+            "minutes_after": self.after.p50_min,
+            "minutes_after_p95": self.after.p95_min,
+            "sure": self.sure,
+            "becomes_impossible": self.becomes_impossible,
+            "at_risk": [
+                {"task_type": each.task_type, "required": each.required, "completed": each.completed}
+                for each in (problem.at_risk if problem else ())
+            ],
+            "would_fit": change
+            and {
+                "job": change.job,
+                "interval": format_interval(change.after),
+                "instead_of": format_interval(change.before),
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that can be tried, and the OLTs that it is about: their names by id."""
+
+    make: Callable[[Schedule], object]
+    olts: Mapping[int, str]
+
+
+def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta | None) -> Change:
+    """A new job with its OLTs; a job on more OLTs; or, with an interval, a job that has another one."""
+    if isinstance(job, NewJob):
+        return Change(lambda schedule: schedule.create_job(job), named_olts(job.olts))
+    if interval is not None:
+        nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
+        affected = dict(nodes.values_list("olt_id", "olt__name"))
+        return Change(lambda schedule: schedule.edit_job(job, JobEdit(interval=interval)), affected)
+    return Change(lambda schedule: schedule.attach(job, olts), named_olts(olts))
+
+
+def named_olts(names: Sequence[str]) -> dict[int, str]:
+    return dict(Olt.objects.filter(name__in=list(names)).values_list("id", "name"))
+
+
+def what_if(change: Change, now: datetime, config: Config) -> list[WhatIf]:
+    """Return what the change would do to each of its OLTs, the worst first.
+
+    Raises CommandError, as the change itself would.
+    """
+    draft = ScheduleDraft(sorted(change.olts), now, config)
+    before = draft.tasks()
+    change.make(draft)
+    after = draft.tasks()
+    found = (
+        _what_if(name, before.get(olt, ()), after.get(olt, ()), now) for olt, name in change.olts.items()
+    )
+    return sorted(found, key=lambda each: (not each.becomes_impossible, -each.after.p50_min, each.olt))
+
+
+def _what_if(olt: str, before: Sequence[Task], after: Sequence[Task], now: datetime) -> WhatIf:
+    old, new = _active(before), _active(after)
+    problem = infeasible(new, now)
+    return WhatIf(
+        olt=olt,
+        before=load(old) if old else _NOTHING,
+        after=load(new) if new else _NOTHING,
+        becomes_impossible=problem is not None and fits(old, now),
+        problem=problem,
+        sure=all(task.sure for task in new),
+    )
+
+
+def _active(tasks: Sequence[Task]) -> list[Task]:
+    return [task for task in tasks if not task.suspended]

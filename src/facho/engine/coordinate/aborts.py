@@ -1,0 +1,72 @@
+"""Ends executions that are not wanted any more: what they owe counts as skipped, for that reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from facho.apps.executions.models import QUEUED, Attempt, Execution, State
+from facho.config import current
+from facho.engine.coordinate.quotas import Slot, count_aborted, slot_of
+from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.journal import journal
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    execution_id: int
+    olt_id: int
+    node_id: int | None
+    job: str
+    slot: Slot
+
+
+def end_queued(
+    executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
+) -> list[Ended]:
+    """Abort those that have not begun. If it does not count, who calls has what is owed looked up again."""
+    ended = _locked(executions.filter(state__in=QUEUED))
+    _these(ended).update(state=State.ABORTED, error=why, ended_at=now, lease_token="", lease_expires_at=None)
+    _tell(ended, why, now, counts)
+    return ended
+
+
+def end_open(executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True) -> list[Ended]:
+    """Abort those that have not ended.
+
+    The lease of one that runs stays: its holder stops at the next renewal, and until then has the OLT.
+    """
+    queued = end_queued(executions, why, now, counts=counts)
+    running = _locked(executions.filter(state=State.RUNNING))
+    ids = [each.execution_id for each in running]
+    Attempt.objects.filter(execution__in=ids, ended_at=None).update(error=why, ended_at=now)
+    _these(running).update(state=State.ABORTED, error=why, ended_at=now)
+    _tell(running, why, now, counts)
+    return queued + running
+
+
+def _locked(executions: QuerySet[Execution]) -> list[Ended]:
+    rows = (
+        executions.order_by("id")
+        .select_for_update(of=("self",), no_key=True)
+        .values_list("id", "olt_id", "node_id", "node__job__name", "slot", "owes")
+    )
+    return [
+        Ended(execution, olt, node, job or "", slot_of(olt, slot, owes))
+        for execution, olt, node, job, slot, owes in rows
+    ]
+
+
+def _these(ended: Sequence[Ended]) -> QuerySet[Execution]:
+    return Execution.objects.filter(id__in=[each.execution_id for each in ended])
+
+
+def _tell(ended: Sequence[Ended], why: str, now: datetime, counts: bool) -> None:
+    if counts:
+        count_aborted((each.slot for each in ended), why, now, current())
+    note_ended([each.execution_id for each in ended])
+    for each in ended:
+        journal.execution_aborted(now, each.olt_id, execution_id=each.execution_id, job=each.job, why=why)

@@ -1,0 +1,142 @@
+"""Plans for people: an hour with what really began, how near those of the last hours came, and the move of a
+grid that would save waiting.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Min
+from django.db.models.functions import Coalesce
+
+from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
+from facho.apps.executions.models import Execution, Trigger
+from facho.config import Config
+from facho.core.feasibility import Shift, best_shift
+from facho.core.interval import format_interval
+from facho.core.plan_data import Hours, Key, Planned, key_of, read
+from facho.core.quota import running_hour
+from facho.engine.coordinate.workloads import workloads
+
+# When an execution was begun for the first time: no plan has the attempts that follow a failure.
+FIRST_BEGAN: Final = Coalesce(Min("attempts__started_at"), "started_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    planned: Planned
+    # None for what has not begun, and for what never did.
+    began: datetime | None
+
+
+def running_plan(olt_id: int, now: datetime, config: Config) -> ExecutionPlan | None:
+    hour = running_hour(now, config.time_zone)
+    plans = ExecutionPlan.objects.filter(olt=olt_id, period_start=hour.start, status=PlanStatus.ACTIVE)
+    return plans.first()
+
+
+def hours_of(plan: ExecutionPlan) -> Hours:
+    return read(plan.period_start, plan.plan_data)
+
+
+def lines_of(plan: ExecutionPlan) -> list[Line]:
+    began = _began(plan)
+    return [Line(each, began.get(each.key)) for each in hours_of(plan).entries]
+
+
+def _began(plan: ExecutionPlan) -> dict[Key, datetime]:
+    rows = Execution.objects.filter(
+        olt=plan.olt_id,
+        slot__gt=plan.period_start,
+        slot__lte=plan.period_end,
+        started_at__isnull=False,
+        node__isnull=False,
+    ).exclude(trigger=Trigger.RUN_NOW)
+    began = rows.order_by().values_list("node_id", "slot", FIRST_BEGAN)
+    return {key_of(node_id, slot): first for node_id, slot, first in began if node_id is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """Of plans of hours that are over: how many runs there were, and how many began when predicted."""
+
+    plans: int
+    runs: int
+    near: int
+    # Of the plan that was the furthest off; None where nothing that began had been planned.
+    median_s: float | None
+
+    @property
+    def near_pct(self) -> float | None:
+        return round(100 * self.near / self.runs, 1) if self.runs else None
+
+    @classmethod
+    def together(cls, several: Collection[Nearness]) -> Nearness:
+        medians = [each.median_s for each in several if each.median_s is not None]
+        return cls(
+            sum(each.plans for each in several),
+            sum(each.runs for each in several),
+            sum(each.near for each in several),
+            max(medians, default=None),
+        )
+
+
+def nearness(since: datetime) -> dict[str, Nearness]:
+    """By the name of the OLT, of the hours that ended since then."""
+    rows = ExecutionPlan.objects.filter(status=PlanStatus.COMPLETED, period_end__gt=since, compared__gt=0)
+    columns = ("olt__name", "compared", "near_pct", "median_error_s")
+    by_olt: dict[str, list[Nearness]] = defaultdict(list)
+    for olt, runs, percent, median in rows.order_by("olt__name").values_list(*columns):
+        by_olt[olt].append(Nearness(1, runs, round(runs * (percent or 0.0) / 100), median))
+    return {olt: Nearness.together(plans) for olt, plans in by_olt.items()}
+
+
+def shift_for(olt_id: int, now: datetime, config: Config) -> Shift | None:
+    """From the tasks as they are now. To look for it takes a while: for one OLT, when somebody asks."""
+    work = workloads([olt_id], now, now, config).get(olt_id)
+    return None if work is None else best_shift([task for task in work.tasks if task.sure], now)
+
+
+def as_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
+    """Everything that is known of it, for scripts."""
+    hours = hours_of(plan)
+    return {
+        "period_start": plan.period_start,
+        "period_end": plan.period_end,
+        "status": plan.status,
+        "minutes_p50": plan.load_p50_min,
+        "minutes_p95": plan.load_p95_min,
+        "runs": [_line(each) for each in lines_of(plan)],
+        "lost": [{"job": each.job, "slot": each.slot, "why": str(each.why)} for each in hours.lost],
+        "quotas": [
+            {"task_type": each.task_type, "required": each.required, "completed": each.completed}
+            for each in hours.promises
+        ],
+        "infeasible": plan.infeasible,
+        "shift": shift
+        and {
+            "job": shift.job,
+            "node": shift.node_id,
+            "by": format_interval(shift.by),
+            "saves_min_a_day": round(shift.saves.total_seconds() / 60, 1),
+        },
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    planned = line.planned
+    return {
+        "job": planned.job,
+        "task_types": list(planned.task_types),
+        "slot": planned.slot,
+        "start": planned.start,
+        "end": planned.end,
+        "wait_s": round(planned.wait.total_seconds(), 1),
+        "waits_for": planned.waits_for or None,
+        "first_predicted": planned.first,
+        "began": line.began,
+    }

@@ -1,0 +1,1 @@
+"""Reports what happened: to the coordinator log, to the database and to people."""

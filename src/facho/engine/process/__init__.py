@@ -1,0 +1,1 @@
+"""What one engine process needs to run: loops, the SNMP event loop, leases, transactions of commands."""

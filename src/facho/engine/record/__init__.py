@@ -1,0 +1,1 @@
+"""Stores a collection in one transaction, as an ordered sequence of writers."""

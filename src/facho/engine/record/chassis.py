@@ -1,0 +1,92 @@
+"""What a collection said of the OLT itself, handed to where it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
+from facho.apps.discovery.told import Told
+from facho.core.notices import Notice
+from facho.core.severity import Severity
+from facho.engine.collect.work import PartOutcome, PartState
+from facho.engine.events.notices import tell
+from facho.vendors import Entity, Facts, Profile
+
+_HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
+# Of those that are told together.
+_MOST_NAMED: Final = 5
+_IDENTITIES: Final = ("serial", "mac")
+
+
+def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], now: datetime) -> Told:
+    """Ports, health and who waits to be provisioned; what it told of ports, for their history."""
+    whole = [part for part in parts if part.state is PartState.SUCCESS]
+    broken = [part for part in parts if part.state is PartState.FAILED]
+    olt, boards, fans = (_facts(whole, entity) for entity in _HEALTH)
+    partial = [facts for entity in _HEALTH for facts in _facts(broken, entity)]
+    if olt or boards or fans or partial:
+        with_gaps = [entity for entity in _HEALTH if _have_gaps(whole, entity)]
+        store_health(olt_id, olt, boards, fans, now, partial=partial, with_gaps=with_gaps)
+    if lists := [part for part in whole if tells_who_waits(part, profile)]:
+        waiting, has_gaps = _facts(lists, Entity.AUTOFIND), _have_gaps(lists, Entity.AUTOFIND)
+        if new := store_unprovisioned(olt_id, waiting, now, has_gaps=has_gaps):
+            _tell_who_came(olt_id, new, now)
+    ports, cut = _facts(whole, Entity.PORT), _facts(broken, Entity.PORT)
+    return store_ports(olt_id, ports, now, partial=cut) if ports or cut else Told()
+
+
+def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
+    """All of them in one notice."""
+    named = [
+        {"name": identity, "port": values["place"], "model": values.get("model", "")}
+        for identity, values in list(new.items())[:_MOST_NAMED]
+    ]
+    tell(
+        now,
+        Notice.ONU_UNPROVISIONED,
+        severity=Severity.LOW,
+        olt_id=olt_id,
+        # Another one is other news.
+        about=", ".join(new),
+        details={"count": len(new), "onus": named},
+    )
+
+
+def _facts(parts: Sequence[PartOutcome], entity: Entity) -> list[Facts]:
+    found = [part.decoded[entity] for part in parts if part.decoded is not None]
+    return [facts for facts in found if len(facts)]
+
+
+def _have_gaps(parts: Sequence[PartOutcome], entity: Entity) -> bool:
+    return any(part.decoded is not None and part.decoded.has_gaps(entity) for part in parts)
+
+
+def tells_who_waits(part: PartOutcome, profile: Profile) -> bool:
+    """Whether it asked for what recognises ONUs that are not provisioned, and could read what came.
+
+    An empty list is an answer too: nobody waits.
+    """
+    if part.decoded is None or part.state is not PartState.SUCCESS:
+        return False
+    asked = {column.read_as for column in part.part.columns}
+    if asked.isdisjoint(_recognising(profile)):
+        return False
+    return bool(len(part.decoded[Entity.AUTOFIND])) or not _unreadable(part, profile)
+
+
+def _recognising(profile: Profile) -> set[str]:
+    """The columns with their serial or MAC; of a family that has neither, all."""
+    columns = [
+        column for table in profile.tables if table.entity is Entity.AUTOFIND for column in table.columns
+    ]
+    chosen = [column for column in columns if column.fact in _IDENTITIES] or columns
+    return {source.oid for column in chosen for source in (column.source, *column.otherwise)}
+
+
+def _unreadable(part: PartOutcome, profile: Profile) -> bool:
+    """Rows came, and none of them made sense: that says nothing about who waits."""
+    assert part.decoded is not None
+    lists = {table.name for table in profile.tables if table.entity is Entity.AUTOFIND}
+    return any(table in lists for table, _ in part.decoded.problems.counts)

@@ -1,0 +1,99 @@
+"""Suspended by the system, not disabled by a person: what failed too often is left alone, and comes back.
+
+A silent agent suspends its OLT, anything else the node that failed. Slots meanwhile are skipped with that
+reason.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from facho.apps.db.rows import update_rows
+from facho.apps.execution_coordinator.configuration import look_again
+from facho.apps.executions.models import Execution, State
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.selectors import runnable
+from facho.config import current
+from facho.core.delay import Why
+from facho.core.notices import Notice
+from facho.core.schedule import first_run_of_enabled
+from facho.core.severity import Severity
+from facho.engine.coordinate.quotas import count_aborted, slot_of
+from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.journal import journal
+from facho.engine.events.notices import tell
+
+
+def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> None:
+    Olt.objects.filter(id=olt.id).update(
+        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+    )
+    waiting = Execution.objects.filter(olt=olt.id, state=State.WAITING, run_now=False)
+    rows = list(waiting.select_for_update(no_key=True).values_list("id", "slot", "owes"))
+    waiting.filter(id__in=[row[0] for row in rows]).update(
+        state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
+    )
+    slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
+    count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
+    note_ended([row[0] for row in rows])
+    journal.olt_suspended(now, olt.id, reason=reason)
+
+
+def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timedelta) -> None:
+    SnmpJobHost.objects.filter(id=node.id).update(
+        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+    )
+    journal.node_suspended(now, node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
+    _tell(now, Notice.NODE_SUSPENDED, node, reason=reason)
+
+
+def _tell(now: datetime, notice: Notice, node: SnmpJobHost, **details: str) -> None:
+    tell(
+        now,
+        notice,
+        severity=Severity.HIGH,
+        olt_id=node.olt_id,
+        about=f"node {node.id}",
+        details={"job": node.job.name, **details},
+    )
+
+
+def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven: bool = False) -> None:
+    """The OLT, and the node if one is named, are as if enabled now: they run after one full interval.
+
+    Only a run that succeeded is a proof; after less than that the next suspension is probed as rarely as
+    this one was.
+    """
+    again = {"suspended_reason": "", "suspended_at": None, "next_probe_at": None}
+    proof = {"failed_probes": 0} if proven else {}
+    olts = Olt.objects.filter(id=olt_id).exclude(suspended_reason="").update(**again, **proof)
+    if olts:
+        _plan_again(now, SnmpJobHost.objects.filter(olt=olt_id))
+        journal.olt_back(now, olt_id)
+    node = SnmpJobHost.objects.filter(id__in=[] if node_id is None else [node_id])
+    if node.exclude(suspended_reason="").update(**again, **proof):
+        _plan_again(now, node)
+        for back in node.select_related("job"):
+            journal.node_back(now, olt_id, node_id=back.id, job=back.job.name)
+            _tell(now, Notice.NODE_BACK, back)
+    elif proven:
+        node.exclude(failed_probes=0).update(failed_probes=0)
+        Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)
+
+
+def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
+    """Those that have a time of their own; chained nodes have none. In the caller's transaction."""
+    rows = (
+        runnable()
+        .filter(id__in=nodes, next_run_at__isnull=False)
+        .select_for_update(of=("self",), no_key=True)
+        .values_list("id", "olt_id", Coalesce("interval_s", "job__interval_s"))
+    )
+    planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]
+    update_rows(SnmpJobHost, ["next_run_at"], planned)
+    # The run that brings them back may not have been counted yet, and counting must not come before this.
+    look_again(sorted({olt for _, olt, _ in rows}))

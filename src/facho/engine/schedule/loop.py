@@ -1,0 +1,93 @@
+"""The loops of an engine process: each is `while not stopping: step`, and survives what a step raises."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from datetime import timedelta
+from typing import Final, Protocol
+
+from django.db import connection
+
+from facho.apps.db.clock import database_now
+from facho.config import Config
+from facho.engine.process.leases import Keeper
+from facho.engine.process.loops import attempt, repeat
+from facho.engine.process.snmp_loop import Errand
+from facho.engine.schedule.assign import claim
+from facho.engine.schedule.pollers import Board, heartbeat
+from facho.engine.schedule.probes import due_probes, run_probes
+from facho.engine.schedule.runner import Runtime
+from facho.engine.schedule.step import step_now
+
+log = logging.getLogger(__name__)
+
+_PROBE_EVERY: Final = timedelta(seconds=1)
+
+
+class Backend(Protocol):
+    """How an execution's id reaches a poller."""
+
+    def submit(self, execution_id: int) -> None: ...
+
+    def room(self) -> int | None:
+        """How many more it can take at once; None when it has a queue of its own that others empty too."""
+
+
+class SchedulerLoop:
+    """Steps every second, and claims in between as soon as a poller is free again."""
+
+    def __init__(self, config: Config, backend: Backend, board: Board, wake: threading.Event) -> None:
+        """`wake` is set when an execution ended: who waits for its OLT or its poller is next."""
+        self._config = config
+        self._backend = backend
+        self._board = board
+        self._wake = wake
+
+    def run(self, stopping: threading.Event) -> None:
+        every = self._config.scheduler_step.total_seconds()
+        next_step = time.monotonic()
+        while not stopping.is_set():
+            if time.monotonic() >= next_step:
+                attempt("scheduler", self.step)
+                next_step = max(next_step + every, time.monotonic())
+            attempt("assign", self.assign)
+            self._wake.wait(max(0.0, next_step - time.monotonic()))
+            self._wake.clear()
+        connection.close()
+
+    def step(self) -> None:
+        self._board.write(step_now(self._config))
+
+    def assign(self) -> None:
+        for execution_id in claim(database_now(), self._config, room=self._backend.room()):
+            self._backend.submit(execution_id)
+
+
+def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading.Event) -> None:
+    """Renews the leases, and shows that this process lives."""
+
+    def step() -> None:
+        # Leases first: they cannot wait for anything else that fails.
+        runtime.keeper.renew()
+        now = database_now()
+        # Who stops takes nothing more.
+        lent = 0 if runtime.stopping.is_set() else pollers
+        heartbeat(runtime.worker, lent, now, runtime.queues)
+        board.write(now, always=True)
+
+    repeat("keeper", step, runtime.config.lease_renew, stopping)
+
+
+def keep_leases(keeper: Keeper, config: Config, stopping: threading.Event) -> None:
+    """For a process that has no pollers: somebody collects by hand."""
+    repeat("keeper", keeper.renew, config.lease_renew, stopping)
+
+
+def keep_probing(runtime: Runtime, stopping: threading.Event) -> None:
+    def step() -> None:
+        due = due_probes(database_now(), runtime.config)
+        run_probes(due, Errand(runtime.snmp).run, runtime.snmp.aside, runtime.config)
+
+    repeat("probes", step, _PROBE_EVERY, stopping)

@@ -1,0 +1,143 @@
+"""Asks what was suspended, rarely and cheaply, whether it answers again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import connection
+
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import closed_times
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import Config
+from facho.core.retry import probe_after
+from facho.engine.collect.identify import probe
+from facho.engine.collect.targets import target_of
+from facho.engine.collect.work_builder import first_column
+from facho.engine.coordinate.replanning import BACK, plan_anew, tell_up
+from facho.engine.record.suspension import come_back
+from facho.keys import KeyProblem
+from facho.snmp import Client, Oid, SnmpError, Target
+
+log = logging.getLogger(__name__)
+
+# A line that breaks takes hundreds of OLTs with it, and who is silent is waited for: never one by one.
+AT_ONCE: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question for a suspended OLT, or for the first column of a suspended node."""
+
+    target: Target
+    olt_id: int
+    node_id: int | None = None
+    column: str | None = None
+
+
+def due_probes(now: datetime, config: Config) -> list[Probe]:
+    """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
+    # Their turn comes when they are not left alone any more.
+    closed = list(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))
+    olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).exclude(id__in=closed)
+    found = list(_claimed(olts.order_by("next_probe_at")[:AT_ONCE], now, config))
+    nodes = SnmpJobHost.objects.filter(
+        next_probe_at__lte=now, enabled=True, job__enabled=True, olt__suspended_reason="", olt__enabled=True
+    )
+    nodes = nodes.exclude(olt__in=closed).select_related("job", "olt__brand", "olt__model")
+    left = AT_ONCE - len(found)
+    return found + list(_claimed(nodes.order_by("next_probe_at")[:left], now, config))
+
+
+def _claimed(every: Iterable[Olt | SnmpJobHost], now: datetime, config: Config) -> Iterator[Probe]:
+    for each in every:
+        if not _claim(each, now, config):
+            continue
+        try:
+            yield _probe_of(each, config)
+        except KeyProblem as problem:
+            olt_id = each.id if isinstance(each, Olt) else each.olt_id
+            log.error(
+                "cannot be probed",
+                extra={"action": "not_probed", "olt_id": olt_id, "error": str(problem)},
+            )
+
+
+def _probe_of(suspended: Olt | SnmpJobHost, config: Config) -> Probe:
+    if isinstance(suspended, Olt):
+        return Probe(target_of(suspended, config), suspended.id)
+    target = target_of(suspended.olt, config)
+    return Probe(target, suspended.olt_id, suspended.id, first_column(suspended))
+
+
+def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
+    """Takes it for granted that the probe fails: then the next one is planned already."""
+    failed = suspended.failed_probes + 1
+    claimed = (
+        type(suspended)
+        .objects.filter(id=suspended.id, next_probe_at=suspended.next_probe_at)
+        .update(failed_probes=failed, next_probe_at=now + probe_after(failed, waits=config.probe_after))
+    )
+    return claimed == 1
+
+
+def run_probes(
+    every: Sequence[Probe],
+    run: Callable[[Coroutine[Any, Any, list[bool]]], list[bool]],
+    client: Client,
+    config: Config,
+) -> list[bool]:
+    """Which of them answered; those are back then, if they may come back by themselves."""
+    if not every:
+        return []
+    connection.close()
+    answers = run(_ask_all(client, every))
+    for each, answered in zip(every, answers, strict=True):
+        if answered:
+            _note_answer(each, config)
+        log.info(
+            "probed",
+            extra={
+                "action": "probed",
+                "olt_id": each.olt_id,
+                "node_id": each.node_id,
+                "answered": answered,
+            },
+        )
+    return answers
+
+
+def _note_answer(each: Probe, config: Config) -> None:
+    now = database_now()
+    with sql.writing():
+        away = Olt.objects.filter(id=each.olt_id, unreachable_since__isnull=False)
+        since = away.values_list("unreachable_since", flat=True).first()
+        back = each.node_id is None and away.update(reachable=True, unreachable_since=None)
+        if config.come_back:
+            come_back(now, olt_id=each.olt_id, node_id=each.node_id)
+        if back:
+            plan_anew(each.olt_id, BACK, now)
+            tell_up(each.olt_id, now, since)
+
+
+async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:
+    return await asyncio.gather(*(_ask(client, each) for each in every))
+
+
+async def _ask(client: Client, each: Probe) -> bool:
+    try:
+        if each.column is None:
+            await probe(client, each.target)
+        else:
+            agent = await client.agent(each.target)
+            await agent.first_row(Oid.parse(each.column))
+    except SnmpError:
+        return False
+    return True

@@ -1,0 +1,185 @@
+"""Takes back what a process left that died, hung or was cut off: found by its lease, whoever it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Q, QuerySet
+
+from facho.apps.db import sql
+from facho.apps.executions import totals
+from facho.apps.executions.locks import lock_running
+from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.executions.store import close_attempt
+from facho.apps.zabbix_pollers.models import Poller, Worker
+from facho.config import Config
+from facho.engine.coordinate.quotas import count_failed, slot_of
+from facho.engine.coordinate.replanning import note_lost
+from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.journal import journal
+from facho.engine.record.failures import FailedAttempt, count_failure, next_attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    unstarted: int = 0
+    abandoned: int = 0
+    workers: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.unstarted or self.abandoned or self.workers)
+
+
+def recover(now: datetime, config: Config) -> Recovered:
+    found = Recovered(workers=_forget_workers(now, config))
+    # Nearly always there is nothing to do, which is seen without writing.
+    if sql.rows(_ODD_LEASES, [sql.written(now), sql.written(_far(now, config))] * 2):
+        found = replace(_recover(now, config), workers=found.workers)
+    _end_unwanted(now, config)
+    if found:
+        journal.recovered(now, unstarted=found.unstarted, abandoned=found.abandoned, workers=found.workers)
+    return found
+
+
+# Only these have a lease. Each half has an index of its own, for the table is long: SQLite knows the second
+# one's condition only in these words.
+_ODD_LEASES: Final = (
+    "SELECT 1 FROM snmp_executions"
+    " WHERE state IN ('PENDING', 'RUNNING') AND (lease_expires_at <= %s OR lease_expires_at > %s)"
+    " UNION ALL SELECT 1 FROM snmp_executions"
+    " WHERE NOT (lease_token = '') AND (lease_expires_at <= %s OR lease_expires_at > %s) LIMIT 1"
+)
+
+
+def _recover(now: datetime, config: Config) -> Recovered:
+    _shorten_far_leases(now, config)
+    found = Recovered(
+        unstarted=_give_back_unstarted(now),
+        abandoned=_take_back_abandoned(now, config),
+    )
+    _expired(now).exclude(state=State.RUNNING).exclude(lease_token="").update(
+        lease_token="", lease_expires_at=None
+    )
+    return found
+
+
+def _far(now: datetime, config: Config) -> datetime:
+    """Nobody writes a lease that long."""
+    return now + 2 * config.lease
+
+
+def _expired(now: datetime) -> QuerySet[Execution]:
+    return Execution.objects.filter(lease_expires_at__lte=now)
+
+
+def _leased() -> tuple[QuerySet[Execution], QuerySet[Execution]]:
+    """Those under way, and those that ended under their holder. Nothing else has a lease.
+
+    Each has an index of its own; the expiry has none.
+    """
+    ended = Execution.objects.exclude(state__in=ACTIVE).exclude(lease_token="")
+    return Execution.objects.filter(state__in=ACTIVE), ended
+
+
+def _shorten_far_leases(now: datetime, config: Config) -> None:
+    """A lease further ahead than its length was written before the clock was set back.
+
+    Its holder may be alive, and renews it; so it is given one more length, not taken away.
+    """
+    for leased in _leased():
+        leased.filter(lease_expires_at__gt=_far(now, config)).update(lease_expires_at=now + config.lease)
+
+
+def _end_unwanted(now: datetime, config: Config) -> None:
+    """What a person wanted to run by hand, and is not waited for any more: nobody else would start it."""
+    unwanted = Execution.objects.filter(
+        state=State.WAITING, node=None, onu=None, not_before__lte=now - 2 * config.lease
+    )
+    if ids := list(unwanted.values_list("id", flat=True)):
+        gone = "the process that asked for it disappeared"
+        unwanted.filter(id__in=ids).update(state=State.ABORTED, ended_at=now, error=gone)
+        note_ended(ids)
+
+
+def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
+    """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
+    for leased in _leased():
+        leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)
+    journal.clock_changed(now, seconds=ahead.total_seconds())
+
+
+def _give_back_unstarted(now: datetime) -> int:
+    """Claimed for a poller that never began."""
+    return _expired(now).filter(state=State.PENDING).update(state=State.WAITING, lease_expires_at=None)
+
+
+def _take_back_abandoned(now: datetime, config: Config) -> int:
+    abandoned = _expired(now).filter(state=State.RUNNING).order_by("id").values_list("id", flat=True)
+    taken = 0
+    for execution_id in list(abandoned):
+        taken += _take_back(execution_id, now, config, taken)
+    return taken
+
+
+def _take_back(execution_id: int, now: datetime, config: Config, before: int) -> bool:
+    """It waits again, but not for ever: the lost attempt counts as a failed one.
+
+    `before` is how many were lost together with it, and come first.
+    """
+    with sql.writing():
+        # Whoever has it locked stores its results, however long that takes, or takes it back himself.
+        execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
+        if execution is None:
+            return False
+        lost = _lost(execution, now)
+        change = next_attempt(lost, now, delay=_delay(execution, before, config))
+        sql.update_one(
+            Execution,
+            execution_id,
+            {"error": lost.error, "lease_token": "", "lease_expires_at": None, **change},
+        )
+        close_attempt(execution_id, execution.attempt, now, lost.error)
+        state = State(change["state"])
+        took = (now - lost.started_at).total_seconds()
+        totals.add(totals.AttemptEnd(execution_id, state, lost.number, max(0.0, took)))
+        count_failure(lost, state, now, config)
+        if state is State.FAILED:
+            slot = slot_of(execution.olt_id, execution.slot, execution.owes)
+            count_failed(slot, lost.error, now, config)
+            if execution.onu_id is None:
+                note_lost(execution.olt_id, now, config)
+            note_ended([execution_id])
+    return True
+
+
+def _lost(execution: Execution, now: datetime) -> FailedAttempt:
+    return FailedAttempt(
+        execution.id,
+        execution.olt_id,
+        execution.node_id,
+        execution.attempt,
+        execution.started_at or now,
+        f"the process that ran it disappeared ({execution.worker})",
+        lost=True,
+    )
+
+
+def _delay(execution: Execution, before: int, config: Config) -> timedelta:
+    """None at first. When it goes on, one of them kills its process, and takes the others with it every time.
+
+    So they come one after the other then: the others have ended when it runs again.
+    """
+    return timedelta() if execution.attempt < 2 else before * config.lease
+
+
+def _forget_workers(now: datetime, config: Config) -> int:
+    gone = Worker.objects.filter(
+        Q(seen_at__lt=now - config.worker_seen_within) | Q(seen_at__gt=now + config.worker_seen_within)
+    )
+    names = list(gone.values_list("name", flat=True))
+    if names:
+        Poller.objects.filter(worker__in=names).delete()
+        gone.filter(name__in=names).delete()
+    return len(names)

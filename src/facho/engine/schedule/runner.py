@@ -1,0 +1,159 @@
+"""Runs one execution, in the thread of a poller: the same code whoever hands it the id."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
+from facho.apps.executions.models import State
+from facho.config import Config
+from facho.core.queue import SNMP_QUEUES
+from facho.engine.collect.collector import collect
+from facho.engine.collect.work_builder import NothingToAsk, plan_execution
+from facho.engine.events.journal import journal
+from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, release, start
+from facho.engine.process.snmp_loop import Errand, SnmpLoop
+from facho.engine.record.recorder import hand_back, record, record_failure
+from facho.keys import KeyProblem
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S: Final = 0.5
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Runtime:
+    """What a process needs to run executions."""
+
+    config: Config
+    worker: str
+    snmp: SnmpLoop
+    keeper: Keeper
+    # Whose executions its pollers take.
+    queues: frozenset[str] = frozenset(SNMP_QUEUES)
+    # One poller at a time decodes: many at once would make every answer wait for the interpreter.
+    decoding: threading.Lock = field(default_factory=threading.Lock)
+    # Set when the process stops: what is cancelled from then on is handed back.
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a poller did. None for the state when the execution was lost to somebody else, or handed back."""
+
+    started: Started
+    state: State | None
+
+
+def run_execution(
+    execution_id: int,
+    runtime: Runtime,
+    *,
+    begun: Callable[[Started], None] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ran | None:
+    """None when there was nothing to start: delivered twice, aborted, or taken by another process."""
+    started = start(execution_id, runtime.worker, runtime.config)
+    if started is None:
+        log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
+        return None
+    if begun is not None:
+        begun(started)
+    errand = Errand(runtime.snmp)
+    with runtime.keeper.holding(started, errand.cancel) as held:
+        try:
+            return Ran(started, _run(started, held, errand, runtime, progress))
+        except (LeaseLost, CancelledError):
+            let_go(started, runtime)
+            return Ran(started, None)
+
+
+def _run(
+    started: Started,
+    held: Held,
+    errand: Errand,
+    runtime: Runtime,
+    progress: Callable[[int], None] | None,
+) -> State:
+    config = runtime.config
+    try:
+        planned = plan_execution(started.execution_id, started.run_id, database_now(), config)
+        # It may be long until the OLT has answered.
+        sql.give_back()
+        collection = collect(
+            planned.work, errand.run, runtime.snmp.client, held.check, runtime.decoding, progress
+        )
+    except (LeaseLost, CancelledError, DatabaseError):
+        raise
+    except (NothingToAsk, KeyProblem) as reason:
+        return _fail(str(reason), started, held, config)
+    except Exception as bug:
+        log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
+        return _fail(_by_bug(bug), started, held, config)
+    try:
+        return insist(lambda: record(started, planned, collection, config), held, config)
+    except LeaseLost:
+        raise
+    except Exception as bug:
+        # However often it is tried: the OLT must not be held for ever by what it said.
+        log.exception("results cannot be stored", extra={"action": "bug", **_about(started)})
+        return _fail(_by_bug(bug), started, held, config)
+
+
+def _fail(why: str, started: Started, held: Held, config: Config) -> State:
+    return insist(lambda: record_failure(started, why, config), held, config)
+
+
+def _by_bug(bug: Exception) -> str:
+    return f"internal error, see the log: {type(bug).__name__}"
+
+
+def insist(store: Callable[[], T], held: Held, config: Config) -> T:
+    """A database that is locked, full or away is tried again for as long as the OLT is ours.
+
+    One that refuses what it is given refuses it again: that is raised at once.
+    """
+    until = time.monotonic() + config.execution_timeout.total_seconds()
+    while True:
+        try:
+            return store()
+        except (OperationalError, InterfaceError) as error:
+            log.error(
+                "results cannot be stored yet",
+                extra={"action": "store_failed", "error": str(error), **_about(held.started)},
+            )
+            connection.close()
+            held.check()
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_S)
+
+
+def let_go(started: Started, runtime: Runtime) -> None:
+    stopping, aborted = runtime.stopping.is_set(), False
+    with contextlib.suppress(DatabaseError):
+        if stopping:
+            hand_back(started)
+        aborted = release(started)
+    if stopping or aborted:
+        log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
+    else:
+        # Not the database's clock: it may be away.
+        now = datetime.now(UTC)
+        journal.lease_lost(now, started.olt_id, execution_id=started.execution_id, worker=runtime.worker)
+
+
+def _about(started: Started) -> dict[str, int]:
+    return {"olt_id": started.olt_id, "execution_id": started.execution_id}

@@ -1,0 +1,1 @@
+"""Keeps the database small, upgraded and healthy: retention, history, schema, health checks, exports."""

@@ -1,0 +1,196 @@
+"""Lists as CSV: what of each row is written, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Model, QuerySet
+
+from facho.apps.access.models import AuditEntry
+from facho.apps.chassis.models import PonPort, Unprovisioned
+from facho.apps.db.row_pages import read_pages
+from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
+from facho.apps.execution_coordinator.models import (
+    CoordinatorLog,
+    ExecutionPlan,
+    QuotaTracker,
+    QuotaViolation,
+)
+from facho.apps.executions.models import Execution
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.core.spreadsheet import lines
+
+_PAGE: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    model: type[Model]
+    # A name of a column, and where it is.
+    columns: dict[str, str]
+    # The time by which it can be narrowed, if it has one.
+    at: str = ""
+    # Where the OLT is that it can be narrowed by, if there is one.
+    of: str = "olt"
+
+    def rows(self, olt: Olt | None, since: datetime | None, until: datetime | None) -> QuerySet[Any]:
+        wanted = {self.of: None if olt is None else olt.pk, f"{self.at}__gte": since, f"{self.at}__lt": until}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return self.model._default_manager.filter(**given)
+
+    def csv(self, rows: QuerySet[Any]) -> Iterator[str]:
+        """Yield pieces, in the order of the rows. Read as they are written: there may be a million."""
+        pages = read_pages(rows, list(self.columns.values()), _PAGE)
+        return lines(list(self.columns), (row for page in pages for row in page))
+
+
+def _columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:
+    return {name: elsewhere.get(name, name) for name in names}
+
+
+EXPORTS: Final = {
+    "executions": Export(
+        Execution,
+        _columns(
+            (
+                "id", "olt", "job", "state", "trigger", "slot", "queued_at", "started_at", "ended_at",
+                "delay_ms", "why_late", "attempt", "worker", "error",
+            ),
+            olt="olt__name", job="node__job__name",
+        ),
+        at="slot",
+    ),
+    "onus": Export(
+        Onu,
+        _columns(
+            (
+                "id", "olt", "frame", "slot", "port", "onu_id", "serial", "mac", "description", "model",
+                "plan", "state", "down_cause", "distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
+                "temperature_c", "presence", "first_seen", "last_seen",
+            ),
+            olt="olt__name",
+        ),
+    ),
+    "quotas": Export(
+        QuotaTracker,
+        _columns(
+            (
+                "olt", "task_type", "period_start", "period_end", "quota_required", "quota_completed",
+                "quota_failed", "quota_skipped", "quota_pending", "total_duration_ms", "avg_duration_ms",
+                "status", "reasons",
+            ),
+            olt="olt__name",
+        ),
+        at="period_start",
+    ),
+    "violations": Export(
+        QuotaViolation,
+        _columns(
+            ("id", "olt", "period_start", "period_end", "severity", "notified", "notified_at", "created_at",
+             "report"),
+            olt="olt__name",
+        ),
+        at="period_start",
+    ),
+    "events": Export(
+        OnuEvent,
+        _columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
+        at="at",
+    ),
+    # Without credentials, as everywhere.
+    "olts": Export(
+        Olt,
+        _columns(
+            (
+                "id", "name", "brand", "model", "address", "port", "snmp_version", "site", "enabled",
+                "reachable", "unreachable_since", "suspended_reason", "version", "uptime_s", "cpu_pct",
+                "sys_descr", "created_at",
+            ),
+            brand="brand__name", model="model__name",
+        ),
+        of="id",
+    ),
+    "jobs": Export(
+        SnmpJob,
+        _columns(
+            (
+                "id", "name", "brand", "kind", "facts", "interval_s", "priority", "max_attempts",
+                "retry_delay_s", "task_type", "master", "enabled", "created_at",
+            ),
+            brand="brand__name", master="master__name",
+        ),
+        of="nodes__olt",
+    ),
+    "nodes": Export(
+        SnmpJobHost,
+        _columns(
+            (
+                "id", "olt", "job", "enabled", "interval_s", "priority", "next_run_at", "last_run_at",
+                "failures_in_a_row", "suspended_reason", "suspended_at",
+            ),
+            olt="olt__name", job="job__name",
+        ),
+    ),
+    "ports": Export(
+        PonPort,
+        _columns(
+            (
+                "id", "olt", "place", "name", "state", "down_cause", "tx_dbm", "rx_dbm", "temperature_c",
+                "voltage_v", "bias_ma", "updated_at",
+            ),
+            olt="olt__name",
+        ),
+    ),
+    "unprovisioned": Export(
+        Unprovisioned,
+        _columns(
+            (
+                "id", "olt", "place", "serial", "mac", "model", "vendor_id", "sw_version", "first_seen",
+                "last_seen",
+            ),
+            olt="olt__name",
+        ),
+        at="first_seen",
+    ),
+    "outages": Export(
+        PortOutage,
+        _columns(
+            ("id", "olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at"),
+            olt="olt__name",
+        ),
+        at="began_at",
+    ),
+    "plans": Export(
+        ExecutionPlan,
+        _columns(
+            (
+                "id", "olt", "period_start", "period_end", "status", "total_tasks", "completed_tasks",
+                "failed_tasks", "lost_slots", "load_p50_min", "load_p95_min", "near_pct", "median_error_s",
+            ),
+            olt="olt__name",
+        ),
+        at="period_start",
+    ),
+    "logs": Export(
+        CoordinatorLog,
+        _columns(("id", "timestamp", "level", "olt", "event_type", "message"), olt="olt__name"),
+        at="timestamp",
+    ),
+    "audit": Export(
+        AuditEntry,
+        _columns(
+            ("id", "at", "who", "how", "token", "address", "action", "model", "object_id", "name", "changes")
+        ),
+        at="at",
+        of="",
+    ),
+}  # fmt: skip
+
+
+def export_of(model: type[Model]) -> tuple[str, Export]:
+    """With its name."""
+    return next((name, export) for name, export in EXPORTS.items() if export.model is model)

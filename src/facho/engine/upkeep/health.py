@@ -1,0 +1,149 @@
+"""Whether the system is well: what the doctor, `/health` and the dashboard judge alike.
+
+Anybody may ask for the health of the whole: it has numbers, and neither names nor places.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import DatabaseError
+
+from facho.apps.db import sql
+from facho.apps.db.clock import database_now
+from facho.apps.zabbix_pollers.selectors import workers
+from facho.config import Config
+from facho.core.disk import ALARM_DAYS, Forecast, Room
+from facho.core.pool import alive
+from facho.core.quota import Hour, hour_of
+from facho.core.steps import COORDINATOR, SCHEDULER, StepState, step_state
+from facho.engine.upkeep import storage
+from facho.engine.upkeep.retention import read_hold
+from facho.engine.upkeep.schema import missing_migrations
+from facho.engine.upkeep.system_status import Step, last_steps, without_tracker
+from facho.log_files import cannot_write
+
+# A coordinator that has just begun an hour has not made its trackers yet.
+_STEPS_TO_BEGIN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the system is not well."""
+
+    what: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """None is what is not known: nobody could be asked, or there never was one."""
+
+    reasons: tuple[Reason, ...] = ()
+    scheduler_age_s: float | None = None
+    coordinator_age_s: float | None = None
+    workers: int | None = None
+    pollers: int | None = None
+    logs_writable: bool | None = None
+    olts_without_trackers: int | None = None
+    disk_days_left: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        facts = asdict(self)
+        reasons = facts.pop("reasons")
+        return {"status": "failing", "reasons": reasons, **facts} if reasons else {"status": "ok", **facts}
+
+
+def state_of_step(step: Step, every: timedelta, config: Config) -> StepState:
+    return step_state(step.age, every, ahead=config.worker_seen_within)
+
+
+def trackers_are_due(now: datetime, hour: Hour, config: Config) -> bool:
+    return now - hour.start > _STEPS_TO_BEGIN * config.coordinator_step
+
+
+def disk_is_short(found: Forecast, room: Room | None) -> bool:
+    days = None if found.rough else found.days_left
+    return (room is not None and room.scarce) or (days is not None and days < ALARM_DAYS)
+
+
+def health(config: Config) -> Health:
+    """Never raises because the database is away: that is a reason, too."""
+    writable = not cannot_write(config.logs)
+    logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
+    try:
+        sql.reach()
+        if lacking := _lacking():
+            told = f"{lacking} changes are missing"
+            return Health((*logs, Reason("schema", told)), logs_writable=writable)
+        return _examined(database_now(), config, logs)
+    except DatabaseError:
+        # What it says may name a machine or a user.
+        told = "the database cannot be reached or used"
+        return Health((*logs, Reason("database", told)), logs_writable=writable)
+
+
+_complete: Final = threading.Event()
+
+
+def _lacking() -> int:
+    """To look takes long, and what a database has had it keeps."""
+    if not _complete.is_set():
+        if missing := len(missing_migrations()):
+            return missing
+        _complete.set()
+    return 0
+
+
+def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
+    steps = last_steps(now)
+    living = alive(workers(), now, within=config.worker_seen_within)
+    pollers = sum(worker.pollers for worker in living)
+    hour = hour_of(now, config.time_zone)
+    due = trackers_are_due(now, hour, config)
+    without = len(list(without_tracker(hour, config))) if due else 0
+    room = storage.room()
+    found = storage.forecast_now(now, room)
+    short = disk_is_short(found, room)
+    reasons = (
+        *logs,
+        *_of_step(SCHEDULER, steps[SCHEDULER], config.scheduler_step, config),
+        *_of_step(COORDINATOR, steps[COORDINATOR], config.coordinator_step, config),
+        *([] if pollers else [Reason("workers", "none is alive: nothing is collected")]),
+        *([Reason("trackers", f"{without} OLTs have slots in this hour, and none")] if without else []),
+        *([Reason("disk", "the disk of the database is nearly full")] if short else []),
+        *([Reason("retention", "what is too old waits for a person to confirm")] if _held(now) else []),
+    )
+    return Health(
+        reasons,
+        _age(steps[SCHEDULER]),
+        _age(steps[COORDINATOR]),
+        len(living),
+        pollers,
+        not logs,
+        without,
+        None if found.rough or found.days_left is None else round(found.days_left, 1),
+    )
+
+
+def _held(now: datetime) -> bool:
+    shown = read_hold()
+    return shown is not None and not shown.hold.is_confirmed(now)
+
+
+def _of_step(name: str, step: Step, every: timedelta, config: Config) -> Iterator[Reason]:
+    match state_of_step(step, every, config):
+        case StepState.NEVER:
+            yield Reason(name, "it has never made a step")
+        case StepState.STALLED:
+            yield Reason(name, f"its last step was {_age(step):.0f} s ago")
+        case StepState.AHEAD:
+            yield Reason(name, "its last step lies ahead: the clock was set back")
+
+
+def _age(step: Step) -> float | None:
+    return None if step.age is None else round(step.age.total_seconds(), 1)

@@ -1,0 +1,280 @@
+"""Changes the tables of an SQLite database: alone, and with a copy of it as it was before.
+
+Every command holds a shared lock on `<database>.lock` while it uses the database; who changes its tables
+holds it exclusively. The system drops the lock of a process that is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from django.db import DatabaseError, connection
+
+from facho import __version__
+from facho.engine.upkeep.schema import Schema, SchemaProblem
+from facho.engine.upkeep.storage import file_bytes
+from facho.keys import KeyProblem
+
+Say = Callable[[str], None]
+
+# A command that starts at the same moment holds the lock until it has seen that it must wait.
+_PATIENCE_S: Final = 5.0
+_LOOK_EVERY_S: Final = 0.05
+_COPIES_KEPT: Final = 3
+# The copy, and room for the tables that are written anew.
+_ROOM: Final = 2
+
+
+class DatabaseLock:
+    """The lock of an SQLite database, as one process has it."""
+
+    def __init__(self, database: Path) -> None:
+        self._path = database.with_name(f"{database.name}.lock")
+        self._file: int | None = None
+
+    def lock_shared(self, say: Say) -> None:
+        """Wait until nobody changes the tables."""
+        if not self._take(fcntl.LOCK_SH | fcntl.LOCK_NB):
+            say("Another facho process changes the database; waiting for its end.")
+            self._take(fcntl.LOCK_SH)
+
+    def lock_exclusive(self, patience_s: float = _PATIENCE_S) -> None:
+        """Be the only one, or raise SchemaProblem with who else there is."""
+        until = time.monotonic() + patience_s
+        while not self._take(fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if time.monotonic() > until:
+                raise SchemaProblem(
+                    "the database has to be changed for this version, and is in use by "
+                    f"{_holders(self._path)}: stop it, then run this again"
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+    def release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _take(self, how: int) -> bool:
+        if self._file is None:
+            self._file = open_lock(self._path)
+        return lock_file(self._file, self._path, how)
+
+
+def lock_file(file: int, path: Path, how: int) -> bool:
+    """False when another process has the lock and `how` says not to wait for it."""
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise SchemaProblem(
+            f"{path} cannot be locked: {error.strerror}. Its file system must support locks"
+        ) from error
+    return True
+
+
+def open_lock(path: Path) -> int:
+    """Open the file of a lock, which is made if it is not there."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            return _create_private(path)
+        return _open_existing(path)
+    except OSError as error:
+        raise SchemaProblem(f"{path} cannot be opened: {error.strerror}") from error
+
+
+def _open_existing(path: Path) -> int:
+    """For writing, because NFS gives an exclusive lock to nobody else; or else for reading."""
+    others = os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, os.O_RDWR | others)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+    return os.open(path, os.O_RDONLY | others)
+
+
+def _create_private(path: Path) -> int:
+    """A new file of its owner alone, never one that somebody put there.
+
+    What root makes is given to the folder's owner: a command that root runs would otherwise keep the user of
+    the services out.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    if os.geteuid() == 0:
+        folder = path.parent.stat()
+        os.fchown(file, folder.st_uid, folder.st_gid)
+    return file
+
+
+def database_file() -> Path:
+    return Path(connection.settings_dict["NAME"])
+
+
+def _holders(lock: Path) -> str:
+    """The processes that have it, as far as the system tells."""
+    found = lock.stat()
+    device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    pids = set()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if "->" not in words and device in words and words[1] == "FLOCK":
+                pids.add(int(words[4]))
+    named = [f"process {pid}{_command(pid)}" for pid in sorted(pids - {os.getpid()}) if pid > 0]
+    return ", ".join(named) or "another facho process (facho up, engine, web or demo)"
+
+
+def _command(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    # Up to the name of the command: what follows may be somebody's secret.
+    named = [after for word, after in pairwise(words) if _is_facho(word)]
+    return f" (facho {named[0]})" if named else ""
+
+
+def _is_facho(word: str) -> bool:
+    return Path(word).name == "facho" or word.endswith("facho/__main__.py")
+
+
+@contextmanager
+def change_tables_with_copy(schema: Schema, say: Say, *, copy: bool = True) -> Iterator[None]:
+    """Inside, tables may be changed. What goes wrong there is raised with what to put back."""
+    database, interrupted = database_file(), _interrupted(schema)
+    if interrupted is not None:
+        kept = interrupted
+        say(f"A change of the database was interrupted and goes on now.{copy_sentence(kept)}")
+    elif copy and not schema.empty:
+        kept = _copy(database)
+        say(f"The database is changed for facho {__version__}. It is kept as it was in {kept}")
+    else:
+        kept = Path()
+    _write_mark(kept, schema)
+    try:
+        yield
+    except (DatabaseError, sqlite3.Error, KeyProblem) as error:
+        raise SchemaProblem(
+            f"the change of the database stopped: {error}. {restore_instructions(kept, database)}"
+        ) from error
+    except Exception:
+        # A bug in a step keeps its traceback; where the copy is has to be said all the same.
+        say(f"The change of the database stopped. {restore_instructions(kept, database)}")
+        raise
+    _mark().unlink(missing_ok=True)
+    _drop_old_copies(database, kept)
+
+
+def copy_sentence(kept: Path) -> str:
+    return f" The database as it was before is {kept}" if kept.is_file() else ""
+
+
+def restore_instructions(kept: Path, database: Path) -> str:
+    others = f"{database}-wal and {database}-shm"
+    if kept.is_file():
+        return (
+            f"To go back: stop facho, remove {others}, copy {kept} over {database}, and start the earlier "
+            "version"
+        )
+    return f"If it was new: remove {database}, {others}, and start again. Otherwise put back your own copy"
+
+
+def _copy(database: Path) -> Path:
+    folder = database.with_name("copies")
+    _make_folder(folder)
+    needed, free = _ROOM * file_bytes(database), shutil.disk_usage(folder).free
+    if needed > free:
+        raise SchemaProblem(
+            "the database has to be changed for this version, and there is no room for a copy of it first: "
+            f"{needed / 10**6:.0f} MB are needed in {folder} and {free / 10**6:.0f} MB are free. Make room, "
+            "or copy it elsewhere and run facho migrate --without-copy"
+        )
+    at = datetime.now(UTC)
+    path = folder / f"{database.stem}-{at:%Y%m%dT%H%M%SZ}-before-{__version__}.db"
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        _back_up(unfinished)
+        unfinished.rename(path)
+    except (OSError, sqlite3.Error, DatabaseError) as error:
+        unfinished.unlink(missing_ok=True)
+        raise SchemaProblem(f"no copy of the database can be written to {path}: {error}") from error
+    return path
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    if os.geteuid() == 0:
+        above = folder.parent.stat()
+        os.chown(folder, above.st_uid, above.st_gid, follow_symlinks=False)
+
+
+def _back_up(path: Path) -> None:
+    """By SQLite itself: a plain copy of the file would miss what is in its log."""
+    path.unlink(missing_ok=True)
+    os.close(_create_private(path))
+    connection.ensure_connection()
+    target = sqlite3.connect(path)
+    try:
+        connection.connection.backup(target)
+    finally:
+        target.close()
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _drop_old_copies(database: Path, newest: Path) -> None:
+    """Keep the last copies of this database, and in any case the one just made."""
+    name = re.compile(rf"{re.escape(database.stem)}-\d{{8}}T\d{{6}}Z-before-.+\.db")
+    # Their names begin with their times. The clock may have been set back since.
+    copies = sorted(path for path in database.with_name("copies").glob("*.db") if name.fullmatch(path.name))
+    others = [path for path in copies if path != newest]
+    room = _COPIES_KEPT - (newest in copies)
+    for path in others[:-room]:
+        path.unlink()
+
+
+def _mark() -> Path:
+    """Is there while tables are changed, and says where the copy from before is."""
+    database = database_file()
+    return database.with_name(f"{database.name}.changing")
+
+
+def _write_mark(kept: Path, schema: Schema) -> None:
+    _mark().unlink(missing_ok=True)
+    with os.fdopen(_create_private(_mark()), "w") as file:
+        json.dump({"copy": str(kept), "missing": schema.missing}, file)
+
+
+def _interrupted(schema: Schema) -> Path | None:
+    """The copy from before a change that made some of its steps and did not get to its end.
+
+    If all of its steps are missing, it made none, or the database was put back as it was and used since. If
+    none is, it was killed after the last one. A newer program misses steps of its own besides.
+    """
+    try:
+        found = json.loads(_mark().read_text())
+        steps, missing = set(found["missing"]), set(schema.missing)
+        return Path(found["copy"]) if steps - missing and steps & missing else None
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError):
+        # Killed while it was written: nothing was changed yet.
+        return None

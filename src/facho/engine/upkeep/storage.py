@@ -1,0 +1,88 @@
+"""How large the database is and how much room it has: measured each hour, so that its growth is known."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from django.db import connection
+
+from facho.apps.db import sql
+from facho.apps.execution_coordinator.models import StorageSample
+from facho.config import Config
+from facho.core.disk import LOOKS_BACK, Forecast, Room, Sample, forecast
+
+_EVERY: Final = timedelta(hours=1)
+
+
+def take_sample(now: datetime, _config: Config) -> Sample | None:
+    """Unless one was taken lately, by whatever process."""
+    # One from the future was taken before the clock was set back.
+    if StorageSample.objects.filter(at__lte=now, at__gt=now - _EVERY).exists():
+        return None
+    sample = measure(now, room())
+    row = StorageSample(at=now, database_bytes=sample.database_bytes, free_bytes=sample.free_bytes)
+    StorageSample.objects.bulk_create([row], ignore_conflicts=True)
+    return sample
+
+
+def measure(now: datetime, seen: Room | None) -> Sample:
+    return Sample(now, database_bytes(), None if seen is None else seen.free)
+
+
+def forecast_now(now: datetime, seen: Room | None) -> Forecast:
+    """Forecast the growth of the database on a disk with this room."""
+    rows = StorageSample.objects.filter(at__lt=now, at__gte=now - LOOKS_BACK)
+    samples = [Sample(*row) for row in rows.values_list("at", "database_bytes", "free_bytes")]
+    return forecast(samples, measure(now, seen))
+
+
+def database_bytes() -> int:
+    if connection.vendor == "postgresql":
+        ((size,),) = sql.rows("SELECT pg_database_size(current_database())", [])
+        return int(size)
+    return file_bytes(_file())
+
+
+def file_bytes(file: Path) -> int:
+    """Of SQLite's file, and of the log that its newest rows are in."""
+    return sum(_size(part) for part in (file, file.with_name(f"{file.name}-wal")))
+
+
+def room() -> Room | None:
+    """Of the database's own disk. None when that is on another machine, or not for us to see."""
+    folder = _data_directory() if connection.vendor == "postgresql" else _file().parent
+    return None if folder is None else room_in(folder)
+
+
+def room_in(folder: Path) -> Room | None:
+    try:
+        usage = shutil.disk_usage(folder)
+    except OSError:
+        return None
+    return Room(usage.free, usage.total)
+
+
+# A server that is reached by a socket or the loopback is here. Who may not know its folder gets no row.
+_HERE: Final = (
+    "SELECT setting FROM pg_settings WHERE name = 'data_directory'"
+    " AND (inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1')"
+)
+
+
+def _data_directory() -> Path | None:
+    found = sql.rows(_HERE, [])
+    return Path(found[0][0]) if found else None
+
+
+def _file() -> Path:
+    return Path(connection.settings_dict["NAME"])
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
