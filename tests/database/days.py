@@ -18,7 +18,6 @@ from facho.engine.coordinate.coordinator import Stepped, coordinator_step
 from facho.engine.coordinate.maintenance import leave_alone
 from facho.engine.process import leases
 from facho.engine.process.leases import Started, start
-from facho.engine.record import recorder
 from facho.engine.record.recorder import record
 from facho.engine.schedule.assign import claim
 from facho.engine.schedule.pollers import heartbeat
@@ -37,8 +36,7 @@ class Day:
     def __init__(self, now: datetime, monkeypatch: pytest.MonkeyPatch, zone: str = "UTC") -> None:
         self.now = now
         self.config = replace(Config(), time_zone=ZoneInfo(zone))
-        for module in (leases, recorder):
-            monkeypatch.setattr(module, "database_now", lambda: self.now)
+        monkeypatch.setattr(leases, "database_now", lambda: self.now)
 
     def coordinate(self) -> Stepped:
         return coordinator_step(self.now, self.config)
@@ -67,7 +65,7 @@ class Day:
             wrong = ends(part.job)
             state = PartState.FAILED if wrong else PartState.SUCCESS
             parts.append(PartOutcome(part, state, wrong, seconds=seconds, load=Load(requests=1)))
-        return record(started, planned, Collection(parts), self.config)
+        return record(started, planned, Collection(parts), self.now, self.config)
 
     def silent(self, begun: Iterable[Started]) -> None:
         """Nothing came from their OLTs at all."""
@@ -76,7 +74,7 @@ class Day:
             part = PartOutcome(
                 planned.work.parts[0], PartState.FAILED, "no answer", silent=True, load=Load(requests=1)
             )
-            record(each, planned, Collection([part]), self.config)
+            record(each, planned, Collection([part]), self.now, self.config)
 
     def run(self, ends: Ends = well, *, takes: float = 2.0) -> list[State]:
         """All that is due now, one after the other per OLT, each in that many seconds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import OperationalError
@@ -122,10 +122,10 @@ def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
 
     troubles = [OperationalError("database is locked")]
 
-    def store(started: Started, outcome: PartOutcome) -> None:
+    def store(started: Started, outcome: PartOutcome, now: datetime) -> None:
         if troubles:
             raise troubles.pop()
-        record_by_hand(started, outcome)
+        record_by_hand(started, outcome, now)
 
     monkeypatch.setattr(runner, "_PAUSE_S", 0)
     monkeypatch.setattr(manual_session, "record_by_hand", store)

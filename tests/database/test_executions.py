@@ -98,7 +98,7 @@ def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     def now() -> datetime:
         return site.now
 
-    for module in (leases, probes, recorder, runner):
+    for module in (leases, probes, runner):
         monkeypatch.setattr(module, "database_now", now)
     return site
 

@@ -40,8 +40,7 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     clocks = Clocks(at("10:00:01"))
-    for module in ("process.leases", "record.recorder"):
-        monkeypatch.setattr(f"facho.engine.{module}.database_now", lambda: clocks.now)
+    monkeypatch.setattr(leases, "database_now", lambda: clocks.now)
     monkeypatch.setattr(leases, "boottime", lambda: clocks.boottime)
     return clocks
 
@@ -139,8 +138,8 @@ def test_what_was_switched_off_while_it_ran_is_not_run_again(clocks: Clocks, off
     SnmpJobHost.objects.update(enabled=off != "node")
     SnmpJob.objects.update(enabled=off != "job")
 
-    record_failure(failed, "no answer", CONFIG)
-    hand_back(handed)
+    record_failure(failed, "no answer", clocks.now, CONFIG)
+    hand_back(handed, clocks.now, CONFIG)
     clocks.pass_time(21)
     recover(clocks.now, CONFIG)
 
@@ -259,7 +258,7 @@ def test_an_orderly_stop_suspends_nothing_however_often_it_comes(clocks: Clocks)
     for _ in range(5):
         started = start(pending.id, "here", CONFIG)
         assert started is not None
-        hand_back(started)
+        hand_back(started, clocks.now, CONFIG)
         Execution.objects.update(state=State.PENDING)
     assert suspended(node) == ""
     assert SnmpJobHost.objects.get(id=node.id).failures_in_a_row == 0
@@ -329,7 +328,7 @@ def test_handing_back_does_not_cost_an_attempt(clocks: Clocks) -> None:
     started = start(pending.id, "here", CONFIG)
     assert started is not None
 
-    hand_back(started)
+    hand_back(started, clocks.now, CONFIG)
 
     assert columns(pending, "state", "attempt", "lease_token") == ("WAITING", 0, "")
     assert not Attempt.objects.exists()

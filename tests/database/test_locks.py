@@ -72,7 +72,7 @@ def recording(started: Started, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ev
             assert go_on.wait(PATIENCE_S)
 
         monkeypatch.setattr(recorder, "_check_lease", check_and_wait)
-        return record_failure(started, "no answer", CONFIG)
+        return record_failure(started, "no answer", datetime.now(UTC), CONFIG)
 
     return work
 
@@ -145,7 +145,11 @@ def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_i
 
 
 def fail(started: Started) -> None:
-    record_failure(started, "no answer", CONFIG)
+    record_failure(started, "no answer", datetime.now(UTC), CONFIG)
+
+
+def stop(started: Started) -> None:
+    hand_back(started, datetime.now(UTC), CONFIG)
 
 
 def disappear(started: Started) -> None:
@@ -166,7 +170,7 @@ def locked(queries: CaptureQueriesContext) -> list[str]:
     [
         (fail, ["snmp_executions", "olts", "snmp_job_hosts"]),
         (disappear, ["snmp_executions", "olts", "snmp_job_hosts"]),
-        (hand_back, ["snmp_executions", "snmp_job_hosts"]),
+        (stop, ["snmp_executions", "snmp_job_hosts"]),
     ],
 )
 def test_all_who_end_an_execution_lock_it_first_then_its_olt_then_its_node(

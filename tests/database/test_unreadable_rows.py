@@ -50,11 +50,10 @@ def rows(*, odd: int) -> dict[bytes, object]:
 
 
 class Site:
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self) -> None:
         self.olt: Olt = make_olt("north")
         self._node = make_node(self.olt, make_job("discovery"))
         self._now = at("10:00")
-        monkeypatch.setattr(recorder, "database_now", lambda: self._now)
 
     def discover(self, found: dict[bytes, object], times: int = 1) -> Execution:
         """The last of so many discoveries."""
@@ -72,14 +71,14 @@ class Site:
         work = planned.work
         answers = Answers(rows={SERIAL: found}, heard=True, load=Load(requests=1))  # type: ignore[dict-item]
         outcome = outcome_of(work.parts[0], answers, Decoder(work.profile).decode(answers.rows), work)
-        recorder.record(started, planned, Collection([outcome]), CONFIG)
+        recorder.record(started, planned, Collection([outcome]), self._now, CONFIG)
         execution.refresh_from_db()
         return execution
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    return Site(monkeypatch)
+def site() -> Site:
+    return Site()
 
 
 def present() -> int:

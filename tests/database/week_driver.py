@@ -203,7 +203,7 @@ class Driver:
             raise LeaseLost
         # Some cannot even be asked.
         if each.came[0][1] is PartState.FAILED and not each.silent and each.started.started_at.second % 2:
-            return record_failure(each.started, "simulated", self.config)
+            return record_failure(each.started, "simulated", self.now, self.config)
         collection = Collection(
             [
                 PartOutcome(part, state, "" if state is PartState.SUCCESS else "simulated", seconds=seconds)
@@ -212,7 +212,7 @@ class Driver:
         )
         collection.parts[0].silent = each.silent
         collection.parts[0].load = _ASKED
-        return record(each.started, _planned(each.started, each.parts), collection, self.config)
+        return record(each.started, _planned(each.started, each.parts), collection, self.now, self.config)
 
     def _tell(self, each: _Running) -> str:
         node_id = each.started.node_id
@@ -240,7 +240,7 @@ class Driver:
         self.up = False
         for each in self._running.values():
             if each.came and each.started.node_id is not None:
-                hand_back(each.started)
+                hand_back(each.started, now, self.config)
                 self.rules.handed_back(each.started.node_id, now)
             release(each.started)
         self._let_go()

@@ -13,7 +13,6 @@ from typing import Any, Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
 from facho.apps.db.rows import update_rows
 from facho.apps.discovery.store import Stored, note_collected, store_findings
 from facho.apps.discovery.unreadable_rows import store_unreadable
@@ -25,7 +24,7 @@ from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import Config, current
+from facho.config import Config
 from facho.core.delay import Why
 from facho.core.notices import Notice
 from facho.core.quota import Outcome
@@ -60,9 +59,10 @@ log = logging.getLogger(__name__)
 _MOST_NAMED: Final = 200
 
 
-def record(started: Started, planned: Planned, collection: Collection, config: Config) -> State:
+def record(
+    started: Started, planned: Planned, collection: Collection, now: datetime, config: Config
+) -> State:
     """Raises LeaseLost, and has then written nothing."""
-    now = database_now()
     with sql.writing():
         ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
@@ -99,9 +99,8 @@ def record(started: Started, planned: Planned, collection: Collection, config: C
     return state
 
 
-def record_failure(started: Started, error: str, config: Config) -> State:
+def record_failure(started: Started, error: str, now: datetime, config: Config) -> State:
     """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
-    now = database_now()
     with sql.writing():
         ours = _check_lease(started, now)
         error = masked(error)
@@ -116,9 +115,8 @@ def record_failure(started: Started, error: str, config: Config) -> State:
     return state
 
 
-def record_by_hand(started: Started, part: PartOutcome) -> None:
+def record_by_hand(started: Started, part: PartOutcome, now: datetime) -> None:
     """What a person asked for, and kept: only that it was asked is stored. Raises LeaseLost."""
-    now = database_now()
     with sql.writing():
         _check_lease(started, now)
         _end(
@@ -133,9 +131,8 @@ def record_by_hand(started: Started, part: PartOutcome) -> None:
         )
 
 
-def hand_back(started: Started) -> None:
+def hand_back(started: Started, now: datetime, config: Config) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
-    now = database_now()
     with sql.writing():
         running = lock_running(started.execution_id, lease_token=started.token)
         if running is None:
@@ -156,7 +153,7 @@ def hand_back(started: Started) -> None:
         else:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
             slot = slot_of(running.olt_id, running.slot, running.owes)
-            count_aborted([slot], "the process stopped", now, current())
+            count_aborted([slot], "the process stopped", now, config)
             note_ended([started.execution_id])
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from facho.apps.db import sql
+from facho.apps.db.clock import database_now
 from facho.engine.collect.conversation import Guard, tag_of
 from facho.engine.collect.work import Part, PartOutcome, PartState
 from facho.engine.process.leases import LeaseLost, start
@@ -46,7 +47,7 @@ def converse(execution_id: int, runtime: Runtime, what: str, conversation: Conve
             sql.give_back()
             came, error = _said(errand, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
             outcome = _outcome(what, came, began)
-            insist(lambda: record_by_hand(started, outcome), held, runtime.config)
+            insist(lambda: record_by_hand(started, outcome, database_now()), held, runtime.config)
         except (LeaseLost, CancelledError):
             let_go(started, runtime)
             return False

@@ -103,7 +103,8 @@ def _run(
         log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
         return _fail(_by_bug(bug), started, held, config)
     try:
-        return insist(lambda: record(started, planned, collection, config), held, config)
+        # Each try reads the clock again: the lease is checked at the time of the try.
+        return insist(lambda: record(started, planned, collection, database_now(), config), held, config)
     except LeaseLost:
         raise
     except Exception as bug:
@@ -113,7 +114,7 @@ def _run(
 
 
 def _fail(why: str, started: Started, held: Held, config: Config) -> State:
-    return insist(lambda: record_failure(started, why, config), held, config)
+    return insist(lambda: record_failure(started, why, database_now(), config), held, config)
 
 
 def _by_bug(bug: Exception) -> str:
@@ -145,7 +146,7 @@ def let_go(started: Started, runtime: Runtime) -> None:
     stopping, aborted = runtime.stopping.is_set(), False
     with contextlib.suppress(DatabaseError):
         if stopping:
-            hand_back(started)
+            hand_back(started, database_now(), runtime.config)
         aborted = release(started)
     if stopping or aborted:
         log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
