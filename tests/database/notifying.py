@@ -9,11 +9,11 @@ from typing import Any
 from facho.apps.db.secret_text import SecretText
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
 from facho.config import Config
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
-from facho.engine.events.messenger import Letter
 from facho.engine.events.notices import tell
-from facho.engine.events.notifying import Sender
+from facho.engine.events.outgoing_messages import OutgoingMessage
+from facho.engine.events.sender import Sender
 from tests.waiting import PATIENCE_S
 
 # Receivers are on this machine.
@@ -24,12 +24,12 @@ class Receiver:
     """Takes every letter, unless it is said to be down; hangs while it is not let go."""
 
     def __init__(self) -> None:
-        self.taken: list[Letter] = []
+        self.taken: list[OutgoingMessage] = []
         self.down = False
         self.go = threading.Event()
         self.go.set()
 
-    def __call__(self, letter: Letter, timeout: timedelta) -> str:
+    def __call__(self, letter: OutgoingMessage, timeout: timedelta) -> str:
         self.go.wait(10)
         if self.down:
             return "connection refused"
@@ -54,7 +54,7 @@ def make_rule(*channels: NotificationChannel, name: str = "all", **columns: Any)
     return rule
 
 
-def tell_of(notice: Notice, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
+def tell_of(notice: NotificationKind, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
     told: dict[str, Any] = {"severity": Severity.HIGH, "details": {}, "about": "", **columns}
     tell(now, notice, olt_id=olt_id, **told)
 

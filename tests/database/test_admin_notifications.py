@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from facho.engine.events import messenger
 from tests.database.making import make_olt
 from tests.database.notifying import make_channel, make_rule
 
@@ -58,8 +57,8 @@ def test_an_address_that_is_none_is_refused_at_its_field(admin_client: Client) -
 def test_a_test_is_sent_by_a_button_and_from_the_list(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, error: str, said: str
 ) -> None:
-    monkeypatch.setattr("facho.engine.events.messenger.send", lambda *_: error)
-    monkeypatch.setattr(messenger, "make_ready", lambda: None)
+    monkeypatch.setattr("facho.engine.events.outgoing_messages.send", lambda *_: error)
+    monkeypatch.setattr("facho.engine.events.outgoing_messages.import_apprise", lambda: None)
     channel = make_channel("noc")
     path = f"{CHANNELS}{channel.pk}/change/"
     given = {"name": "noc", "enabled": "on", "address": "", BUTTON: "1"}

@@ -12,7 +12,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaViolation,
 )
 from facho.backends import tasks
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from tests.database.making import make_olt
 from tests.database.notifying import Receiver, became, make_channel, make_rule, sender_to, tell_of
 
@@ -41,7 +41,9 @@ def test_what_people_are_told_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     receiver = Receiver()
     monkeypatch.setattr(tasks, "sender", lambda: sender_to(receiver))
     make_rule(make_channel())
-    tell_of(Notice.SATURATION_BEGINS, database_now(), details={"busy_percentage": 80.0, "queue_size": 3})
+    tell_of(
+        NotificationKind.SATURATION_BEGINS, database_now(), details={"busy_percentage": 80.0, "queue_size": 3}
+    )
     tasks.send_notifications_task()
     tasks.send_notifications_task()
     assert len(receiver.taken) == 1

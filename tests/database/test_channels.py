@@ -12,7 +12,7 @@ from datetime import time, timedelta
 import pytest
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.notifications import (
     NewRule,
@@ -26,7 +26,7 @@ from facho.engine.commands.notifications import (
     update_rule,
 )
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
-from facho.engine.events.notifying import Sender
+from facho.engine.events.sender import Sender
 from facho.masking import masked
 from tests.database.making import at, make_olt
 from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of
@@ -66,7 +66,7 @@ def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver
         add_channel("mail", mail_url(mail), language="es"),
     ]
     make_rule(*channels)
-    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
+    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
     sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     ((title, message),) = [(got["title"], got["message"]) for got in web.got]
@@ -86,7 +86,7 @@ def test_a_server_that_refuses_and_one_that_is_not_there_are_tried_again(web: We
     refusing = add_channel("refusing", f"json://user:pass-word-7@127.0.0.1:{web.port}")
     absent = add_channel("absent", f"json://127.0.0.1:{nobodys_port()}")
     make_rule(refusing, absent)
-    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-7").id)
+    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id)
     sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     rows = {row.channel_id: row for row in NotificationDelivery.objects.all()}
@@ -175,11 +175,11 @@ def test_a_name_that_resolves_to_this_machine_is_not_connected_to(
         add_channel(f"{number}", url)
         tried = try_channel(f"{number}", NOW, STRICT)
         assert "127.0.0.1: messages are not sent to this machine itself" in tried.sentence
-        tell_of(Notice.OLT_DOWN, NOW, make_olt(f"olt-{number}").id)
+        tell_of(NotificationKind.OLT_DOWN, NOW, make_olt(f"olt-{number}").id)
     assert not web.got
     assert not mail.got
     make_rule(*NotificationChannel.objects.all())
-    tell_of(Notice.OLT_DOWN, NOW, make_olt("olt-9").id)
+    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-9").id)
     Sender(STRICT, wait=10 * SECOND).step(NOW)
     assert not web.got
     assert not mail.got

@@ -17,7 +17,7 @@ from facho.apps.db.secret_text import SecretText
 from facho.apps.discovery.models import Onu, PortOutage
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationDelivery
-from facho.engine.events.notifying import Sender
+from facho.engine.events.sender import Sender
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from tests.database import test_executions

@@ -18,8 +18,8 @@ from facho import masking
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.journal import Event
-from facho.engine.events import journal_rows
+from facho.core.event_types import EventType
+from facho.engine.events import log_rows
 from facho.engine.events.journal import Journal
 from tests.database.making import at, make_olt
 
@@ -37,37 +37,37 @@ REPORT = {
 }
 
 # How each event is said, and what an operator reads.
-SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
-    Event.TASK_ADDED: (
+SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
+    EventType.TASK_ADDED: (
         lambda to, olt: to.task_added(NOW, olt, job="optics", task_type="get_optics", interval_s=300),
         "tarea optics añadida en north-1, cada 5m",
     ),
-    Event.TASK_REMOVED: (
+    EventType.TASK_REMOVED: (
         lambda to, olt: to.task_removed(NOW, olt, job="optics", task_type="get_optics", aborted=2),
         "tarea optics retirada de north-1; ejecuciones abortadas: 2",
     ),
-    Event.TASK_INTERVAL_CHANGED: (
+    EventType.TASK_INTERVAL_CHANGED: (
         lambda to, olt: to.task_interval_changed(
             NOW, olt, job="optics", task_type="get_optics", before_s=300, after_s=90
         ),
         "tarea optics en north-1: cada 90s en vez de cada 5m",
     ),
-    Event.OLT_ENABLED: (lambda to, olt: to.olt_enabled(NOW, olt), "north-1 activada"),
-    Event.OLT_DISABLED: (
+    EventType.OLT_ENABLED: (lambda to, olt: to.olt_enabled(NOW, olt), "north-1 activada"),
+    EventType.OLT_DISABLED: (
         lambda to, olt: to.olt_disabled(NOW, olt, aborted=0),
         "north-1 desactivada; ejecuciones abortadas: 0",
     ),
-    Event.CONFIG_CHANGED: (
+    EventType.CONFIG_CHANGED: (
         lambda to, olt: to.config_changed(
             NOW, olt, job="optics", changed={"priority": (40, 60), "oids": (("1.2", "1.3"), ())}
         ),
         "cambió la configuración de la tarea optics en north-1: priority: 40 -> 60, oids: 1.2, 1.3 -> ",
     ),
-    Event.PLAN_ADJUSTED: (
+    EventType.PLAN_ADJUSTED: (
         lambda to, olt: to.plan_adjusted(NOW, olt, nodes=3),
         "plan de north-1 ajustado; tareas: 3",
     ),
-    Event.PLAN_INFEASIBLE: (
+    EventType.PLAN_INFEASIBLE: (
         lambda to, olt: to.plan_infeasible(
             NOW,
             olt,
@@ -78,87 +78,87 @@ SAID: dict[Event, tuple[Callable[[Journal, int], None], str]] = {
         "más trabajo del que cabe en north-1: 72 minutos por hora, get_optics 12/24; "
         "cabría con optics cada 8m en lugar de cada 5m",
     ),
-    Event.EMERGENCY_REPLAN: (
+    EventType.EMERGENCY_REPLAN: (
         lambda to, olt: to.emergency_replan(NOW, olt, why="failures", failures=3),
         "emergencia: fallaron 3 ejecuciones seguidas en north-1, se planifica de nuevo",
     ),
-    Event.QUOTA_VIOLATION: (
+    EventType.QUOTA_VIOLATION: (
         lambda to, olt: to.quota_violation(
             NOW, olt, period_start=NOW - HOUR, period_end=NOW, severity="HIGH", report=REPORT
         ),
         "cuota no cumplida en north-1 de 2026-03-10 04:00 a 2026-03-10 05:00, severidad alta: "
         "discovery 1/4, get_optics 2/4",
     ),
-    Event.EXECUTION_ABORTED: (
+    EventType.EXECUTION_ABORTED: (
         lambda to, olt: to.execution_aborted(NOW, olt, execution_id=7, job="optics", why="la pidieron"),
         "ejecución 7 de optics en north-1 abortada: la pidieron",
     ),
-    Event.LEASE_LOST: (
+    EventType.LEASE_LOST: (
         lambda to, olt: to.lease_lost(NOW, olt, execution_id=7, worker="w1"),
         "ejecución 7 en north-1 retirada a w1: venció su reserva",
     ),
-    Event.RECOVERED: (
+    EventType.RECOVERED: (
         lambda to, olt: to.recovered(NOW, unstarted=1, abandoned=2, workers=3),
         "recuperado lo que dejó un proceso muerto; en curso: 2, sin empezar: 1, workers olvidados: 3",
     ),
-    Event.OLT_SUSPENDED: (
+    EventType.OLT_SUSPENDED: (
         lambda to, olt: to.olt_suspended(NOW, olt, reason="no answer"),
         "north-1 suspendida: no answer",
     ),
-    Event.OLT_BACK: (lambda to, olt: to.olt_back(NOW, olt), "north-1 ha vuelto"),
-    Event.NODE_SUSPENDED: (
+    EventType.OLT_BACK: (lambda to, olt: to.olt_back(NOW, olt), "north-1 ha vuelto"),
+    EventType.NODE_SUSPENDED: (
         lambda to, olt: to.node_suspended(NOW, olt, node_id=1, job="optics", reason="tooBig"),
         "tarea optics suspendida en north-1: tooBig",
     ),
-    Event.NODE_BACK: (
+    EventType.NODE_BACK: (
         lambda to, olt: to.node_back(NOW, olt, node_id=1, job="optics"),
         "tarea optics de vuelta en north-1",
     ),
-    Event.SATURATION_BEGINS: (
+    EventType.SATURATION_BEGINS: (
         lambda to, olt: to.saturation_begins(NOW, busy_percentage=80.5, queue_size=4),
         "pollers saturados: ocupados al 80,5 %, ejecuciones en espera: 4",
     ),
-    Event.SATURATION_ENDS: (
+    EventType.SATURATION_ENDS: (
         lambda to, olt: to.saturation_ends(NOW, busy_percentage=70.0, queue_size=0),
         "los pollers ya no están saturados: ocupados al 70 %, en espera: 0",
     ),
-    Event.PORT_OUTAGE: (
+    EventType.PORT_OUTAGE: (
         lambda to, olt: to.port_outage(NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64),
         "corte del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
     ),
-    Event.PORT_OUTAGE_ENDED: (
+    EventType.PORT_OUTAGE_ENDED: (
         lambda to, olt: to.port_outage_ended(
             NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, since=NOW - timedelta(minutes=90)
         ),
         "terminó el corte del puerto 0/1/7 de north-1, al cabo de 90m; ONUs afectadas: 60",
     ),
-    Event.ENGINE_WAS_STOPPED: (
+    EventType.ENGINE_WAS_STOPPED: (
         lambda to, olt: to.engine_was_stopped(NOW, since=NOW - 2 * HOUR),
         "el motor estuvo parado desde 2026-03-10 03:00, durante 2h",
     ),
-    Event.CLOCK_CHANGED: (
+    EventType.CLOCK_CHANGED: (
         lambda to, olt: to.clock_changed(NOW, seconds=-3601.5),
         "el reloj se atrasó unos 1h",
     ),
-    Event.UNREADABLE_ROWS: (
+    EventType.UNREADABLE_ROWS: (
         lambda to, olt: to.unreadable_rows(NOW, olt, table="gpon_onts", rows=2, example="9.9.1"),
         "2 filas de gpon_onts de north-1 tienen un índice que su perfil no puede leer, como 9.9.1: mientras "
         "tanto ninguna ONU se da por desaparecida",
     ),
-    Event.REMOVAL_WAITS: (
+    EventType.REMOVAL_WAITS: (
         lambda to, olt: to.removal_waits(NOW, tables={"onu_events": "900 of 1000"}),
         "se eliminaría la mayor parte de onu_events por antigüedad: no se elimina nada de ello hasta que "
         "una persona lo confirme",
     ),
-    Event.REMOVAL_RESUMED: (
+    EventType.REMOVAL_RESUMED: (
         lambda to, olt: to.removal_resumed(NOW),
         "lo demasiado antiguo se elimina de nuevo: no es más que lo habitual",
     ),
-    Event.MAINTENANCE_BEGINS: (
+    EventType.MAINTENANCE_BEGINS: (
         lambda to, olt: to.maintenance_begins(NOW, olt, window="fans", target="north-1", until=NOW + HOUR),
         "empieza el mantenimiento fans de north-1, hasta 2026-03-10 06:00",
     ),
-    Event.MAINTENANCE_ENDS: (
+    EventType.MAINTENANCE_ENDS: (
         lambda to, olt: to.maintenance_ends(NOW, olt, window="fans", target="north-1"),
         "terminó el mantenimiento fans de north-1",
     ),
@@ -188,12 +188,12 @@ def rows(own: Journal) -> list[CoordinatorLog]:
 
 
 def test_every_event_can_be_said() -> None:
-    assert set(Event) - set(SAID) == {Event.LOG_LOST}
+    assert set(EventType) - set(SAID) == {EventType.LOG_LOST}
 
 
 @pytest.mark.parametrize("event", SAID)
 def test_an_event_is_a_sentence_in_the_language_of_the_operator(
-    event: Event, own: Journal, config: Config
+    event: EventType, own: Journal, config: Config
 ) -> None:
     say, sentence = SAID[event]
     with translation.override("en"):
@@ -219,7 +219,7 @@ def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(
 
 
 def test_details_are_kept_as_json(own: Journal) -> None:
-    SAID[Event.QUOTA_VIOLATION][0](own, make_olt().id)
+    SAID[EventType.QUOTA_VIOLATION][0](own, make_olt().id)
     own.config_changed(NOW, make_olt().id, job=None, changed={"rate": (float("nan"), None)})
     violation, changed = rows(own)
     assert violation.details["period_end"] == "2026-03-10T10:00:00+00:00"
@@ -282,14 +282,14 @@ def test_the_olt_of_an_entry_may_be_gone(own: Journal) -> None:
 
 
 def refusing_inserts(monkeypatch: pytest.MonkeyPatch, error: Exception, refused: str = "") -> None:
-    insert = journal_rows._insert
+    insert = log_rows._insert
 
     def refuse(entries: Any) -> None:
         if any(refused in entry.message for entry in entries):
             raise error
         insert(entries)
 
-    monkeypatch.setattr(journal_rows, "_insert", refuse)
+    monkeypatch.setattr(log_rows, "_insert", refuse)
 
 
 def test_rows_stay_while_the_database_is_away_and_the_oldest_go_when_there_are_too_many(

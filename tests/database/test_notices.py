@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
 from facho.engine.events.notices import tell
 from tests.database.making import at, make_olt
@@ -17,7 +17,14 @@ NOW = at("10:00")
 
 
 def tell_of_a_port(olt_id: int | None = None) -> None:
-    tell(NOW, Notice.PORT_OUTAGE, severity=Severity.HIGH, olt_id=olt_id, about="0/1/3", details={"onus": 12})
+    tell(
+        NOW,
+        NotificationKind.PORT_OUTAGE,
+        severity=Severity.HIGH,
+        olt_id=olt_id,
+        about="0/1/3",
+        details={"onus": 12},
+    )
 
 
 def test_while_nobody_wants_to_know_nothing_is_written() -> None:

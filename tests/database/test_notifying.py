@@ -12,8 +12,8 @@ from django.db import connection
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
-from facho.core.notices import Notice
-from facho.engine.events.notifying import Sender
+from facho.core.notifications import NotificationKind
+from facho.engine.events.sender import Sender
 from tests.database.making import at, make_olt
 from tests.database.notifying import (
     CONFIG,
@@ -29,7 +29,7 @@ from tests.waiting import PATIENCE_S, wait_until
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-DOWN, UP = Notice.OLT_DOWN, Notice.OLT_UP
+DOWN, UP = NotificationKind.OLT_DOWN, NotificationKind.OLT_UP
 
 
 def step_until(sender: Sender, since: datetime, until: datetime, every: timedelta = MINUTE) -> None:
@@ -139,10 +139,10 @@ def test_the_same_is_not_told_again_within_the_rules_time() -> None:
     new = {"count": 0, "onus": []}
     for minutes in (0, 10, 31):
         now = NOW + minutes * MINUTE
-        tell_of(Notice.ONU_UNPROVISIONED, now, olt.id, details=new)
+        tell_of(NotificationKind.ONU_UNPROVISIONED, now, olt.id, details=new)
         # Of another OLT, and of something else there, is not the same.
-        tell_of(Notice.ONU_UNPROVISIONED, now, make_olt().id, details=new)
-        tell_of(Notice.ONU_UNPROVISIONED, now, olt.id, about=f"port {minutes}", details=new)
+        tell_of(NotificationKind.ONU_UNPROVISIONED, now, make_olt().id, details=new)
+        tell_of(NotificationKind.ONU_UNPROVISIONED, now, olt.id, about=f"port {minutes}", details=new)
         sender.step(now)
     same = NotificationDelivery.objects.filter(olt=olt, about="").order_by("id")
     assert [(each.status, each.why_not) for each in same] == [
@@ -240,7 +240,7 @@ def test_nobody_is_told_by_what_is_off_or_for_others() -> None:
 def test_what_there_are_no_words_for_is_told_all_the_same_and_keeps_no_other_waiting() -> None:
     make_rule(make_channel(language="en"))
     NotificationNotice.objects.create(notice="FROM_ANOTHER_VERSION", severity="HIGH", at=NOW)
-    tell_of(Notice.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
+    tell_of(NotificationKind.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     (letter,) = receiver.taken
@@ -260,7 +260,7 @@ def test_a_violation_is_notified_when_the_first_message_of_it_is_sent() -> None:
         "reasons": [lost],
     }
     QuotaViolation.objects.create(olt=olt, severity="CRITICAL", report=report, created_at=NOW, **hour)
-    tell_of(Notice.QUOTA_VIOLATION, NOW, olt.id, details={"report": report, **hour})
+    tell_of(NotificationKind.QUOTA_VIOLATION, NOW, olt.id, details={"report": report, **hour})
     receiver = Receiver()
     receiver.down = True
     sender = sender_to(receiver)

@@ -11,7 +11,7 @@ from facho.backends.local import LocalBackend
 from facho.backends.poller_process import in_background, poller_process
 from facho.config import Config
 from facho.engine.coordinate.coordinator import coordinate_until
-from facho.engine.events.notifying import notify_until
+from facho.engine.events.sender import notify_until
 from facho.engine.schedule.loop import SchedulerLoop
 from facho.engine.upkeep.housekeeping import keep_house_until
 

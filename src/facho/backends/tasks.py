@@ -15,7 +15,7 @@ from facho.backends.celery_worker import poller
 from facho.celery import app
 from facho.config import current
 from facho.engine.coordinate.coordinator import close_hours, coordinator_step
-from facho.engine.events.notifying import Sender
+from facho.engine.events.sender import Sender
 from facho.engine.process.loops import attempt
 from facho.engine.schedule.step import step_now
 from facho.engine.upkeep.housekeeping import keep_house

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog
-from facho.core.journal import Level
+from facho.core.event_types import Level
 from facho.web.words import details_in_words
 
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}

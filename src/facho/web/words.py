@@ -22,7 +22,7 @@ from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.executions.words import WHY as WHY
 from facho.apps.written import duration, localized
 from facho.core.delay import Why
-from facho.core.journal import Event, Level
+from facho.core.event_types import EventType, Level
 from facho.web.bands import Stretch
 from facho.web.timeline import Row, Run
 
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
 
 EVENTS: Final[Mapping[str, Text]] = {
-    Event.TASK_ADDED: _("task added"),
-    Event.TASK_REMOVED: _("task removed"),
-    Event.TASK_INTERVAL_CHANGED: _("interval of a task changed"),
-    Event.OLT_ENABLED: _("OLT enabled"),
-    Event.OLT_DISABLED: _("OLT disabled"),
-    Event.CONFIG_CHANGED: _("configuration changed"),
-    Event.PLAN_ADJUSTED: _("plan adjusted"),
-    Event.PLAN_INFEASIBLE: _("more work than an hour holds"),
-    Event.EMERGENCY_REPLAN: _("emergency re-plan"),
-    Event.QUOTA_VIOLATION: _("quota violation"),
-    Event.EXECUTION_ABORTED: _("execution aborted"),
-    Event.LEASE_LOST: _("lease lost"),
-    Event.RECOVERED: _("recovered after a crash"),
-    Event.OLT_SUSPENDED: _("OLT suspended"),
-    Event.OLT_BACK: _("OLT back"),
-    Event.NODE_SUSPENDED: _("node suspended"),
-    Event.NODE_BACK: _("node back"),
-    Event.SATURATION_BEGINS: _("pollers saturated"),
-    Event.SATURATION_ENDS: _("pollers no longer saturated"),
-    Event.PORT_OUTAGE: _("outage of a port"),
-    Event.PORT_OUTAGE_ENDED: _("end of a port's outage"),
-    Event.ENGINE_WAS_STOPPED: _("the engine was stopped"),
-    Event.CLOCK_CHANGED: _("clock changed"),
-    Event.MAINTENANCE_BEGINS: _("maintenance begins"),
-    Event.MAINTENANCE_ENDS: _("maintenance ends"),
-    Event.LOG_LOST: _("lines of the log lost"),
-    Event.UNREADABLE_ROWS: _("rows that cannot be read"),
-    Event.REMOVAL_WAITS: _("removal waits for a person"),
-    Event.REMOVAL_RESUMED: _("removal resumed"),
+    EventType.TASK_ADDED: _("task added"),
+    EventType.TASK_REMOVED: _("task removed"),
+    EventType.TASK_INTERVAL_CHANGED: _("interval of a task changed"),
+    EventType.OLT_ENABLED: _("OLT enabled"),
+    EventType.OLT_DISABLED: _("OLT disabled"),
+    EventType.CONFIG_CHANGED: _("configuration changed"),
+    EventType.PLAN_ADJUSTED: _("plan adjusted"),
+    EventType.PLAN_INFEASIBLE: _("more work than an hour holds"),
+    EventType.EMERGENCY_REPLAN: _("emergency re-plan"),
+    EventType.QUOTA_VIOLATION: _("quota violation"),
+    EventType.EXECUTION_ABORTED: _("execution aborted"),
+    EventType.LEASE_LOST: _("lease lost"),
+    EventType.RECOVERED: _("recovered after a crash"),
+    EventType.OLT_SUSPENDED: _("OLT suspended"),
+    EventType.OLT_BACK: _("OLT back"),
+    EventType.NODE_SUSPENDED: _("node suspended"),
+    EventType.NODE_BACK: _("node back"),
+    EventType.SATURATION_BEGINS: _("pollers saturated"),
+    EventType.SATURATION_ENDS: _("pollers no longer saturated"),
+    EventType.PORT_OUTAGE: _("outage of a port"),
+    EventType.PORT_OUTAGE_ENDED: _("end of a port's outage"),
+    EventType.ENGINE_WAS_STOPPED: _("the engine was stopped"),
+    EventType.CLOCK_CHANGED: _("clock changed"),
+    EventType.MAINTENANCE_BEGINS: _("maintenance begins"),
+    EventType.MAINTENANCE_ENDS: _("maintenance ends"),
+    EventType.LOG_LOST: _("lines of the log lost"),
+    EventType.UNREADABLE_ROWS: _("rows that cannot be read"),
+    EventType.REMOVAL_WAITS: _("removal waits for a person"),
+    EventType.REMOVAL_RESUMED: _("removal resumed"),
 }
 
 # Of the reasons that /health gives, those that no other part of the dashboard tells.

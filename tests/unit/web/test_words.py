@@ -6,7 +6,7 @@ import pytest
 from django.utils import translation
 
 from facho.core.delay import Why
-from facho.core.journal import Event
+from facho.core.event_types import EventType
 from facho.core.reasons import ABORTED, FAILED, LATE, OTHER, Reason
 from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.web.words import EVENTS, WHY_LOST, lost_in_words, missed_in_words, why_lost
@@ -24,7 +24,7 @@ def task(name: str, completed: int, severity: str | None = "HIGH") -> TaskReport
 
 def test_every_reason_and_every_event_has_its_words() -> None:
     assert set(WHY_LOST) == {*Why, FAILED, ABORTED, LATE, OTHER}
-    assert set(EVENTS) == set(Event)
+    assert set(EVENTS) == set(EventType)
 
 
 @pytest.mark.parametrize(

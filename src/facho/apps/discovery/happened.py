@@ -17,7 +17,7 @@ from facho.apps.discovery.optics import Crossed
 from facho.apps.discovery.recognise import shared
 from facho.apps.discovery.roster import Roster
 from facho.apps.discovery.turns import OpticalChange, Turned
-from facho.core import events
+from facho.core import onu_states
 from facho.vendors import Key, Said
 
 _PLACE: Final = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
@@ -67,8 +67,8 @@ class Happened:
         self._quiet = [
             (position, state)
             for position in sorted(states)
-            if events.says_something(state := roster.before("state")[position])
-            and not events.says_something(roster["state"][position])
+            if onu_states.says_something(state := roster.before("state")[position])
+            and not onu_states.says_something(roster["state"][position])
         ]
 
     def _read(self, positions: Sequence[int]) -> dict[int, dict[str, Any]]:
@@ -78,25 +78,25 @@ class Happened:
 
     def _turns(self, positions: Iterable[int]) -> Iterator[Happening]:
         turns = {position: self._turn(position) for position in positions}
-        offline = {position for position, turn in turns.items() if turn is events.Turn.OFFLINE}
+        offline = {position for position, turn in turns.items() if turn is onu_states.Turn.OFFLINE}
         told = self._told_causes(offline)
         for position, turn in turns.items():
-            if turn is events.Turn.OFFLINE:
+            if turn is onu_states.Turn.OFFLINE:
                 was_online = self._state_before(position) == ONLINE
                 yield Happening(EventKind.OFFLINE, position, self._cause(position, told), was_online)
             elif turn is not None:
                 yield Happening(EventKind.ONLINE, position)
 
     def _cause(self, position: int, told: Mapping[int, str]) -> str:
-        return events.cause(told.get(position, ""), self._roster["state"][position])
+        return onu_states.cause(told.get(position, ""), self._roster["state"][position])
 
-    def _turn(self, position: int) -> events.Turn | None:
-        return events.turn(self._state_before(position), self._roster["state"][position])
+    def _turn(self, position: int) -> onu_states.Turn | None:
+        return onu_states.turn(self._state_before(position), self._roster["state"][position])
 
     def _state_before(self, position: int) -> str:
         """The last one that said something."""
         before: str = self._roster.before("state")[position]
-        if not events.says_something(before):
+        if not onu_states.says_something(before):
             before = self._was[position]["state_before"]
         return before
 

@@ -10,7 +10,7 @@ from facho.apps.discovery.filling import ONLINE
 from facho.apps.discovery.finding import Rows
 from facho.apps.discovery.models import Presence
 from facho.apps.discovery.roster import Roster
-from facho.core.events import says_something
+from facho.core.onu_states import says_something
 from facho.core.optics import Limits, OpticalTurn, judge, turn
 
 # The first that an ONU has is the one that counts for it.

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
-from facho.core.journal import Event, Level
+from facho.core.event_types import EventType, Level
 
 
 class QuotaStatus(models.TextChoices):
@@ -195,7 +195,7 @@ class CoordinatorLog(models.Model):
         Olt, models.SET_NULL, related_name="logs", null=True, blank=True, verbose_name=_("OLT")
     )
     event_type = models.CharField(
-        _("event"), max_length=40, choices=[(event.value, event.value) for event in Event]
+        _("event"), max_length=40, choices=[(event.value, event.value) for event in EventType]
     )
     level = models.CharField(
         _("level"), max_length=10, choices=[(level.value, level.value) for level in Level]

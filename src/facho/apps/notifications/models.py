@@ -12,26 +12,26 @@ from facho.apps.db.bound_secrets import KeyBeforeRow
 from facho.apps.db.secret_text import SecretText, SecretTextField
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
-from facho.core.notices import Notice, WhyNot
+from facho.core.notifications import HoldReason, NotificationKind
 
 
 class NoticeKind(models.TextChoices):
-    QUOTA_VIOLATION = Notice.QUOTA_VIOLATION.value, _("quota not met")
-    OLT_DOWN = Notice.OLT_DOWN.value, _("OLT down")
-    OLT_UP = Notice.OLT_UP.value, _("OLT up again")
-    NODE_SUSPENDED = Notice.NODE_SUSPENDED.value, _("node suspended")
-    NODE_BACK = Notice.NODE_BACK.value, _("node back")
-    SATURATION_BEGINS = Notice.SATURATION_BEGINS.value, _("pollers saturated")
-    SATURATION_ENDS = Notice.SATURATION_ENDS.value, _("pollers not saturated any more")
-    PLAN_INFEASIBLE = Notice.PLAN_INFEASIBLE.value, _("more work than an hour holds")
-    ONU_UNPROVISIONED = Notice.ONU_UNPROVISIONED.value, _("new unprovisioned ONU")
-    OPTICAL_WEAK = Notice.OPTICAL_WEAK.value, _("weak optical power")
-    OPTICAL_FALLING = Notice.OPTICAL_FALLING.value, _("falling optical power")
-    OPTICAL_RECOVERED = Notice.OPTICAL_RECOVERED.value, _("optical power recovered")
-    PORT_OUTAGE = Notice.PORT_OUTAGE.value, _("outage of a port")
-    PORT_OUTAGE_ENDED = Notice.PORT_OUTAGE_ENDED.value, _("end of a port's outage")
-    UNREADABLE_ROWS = Notice.UNREADABLE_ROWS.value, _("rows that cannot be read")
-    TEST = Notice.TEST.value, pgettext_lazy("notice", "test")
+    QUOTA_VIOLATION = NotificationKind.QUOTA_VIOLATION.value, _("quota not met")
+    OLT_DOWN = NotificationKind.OLT_DOWN.value, _("OLT down")
+    OLT_UP = NotificationKind.OLT_UP.value, _("OLT up again")
+    NODE_SUSPENDED = NotificationKind.NODE_SUSPENDED.value, _("node suspended")
+    NODE_BACK = NotificationKind.NODE_BACK.value, _("node back")
+    SATURATION_BEGINS = NotificationKind.SATURATION_BEGINS.value, _("pollers saturated")
+    SATURATION_ENDS = NotificationKind.SATURATION_ENDS.value, _("pollers not saturated any more")
+    PLAN_INFEASIBLE = NotificationKind.PLAN_INFEASIBLE.value, _("more work than an hour holds")
+    ONU_UNPROVISIONED = NotificationKind.ONU_UNPROVISIONED.value, _("new unprovisioned ONU")
+    OPTICAL_WEAK = NotificationKind.OPTICAL_WEAK.value, _("weak optical power")
+    OPTICAL_FALLING = NotificationKind.OPTICAL_FALLING.value, _("falling optical power")
+    OPTICAL_RECOVERED = NotificationKind.OPTICAL_RECOVERED.value, _("optical power recovered")
+    PORT_OUTAGE = NotificationKind.PORT_OUTAGE.value, _("outage of a port")
+    PORT_OUTAGE_ENDED = NotificationKind.PORT_OUTAGE_ENDED.value, _("end of a port's outage")
+    UNREADABLE_ROWS = NotificationKind.UNREADABLE_ROWS.value, _("rows that cannot be read")
+    TEST = NotificationKind.TEST.value, pgettext_lazy("notice", "test")
 
 
 class Language(models.TextChoices):
@@ -163,11 +163,11 @@ class DeliveryStatus(models.TextChoices):
 
 
 class NotSent(models.TextChoices):
-    SILENT = WhyNot.SILENT.value, _("silent hours")
-    REPEAT = WhyNot.REPEAT.value, _("told a short time ago")
-    MAINTENANCE = WhyNot.MAINTENANCE.value, _("maintenance")
-    OVER = WhyNot.OVER.value, _("over before it was told")
-    CHANNEL_OFF = WhyNot.CHANNEL_OFF.value, _("channel disabled")
+    SILENT = HoldReason.SILENT.value, _("silent hours")
+    REPEAT = HoldReason.REPEAT.value, _("told a short time ago")
+    MAINTENANCE = HoldReason.MAINTENANCE.value, _("maintenance")
+    OVER = HoldReason.OVER.value, _("over before it was told")
+    CHANNEL_OFF = HoldReason.CHANNEL_OFF.value, _("channel disabled")
 
 
 class NotificationDelivery(models.Model):

@@ -23,14 +23,14 @@ from facho.apps.notifications.models import (
 )
 from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
-from facho.core.notices import FOR_RULES, Notice, WhyNot
+from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind
 from facho.core.severity import Severity
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.events import messenger
-from facho.engine.events.messenger import BadAddress, Flight, Letter, Refusal
-from facho.engine.events.notice_words import Said, message_of
+from facho.engine.events import outgoing_messages
+from facho.engine.events.notification_texts import NotifiedEvent, compose_message
+from facho.engine.events.outgoing_messages import BadAddress, MessageInTransit, OutgoingMessage, Refusal
 from facho.engine.process.command_transaction import command
 from facho.keys import KeyProblem
 
@@ -81,7 +81,7 @@ def set_channel_enabled(name: str, *, enabled: bool) -> None:
     NotificationChannel.objects.filter(id=channel.id).update(enabled=enabled)
     if not enabled:
         waiting = NotificationDelivery.objects.filter(channel=channel, status=DeliveryStatus.WAITING)
-        waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=WhyNot.CHANNEL_OFF)
+        waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=HoldReason.CHANNEL_OFF)
 
 
 @command
@@ -94,7 +94,7 @@ def remove_channel(name: str) -> None:
             "channel", _("it is the only channel of %(rules)s: change or remove these first") % said
         )
     waiting = NotificationDelivery.objects.filter(channel=channel, status=DeliveryStatus.WAITING)
-    waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=WhyNot.CHANNEL_OFF)
+    waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=HoldReason.CHANNEL_OFF)
     channel.delete()
 
 
@@ -203,7 +203,7 @@ def _free_name(model: type[NotificationChannel] | type[NotificationRule], text: 
 
 def _address_of(url: str) -> SecretText:
     try:
-        messenger.check(url.strip(), local_targets=current().notify_local_targets)
+        outgoing_messages.check_address(url.strip(), local_targets=current().notify_local_targets)
     except BadAddress as bad:
         raise CommandError("url", _refusal_in_words(bad.refusal)) from None
     return SecretText(url.strip())
@@ -217,7 +217,7 @@ def _refusal_in_words(refusal: Refusal) -> str:
                 "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
             )
         case Refusal.KIND:
-            known = ", ".join(sorted(messenger.KINDS))
+            known = ", ".join(sorted(outgoing_messages.KINDS))
             return _("messages are not sent to channels of this kind; those that can be: %(known)s") % {
                 "known": known
             }
@@ -240,7 +240,7 @@ def _language_of(language: str) -> str:
 
 
 def _notices_of(names: Iterable[str]) -> list[str]:
-    known = [each.value for each in FOR_RULES]
+    known = [each.value for each in RULE_KINDS]
     wanted = list(dict.fromkeys(name.strip().upper() for name in names))
     for name in wanted:
         if name not in known:
@@ -298,14 +298,14 @@ class Tried:
 def try_channel(name: str, now: datetime, config: Config) -> Tried:
     """Sends at once, whatever the rules say and whether or not the channel is enabled, and waits for it."""
     channel = channel_named(name)
-    said = Said(Notice.TEST, Severity.LOW.value, now, details={"channel": channel.name})
-    message = message_of(said, channel.language, config)
+    said = NotifiedEvent(NotificationKind.TEST, Severity.LOW.value, now, details={"channel": channel.name})
+    message = compose_message(said, channel.language, config)
     try:
         url = channel.url.open()
     except KeyProblem as problem:
         return Tried(False, str(problem))
-    letter = Letter(url, message.title, message.body, config.notify_local_targets)
-    flight = Flight(letter, config.notify_timeout, messenger.send)
+    letter = OutgoingMessage(url, message.title, message.body, config.notify_local_targets)
+    flight = MessageInTransit(letter, config.notify_timeout, outgoing_messages.send)
     seconds = config.notify_timeout.total_seconds()
     error = flight.error if flight.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
     _note_test(channel, f"{message.title}\n{message.body}", error or "", now)
@@ -321,7 +321,7 @@ def _note_test(channel: NotificationChannel, message: str, error: str, now: date
         outcome = {"status": DeliveryStatus.FAILED, "error": error}
     NotificationDelivery.objects.create(
         channel=channel,
-        notice=Notice.TEST,
+        notice=NotificationKind.TEST,
         severity=Severity.LOW,
         message=message,
         attempts=1,

@@ -28,7 +28,7 @@ from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close,
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
 from facho.core.reasons import OTHER, Reason, top
 from facho.core.severity import Severity, severity_of, worst
@@ -234,7 +234,7 @@ def _tell(violation: QuotaViolation, now: datetime) -> None:
     """It is notified when the first message of it was sent; while nobody wants to know, it is not."""
     tell(
         now,
-        Notice.QUOTA_VIOLATION,
+        NotificationKind.QUOTA_VIOLATION,
         severity=Severity(violation.severity),
         olt_id=violation.olt_id,
         details={

@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.plan import Load, Task, load, promises
 from facho.core.plan_data import Hours, goes_on, read, signature, written
 from facho.core.quota import Hour, running_hour
@@ -205,7 +205,7 @@ def _values(made: _Made, now: datetime) -> dict[str, Any]:
 def _report(olt_id: int, problem: Problem, now: datetime) -> None:
     details = {**problem, "at_risk": in_words(problem["at_risk"])}
     journal.plan_infeasible(now, olt_id, **details)
-    tell(now, Notice.PLAN_INFEASIBLE, severity=Severity.MEDIUM, olt_id=olt_id, details=details)
+    tell(now, NotificationKind.PLAN_INFEASIBLE, severity=Severity.MEDIUM, olt_id=olt_id, details=details)
 
 
 def in_words(at_risk: Iterable[Sequence[Any]]) -> str:

@@ -13,7 +13,7 @@ from facho.apps.execution_coordinator.configuration import look_again
 from facho.apps.executions.models import State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
 from facho.engine.collect.work import Collection
 from facho.engine.events.journal import journal
@@ -70,11 +70,13 @@ def note_end(
 def _tell_down(olt_id: int, now: datetime, collection: Collection) -> None:
     """Once: that it is suspended later, because it stays silent, is no news."""
     reason = next((part.error for part in collection.parts if part.silent), "")
-    tell(now, Notice.OLT_DOWN, severity=Severity.CRITICAL, olt_id=olt_id, details={"reason": reason})
+    tell(
+        now, NotificationKind.OLT_DOWN, severity=Severity.CRITICAL, olt_id=olt_id, details={"reason": reason}
+    )
 
 
 def tell_up(olt_id: int, now: datetime, since: datetime | None) -> None:
-    tell(now, Notice.OLT_UP, severity=Severity.CRITICAL, olt_id=olt_id, details={"since": since})
+    tell(now, NotificationKind.OLT_UP, severity=Severity.CRITICAL, olt_id=olt_id, details={"since": since})
 
 
 def _why(before: OltBefore, collection: Collection | None) -> str | None:

@@ -18,7 +18,7 @@ from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY
 from facho.apps.snmp_jobs.models import JobKind
-from facho.core.journal import Level
+from facho.core.event_types import Level
 from facho.engine.events import journal_writing
 from facho.engine.events.journal import journal
 from facho.engine.events.journal_writing import DISCOVERY, GET

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
-from facho.core.journal import Event
+from facho.core.event_types import EventType
 from facho.engine.events.journal_words import interval, rounded, tasks_told, what_changed
 from facho.engine.events.journal_writing import Writer
 
@@ -22,7 +22,7 @@ from facho.engine.events.journal_writing import Writer
 class Journal(Writer):
     def task_added(self, now: datetime, olt_id: int, *, job: str, task_type: str, interval_s: int) -> None:
         self._note(
-            Event.TASK_ADDED,
+            EventType.TASK_ADDED,
             now,
             olt_id,
             _("task %(job)s added on %(olt)s, every %(every)s"),
@@ -32,7 +32,7 @@ class Journal(Writer):
 
     def task_removed(self, now: datetime, olt_id: int, *, job: str, task_type: str, aborted: int) -> None:
         self._note(
-            Event.TASK_REMOVED,
+            EventType.TASK_REMOVED,
             now,
             olt_id,
             _("task %(job)s removed from %(olt)s; executions aborted: %(aborted)d"),
@@ -43,7 +43,7 @@ class Journal(Writer):
         self, now: datetime, olt_id: int, *, job: str, task_type: str, before_s: int, after_s: int
     ) -> None:
         self._note(
-            Event.TASK_INTERVAL_CHANGED,
+            EventType.TASK_INTERVAL_CHANGED,
             now,
             olt_id,
             _("task %(job)s on %(olt)s: every %(after)s instead of every %(before)s"),
@@ -53,11 +53,11 @@ class Journal(Writer):
         )
 
     def olt_enabled(self, now: datetime, olt_id: int) -> None:
-        self._note(Event.OLT_ENABLED, now, olt_id, _("%(olt)s was enabled"))
+        self._note(EventType.OLT_ENABLED, now, olt_id, _("%(olt)s was enabled"))
 
     def olt_disabled(self, now: datetime, olt_id: int, *, aborted: int) -> None:
         self._note(
-            Event.OLT_DISABLED,
+            EventType.OLT_DISABLED,
             now,
             olt_id,
             _("%(olt)s was disabled; executions aborted: %(aborted)d"),
@@ -69,7 +69,7 @@ class Journal(Writer):
     ) -> None:
         of_task = _("configuration of task %(job)s on %(olt)s changed: %(what)s")
         self._note(
-            Event.CONFIG_CHANGED,
+            EventType.CONFIG_CHANGED,
             now,
             olt_id,
             _("configuration of %(olt)s changed: %(what)s") if job is None else of_task,
@@ -79,7 +79,7 @@ class Journal(Writer):
 
     def plan_adjusted(self, now: datetime, olt_id: int, *, nodes: int) -> None:
         self._note(
-            Event.PLAN_ADJUSTED,
+            EventType.PLAN_ADJUSTED,
             now,
             olt_id,
             _("plan of %(olt)s adjusted; tasks: %(nodes)d"),
@@ -100,7 +100,7 @@ class Journal(Writer):
         )
         said = change or {"job": "", "before_s": 0, "after_s": 0}
         self._note(
-            Event.PLAN_INFEASIBLE,
+            EventType.PLAN_INFEASIBLE,
             now,
             olt_id,
             helped if change else alone,
@@ -117,7 +117,7 @@ class Journal(Writer):
             "failures": _("emergency: %(failures)d executions in a row failed on %(olt)s, planned anew"),
         }
         details = {"why": why, "failures": failures}
-        self._note(Event.EMERGENCY_REPLAN, now, olt_id, sentences[why], details)
+        self._note(EventType.EMERGENCY_REPLAN, now, olt_id, sentences[why], details)
 
     def quota_violation(
         self,
@@ -130,7 +130,7 @@ class Journal(Writer):
         report: Mapping[str, Any],
     ) -> None:
         self._note(
-            Event.QUOTA_VIOLATION,
+            EventType.QUOTA_VIOLATION,
             now,
             olt_id,
             _("quota not met on %(olt)s from %(since)s to %(until)s, severity %(how_bad)s: %(tasks)s"),
@@ -148,7 +148,7 @@ class Journal(Writer):
 
     def execution_aborted(self, now: datetime, olt_id: int, *, execution_id: int, job: str, why: str) -> None:
         self._note(
-            Event.EXECUTION_ABORTED,
+            EventType.EXECUTION_ABORTED,
             now,
             olt_id,
             _("execution %(execution_id)d of %(job)s on %(olt)s aborted: %(why)s"),
@@ -157,7 +157,7 @@ class Journal(Writer):
 
     def lease_lost(self, now: datetime, olt_id: int, *, execution_id: int, worker: str) -> None:
         self._note(
-            Event.LEASE_LOST,
+            EventType.LEASE_LOST,
             now,
             olt_id,
             _("execution %(execution_id)d on %(olt)s was taken from %(worker)s: its lease ran out"),
@@ -166,7 +166,7 @@ class Journal(Writer):
 
     def recovered(self, now: datetime, *, unstarted: int, abandoned: int, workers: int) -> None:
         self._note(
-            Event.RECOVERED,
+            EventType.RECOVERED,
             now,
             None,
             _(
@@ -178,15 +178,15 @@ class Journal(Writer):
 
     def olt_suspended(self, now: datetime, olt_id: int, *, reason: str) -> None:
         self._note(
-            Event.OLT_SUSPENDED, now, olt_id, _("%(olt)s was suspended: %(reason)s"), {"reason": reason}
+            EventType.OLT_SUSPENDED, now, olt_id, _("%(olt)s was suspended: %(reason)s"), {"reason": reason}
         )
 
     def olt_back(self, now: datetime, olt_id: int) -> None:
-        self._note(Event.OLT_BACK, now, olt_id, _("%(olt)s is back"))
+        self._note(EventType.OLT_BACK, now, olt_id, _("%(olt)s is back"))
 
     def node_suspended(self, now: datetime, olt_id: int, *, node_id: int, job: str, reason: str) -> None:
         self._note(
-            Event.NODE_SUSPENDED,
+            EventType.NODE_SUSPENDED,
             now,
             olt_id,
             _("task %(job)s was suspended on %(olt)s: %(reason)s"),
@@ -195,7 +195,7 @@ class Journal(Writer):
 
     def node_back(self, now: datetime, olt_id: int, *, node_id: int, job: str) -> None:
         self._note(
-            Event.NODE_BACK,
+            EventType.NODE_BACK,
             now,
             olt_id,
             _("task %(job)s is back on %(olt)s"),
@@ -206,7 +206,7 @@ class Journal(Writer):
         self, now: datetime, olt_id: int | None, *, window: str, target: str, until: datetime
     ) -> None:
         self._note(
-            Event.MAINTENANCE_BEGINS,
+            EventType.MAINTENANCE_BEGINS,
             now,
             olt_id,
             _("maintenance %(window)s of %(target)s begins, until %(until)s"),
@@ -215,7 +215,7 @@ class Journal(Writer):
 
     def maintenance_ends(self, now: datetime, olt_id: int | None, *, window: str, target: str) -> None:
         self._note(
-            Event.MAINTENANCE_ENDS,
+            EventType.MAINTENANCE_ENDS,
             now,
             olt_id,
             _("maintenance %(window)s of %(target)s has ended"),
@@ -224,7 +224,7 @@ class Journal(Writer):
 
     def saturation_begins(self, now: datetime, *, busy_percentage: float, queue_size: int) -> None:
         self._note(
-            Event.SATURATION_BEGINS,
+            EventType.SATURATION_BEGINS,
             now,
             None,
             _("pollers are saturated: %(busy_percentage)s %% busy, executions waiting: %(queue_size)d"),
@@ -233,7 +233,7 @@ class Journal(Writer):
 
     def saturation_ends(self, now: datetime, *, busy_percentage: float, queue_size: int) -> None:
         self._note(
-            Event.SATURATION_ENDS,
+            EventType.SATURATION_ENDS,
             now,
             None,
             _("pollers are not saturated any more: %(busy_percentage)s %% busy, waiting: %(queue_size)d"),
@@ -244,7 +244,7 @@ class Journal(Writer):
         self, now: datetime, olt_id: int, *, port: str, cause: str, affected: int, onus: int
     ) -> None:
         self._note(
-            Event.PORT_OUTAGE,
+            EventType.PORT_OUTAGE,
             now,
             olt_id,
             _("outage of port %(port)s of %(olt)s, %(why)s: %(affected)d of %(onus)d ONUs are offline"),
@@ -256,7 +256,7 @@ class Journal(Writer):
         self, now: datetime, olt_id: int, *, port: str, cause: str, affected: int, since: datetime
     ) -> None:
         self._note(
-            Event.PORT_OUTAGE_ENDED,
+            EventType.PORT_OUTAGE_ENDED,
             now,
             olt_id,
             _("outage of port %(port)s of %(olt)s is over, after %(time)s; ONUs affected: %(affected)d"),
@@ -266,7 +266,7 @@ class Journal(Writer):
 
     def unreadable_rows(self, now: datetime, olt_id: int, *, table: str, rows: int, example: str) -> None:
         self._note(
-            Event.UNREADABLE_ROWS,
+            EventType.UNREADABLE_ROWS,
             now,
             olt_id,
             _(
@@ -278,7 +278,7 @@ class Journal(Writer):
 
     def engine_was_stopped(self, now: datetime, *, since: datetime) -> None:
         self._note(
-            Event.ENGINE_WAS_STOPPED,
+            EventType.ENGINE_WAS_STOPPED,
             now,
             None,
             _("the engine was stopped since %(since)s, for %(time)s"),
@@ -290,7 +290,7 @@ class Journal(Writer):
         """Ahead when it is positive."""
         back = _("the clock was set back by about %(time)s")
         self._note(
-            Event.CLOCK_CHANGED,
+            EventType.CLOCK_CHANGED,
             now,
             None,
             back if seconds < 0 else _("the clock was set forward by about %(time)s"),
@@ -301,7 +301,7 @@ class Journal(Writer):
     def removal_waits(self, now: datetime, *, tables: Mapping[str, str]) -> None:
         """`tables` has the rows that would go of those that are there."""
         self._note(
-            Event.REMOVAL_WAITS,
+            EventType.REMOVAL_WAITS,
             now,
             None,
             _("most of %(which)s would be removed as too old: none of it is until a person confirms it"),
@@ -312,7 +312,7 @@ class Journal(Writer):
     def removal_resumed(self, now: datetime) -> None:
         """What would be removed is no more than usual."""
         said = _("what is too old is removed again: it is no more than usual")
-        self._note(Event.REMOVAL_RESUMED, now, None, said)
+        self._note(EventType.REMOVAL_RESUMED, now, None, said)
 
 
 journal: Final = Journal()

@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from facho.apps.db import sql
 from facho.apps.executions.failure_words import translated
 from facho.config import Config, current
-from facho.core.journal import Event, Level, level_of
-from facho.engine.events.journal_rows import Entry, Flusher, Rows
+from facho.core.event_types import EventType, Level, level_of
 from facho.engine.events.journal_words import plain, shown
+from facho.engine.events.log_rows import Entry, Flusher, Rows
 from facho.log_files import LineFile, Lost, one_line
 from facho.masking import masked
 
@@ -36,16 +36,18 @@ DISCOVERY: Final = "discovery.log"
 GET: Final = "get.log"
 DATABASE: Final = "coordinator_logs"
 # Who decided it, for the reader of the file; the rest is decided by the coordinator's loop.
-_DECIDED_BY: Final[Mapping[Event, str]] = {
-    **dict.fromkeys((Event.EXECUTION_ABORTED, Event.LEASE_LOST), "executions"),
-    **dict.fromkeys((Event.OLT_SUSPENDED, Event.NODE_SUSPENDED), "executions"),
-    **dict.fromkeys((Event.OLT_BACK, Event.NODE_BACK), "probes"),
-    **dict.fromkeys((Event.RECOVERED, Event.ENGINE_WAS_STOPPED, Event.CLOCK_CHANGED), "scheduler"),
-    **dict.fromkeys((Event.SATURATION_BEGINS, Event.SATURATION_ENDS), "pollers"),
-    **dict.fromkeys((Event.PORT_OUTAGE, Event.PORT_OUTAGE_ENDED), "executions"),
-    Event.UNREADABLE_ROWS: "executions",
-    **dict.fromkeys((Event.REMOVAL_WAITS, Event.REMOVAL_RESUMED), "retention"),
-    Event.LOG_LOST: "log",
+_DECIDED_BY: Final[Mapping[EventType, str]] = {
+    **dict.fromkeys((EventType.EXECUTION_ABORTED, EventType.LEASE_LOST), "executions"),
+    **dict.fromkeys((EventType.OLT_SUSPENDED, EventType.NODE_SUSPENDED), "executions"),
+    **dict.fromkeys((EventType.OLT_BACK, EventType.NODE_BACK), "probes"),
+    **dict.fromkeys(
+        (EventType.RECOVERED, EventType.ENGINE_WAS_STOPPED, EventType.CLOCK_CHANGED), "scheduler"
+    ),
+    **dict.fromkeys((EventType.SATURATION_BEGINS, EventType.SATURATION_ENDS), "pollers"),
+    **dict.fromkeys((EventType.PORT_OUTAGE, EventType.PORT_OUTAGE_ENDED), "executions"),
+    EventType.UNREADABLE_ROWS: "executions",
+    **dict.fromkeys((EventType.REMOVAL_WAITS, EventType.REMOVAL_RESUMED), "retention"),
+    EventType.LOG_LOST: "log",
 }
 _MOST_LETTERS: Final = 2000
 # What an event tells in the words of whoever caused it.
@@ -103,7 +105,7 @@ class Writer:
 
     def _tell_lost(self, sink: str, lost: Lost, now: datetime) -> None:
         entry = self._entry(
-            Event.LOG_LOST,
+            EventType.LOG_LOST,
             now,
             None,
             _("%(lines)d lines of %(sink)s were lost, from %(since)s to %(until)s"),
@@ -114,7 +116,7 @@ class Writer:
 
     def _note(
         self,
-        event: Event,
+        event: EventType,
         now: datetime,
         olt_id: int | None,
         sentence: Text,
@@ -134,7 +136,7 @@ class Writer:
 
     def _entry(
         self,
-        event: Event,
+        event: EventType,
         now: datetime,
         olt_id: int | None,
         sentence: Text,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
 from facho.engine.events.journal_words import plain
 
@@ -30,7 +30,7 @@ _VALUES: Final = {
 
 def tell(
     now: datetime,
-    notice: Notice,
+    notice: NotificationKind,
     *,
     severity: Severity,
     olt_id: int | None,

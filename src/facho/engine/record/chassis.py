@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.told import Told
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
 from facho.engine.collect.work import PartOutcome, PartState
 from facho.engine.events.notices import tell
@@ -45,7 +45,7 @@ def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datet
     ]
     tell(
         now,
-        Notice.ONU_UNPROVISIONED,
+        NotificationKind.ONU_UNPROVISIONED,
         severity=Severity.LOW,
         olt_id=olt_id,
         # Another one is other news.

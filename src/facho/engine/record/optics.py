@@ -18,15 +18,15 @@ from facho.apps.history.places import places_of_olt
 from facho.apps.history.selectors import values_by_hour
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.optics import Limits, usual_of
 from facho.core.severity import Severity
 from facho.engine.events.notices import tell
 
 _NOTICES: Final = {
-    EventKind.WEAK: Notice.OPTICAL_WEAK,
-    EventKind.FALLING: Notice.OPTICAL_FALLING,
-    EventKind.RECOVERED: Notice.OPTICAL_RECOVERED,
+    EventKind.WEAK: NotificationKind.OPTICAL_WEAK,
+    EventKind.FALLING: NotificationKind.OPTICAL_FALLING,
+    EventKind.RECOVERED: NotificationKind.OPTICAL_RECOVERED,
 }
 # Of those that are told together so many are named, the worst first.
 _MOST_NAMED: Final = 5

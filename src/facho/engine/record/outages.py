@@ -16,8 +16,8 @@ from facho.apps.discovery.models import EventKind, OnuEvent, PortOutage, Presenc
 from facho.apps.discovery.turns import Turned, Turns
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.events import cause
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
+from facho.core.onu_states import cause
 from facho.core.outage import Mass, cause_of, is_another, is_over
 from facho.core.severity import Severity
 from facho.engine.events.journal import journal
@@ -114,7 +114,7 @@ class _Ports:
             "onus": onus,
         }
         journal.port_outage(self._now, self._olt_id, **figures)
-        self._tell(Notice.PORT_OUTAGE, outage, figures)
+        self._tell(NotificationKind.PORT_OUTAGE, outage, figures)
 
     def _grow(self, outage: PortOutage, fresh: Fallen, onus: int) -> None:
         """What was told stands; who looks sees how it is now."""
@@ -142,9 +142,9 @@ class _Ports:
         }
         journal.port_outage_ended(self._now, self._olt_id, **figures)
         seconds = round((self._now - outage.began_at).total_seconds())
-        self._tell(Notice.PORT_OUTAGE_ENDED, outage, {**figures, "seconds": seconds})
+        self._tell(NotificationKind.PORT_OUTAGE_ENDED, outage, {**figures, "seconds": seconds})
 
-    def _tell(self, notice: Notice, outage: PortOutage, details: Mapping[str, Any]) -> None:
+    def _tell(self, notice: NotificationKind, outage: PortOutage, details: Mapping[str, Any]) -> None:
         # Its end is as important, or who was told of it would wait for ever.
         about = f"port {outage.place}"
         tell(self._now, notice, severity=Severity.HIGH, olt_id=self._olt_id, about=about, details=details)

@@ -26,7 +26,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.delay import Why
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.quota import Outcome
 from facho.core.reasons import FAILED
 from facho.core.severity import Severity
@@ -286,7 +286,7 @@ def _warn_of_unreadable(olt_id: int, table: str, found: UnreadableRows, now: dat
     journal.unreadable_rows(now, olt_id, table=table, rows=rows, example=example)
     tell(
         now,
-        Notice.UNREADABLE_ROWS,
+        NotificationKind.UNREADABLE_ROWS,
         severity=Severity.MEDIUM,
         olt_id=olt_id,
         about=f"table {table}",

@@ -19,7 +19,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import runnable
 from facho.config import current
 from facho.core.delay import Why
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.schedule import first_run_of_enabled
 from facho.core.severity import Severity
 from facho.engine.coordinate.quotas import count_aborted, slot_of
@@ -48,10 +48,10 @@ def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timede
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
     journal.node_suspended(now, node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
-    _tell(now, Notice.NODE_SUSPENDED, node, reason=reason)
+    _tell(now, NotificationKind.NODE_SUSPENDED, node, reason=reason)
 
 
-def _tell(now: datetime, notice: Notice, node: SnmpJobHost, **details: str) -> None:
+def _tell(now: datetime, notice: NotificationKind, node: SnmpJobHost, **details: str) -> None:
     tell(
         now,
         notice,
@@ -79,7 +79,7 @@ def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven:
         _plan_again(now, node)
         for back in node.select_related("job"):
             journal.node_back(now, olt_id, node_id=back.id, job=back.job.name)
-            _tell(now, Notice.NODE_BACK, back)
+            _tell(now, NotificationKind.NODE_BACK, back)
     elif proven:
         node.exclude(failed_probes=0).update(failed_probes=0)
         Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)

@@ -15,7 +15,7 @@ from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
 from facho.core import queue
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
 from facho.core.queue import SNMP_QUEUES
 from facho.core.severity import Severity
@@ -145,7 +145,7 @@ def _say_saturated(stats: PollerStats, now: datetime) -> None:
     figures = {"busy_percentage": stats.busy_percentage, "queue_size": stats.queue_size}
     say = journal.saturation_begins if stats.is_saturated else journal.saturation_ends
     say(now, busy_percentage=stats.busy_percentage, queue_size=stats.queue_size)
-    notice = Notice.SATURATION_BEGINS if stats.is_saturated else Notice.SATURATION_ENDS
+    notice = NotificationKind.SATURATION_BEGINS if stats.is_saturated else NotificationKind.SATURATION_ENDS
     tell(now, notice, severity=Severity.MEDIUM, olt_id=None, details=figures)
 
 

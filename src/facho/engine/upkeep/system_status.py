@@ -28,7 +28,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import runnable
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
-from facho.core.journal import Event
+from facho.core.event_types import EventType
 from facho.core.quota import Hour, hour_of
 from facho.core.steps import COORDINATOR, LATE, SCHEDULER
 
@@ -259,7 +259,7 @@ def without_tracker(hour: Hour, config: Config) -> Iterable[str]:
 def _lately(now: datetime) -> Lately:
     since = now - _LOOK_BACK
     violations = QuotaViolation.objects.filter(created_at__gt=since).order_by("severity")
-    lost = CoordinatorLog.objects.filter(event_type=Event.LOG_LOST, timestamp__gt=since)
+    lost = CoordinatorLog.objects.filter(event_type=EventType.LOG_LOST, timestamp__gt=since)
     lines = sum(details.get("lines", 0) for details in lost.values_list("details", flat=True))
     return Lately(dict(violations.values_list("severity").annotate(Count("id"))), lines)
 

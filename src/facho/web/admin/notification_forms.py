@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminP
 
 from facho.apps.notifications.models import NoticeKind, NotificationChannel, NotificationRule
 from facho.core.interval import format_interval
-from facho.core.notices import FOR_RULES
+from facho.core.notifications import RULE_KINDS
 from facho.web.admin.job_forms import IntervalField
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class RuleForm(_RuleForm):
     notices = forms.MultipleChoiceField(
         label=capfirst(_("notices")),
         required=False,
-        choices=[(each.value, NoticeKind(each.value).label) for each in FOR_RULES],
+        choices=[(each.value, NoticeKind(each.value).label) for each in RULE_KINDS],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text=_("none is all of them"),
     )

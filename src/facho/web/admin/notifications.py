@@ -28,7 +28,7 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
-from facho.engine.events import messenger
+from facho.engine.events import outgoing_messages
 from facho.web.admin import acting
 from facho.web.admin.base import (
     FachoModelAdmin,
@@ -71,7 +71,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
     ) -> HttpResponse:
         if request.method == "POST":
             # Seconds, the first time: before the transaction, in which others would wait for it.
-            messenger.make_ready()
+            outgoing_messages.import_apprise()
         response = super().changeform_view(request, object_id, form_url, extra_context)
         # And this after it.
         if _SEND_TEST in request.POST and response.status_code == HTTPStatus.FOUND:

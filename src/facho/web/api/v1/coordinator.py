@@ -16,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
-from facho.core.journal import Event, Level
+from facho.core.event_types import EventType, Level
 from facho.engine.commands.retention import confirm_removal
 from facho.engine.upkeep.retention import read_hold
 from facho.engine.upkeep.system_status import Condition, coordinator_state
@@ -38,7 +38,7 @@ class LogSerializer(serializers.ModelSerializer[CoordinatorLog]):
 
 class LogFilter(OfOlt):
     by_time = "timestamp"
-    event_type = OneOf(Event)
+    event_type = OneOf(EventType)
     level = OneOf(Level)
     everybody = TrueOrFalse(field_name="olt", lookup_expr="isnull", help_text="about no single OLT")
 

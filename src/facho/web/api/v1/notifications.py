@@ -20,7 +20,7 @@ from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import Language, NotificationChannel, NotificationRule
 from facho.config import current
-from facho.core.notices import FOR_RULES
+from facho.core.notifications import RULE_KINDS
 from facho.engine.commands import notifications
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.process.command_transaction import command
@@ -28,7 +28,7 @@ from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number
 from facho.web.api.given import Given, Named, given_to
 
-_NOTICES: Final = [each.value for each in FOR_RULES]
+_NOTICES: Final = [each.value for each in RULE_KINDS]
 
 
 class ChannelSerializer(serializers.ModelSerializer[NotificationChannel]):

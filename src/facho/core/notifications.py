@@ -15,7 +15,7 @@ from typing import Final
 from facho.core.severity import Severity
 
 
-class Notice(enum.StrEnum):
+class NotificationKind(enum.StrEnum):
     QUOTA_VIOLATION = "QUOTA_VIOLATION"
     OLT_DOWN = "OLT_DOWN"
     OLT_UP = "OLT_UP"
@@ -37,23 +37,25 @@ class Notice(enum.StrEnum):
 
 # What ends what. An end has the severity of its beginning, so that who was told of one is told of the other.
 ENDS: Final = {
-    Notice.OLT_UP: frozenset({Notice.OLT_DOWN}),
-    Notice.NODE_BACK: frozenset({Notice.NODE_SUSPENDED}),
-    Notice.SATURATION_ENDS: frozenset({Notice.SATURATION_BEGINS}),
-    Notice.OPTICAL_RECOVERED: frozenset({Notice.OPTICAL_WEAK, Notice.OPTICAL_FALLING}),
-    Notice.PORT_OUTAGE_ENDED: frozenset({Notice.PORT_OUTAGE}),
+    NotificationKind.OLT_UP: frozenset({NotificationKind.OLT_DOWN}),
+    NotificationKind.NODE_BACK: frozenset({NotificationKind.NODE_SUSPENDED}),
+    NotificationKind.SATURATION_ENDS: frozenset({NotificationKind.SATURATION_BEGINS}),
+    NotificationKind.OPTICAL_RECOVERED: frozenset(
+        {NotificationKind.OPTICAL_WEAK, NotificationKind.OPTICAL_FALLING}
+    ),
+    NotificationKind.PORT_OUTAGE_ENDED: frozenset({NotificationKind.PORT_OUTAGE}),
 }
 # What each of them undoes: an end its beginnings, a beginning its end.
 OPPOSITES: Final = ENDS | {begin: frozenset({end}) for end, begins in ENDS.items() for begin in begins}
 # Rules are about these; a test goes to one channel, whatever the rules say.
-FOR_RULES: Final = tuple(each for each in Notice if each is not Notice.TEST)
+RULE_KINDS: Final = tuple(each for each in NotificationKind if each is not NotificationKind.TEST)
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class NotifiableEvent:
     """A notice, and where it came from. `about` tells two of a kind on one OLT apart."""
 
-    notice: Notice
+    notice: NotificationKind
     severity: Severity
     at: datetime
     olt_id: int | None = None
@@ -62,7 +64,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SilentHours:
     """From the one to the other on the operator's clock, over midnight when the end comes first."""
 
     since: time
@@ -70,7 +72,7 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeRule:
+class Rule:
     """Without notices it is about all of them, without an OLT or a site about all OLTs."""
 
     id: int
@@ -78,12 +80,12 @@ class NoticeRule:
     min_severity: Severity = Severity.LOW
     olt_id: int | None = None
     site: str = ""
-    silence: Silence | None = None
+    silence: SilentHours | None = None
     no_repeat: timedelta = timedelta()
     channel_ids: Sequence[int] = ()
 
 
-def matches(rule: NoticeRule, happened: Happened) -> bool:
+def matches(rule: Rule, happened: NotifiableEvent) -> bool:
     if rule.notices and happened.notice not in rule.notices:
         return False
     if rule.olt_id is not None and rule.olt_id != happened.olt_id:
@@ -96,7 +98,7 @@ def matches(rule: NoticeRule, happened: Happened) -> bool:
 _HOW_BAD: Final = {each: place for place, each in enumerate(Severity)}
 
 
-class WhyNot(enum.StrEnum):
+class HoldReason(enum.StrEnum):
     """Why a message is not sent, or not at once."""
 
     SILENT = "silent"
@@ -108,16 +110,16 @@ class WhyNot(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """When to tell; never when there is no time. `why_not` says why not at once."""
 
     at: datetime | None
-    why_not: WhyNot | None = None
+    why_not: HoldReason | None = None
 
 
-def verdict(
-    rule: NoticeRule, happened: Happened, last_told_at: datetime | None, now: datetime, zone: tzinfo
-) -> Verdict:
+def decide_delivery(
+    rule: Rule, happened: NotifiableEvent, last_told_at: datetime | None, now: datetime, zone: tzinfo
+) -> Decision:
     """`last_told_at` is of the same: rule, notice, OLT, and what it is about.
 
     What lasts is told when it may be told again, for people must not believe that it is over; unless it is
@@ -126,22 +128,22 @@ def verdict(
     at, why = now, None
     if last_told_at is not None and happened.at < last_told_at + rule.no_repeat:
         if happened.notice not in OPPOSITES:
-            return Verdict(None, WhyNot.REPEAT)
-        at, why = max(now, last_told_at + rule.no_repeat), WhyNot.REPEAT
-    if end := silent_until(rule.silence, at, zone):
-        at, why = end, why or WhyNot.SILENT
-    return Verdict(at, why)
+            return Decision(None, HoldReason.REPEAT)
+        at, why = max(now, last_told_at + rule.no_repeat), HoldReason.REPEAT
+    if end := end_of_silent_hours(rule.silence, at, zone):
+        at, why = end, why or HoldReason.SILENT
+    return Decision(at, why)
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def soonest(verdicts: Iterable[tuple[int, Verdict]]) -> tuple[int, Verdict]:
+def earliest(verdicts: Iterable[tuple[int, Decision]]) -> tuple[int, Decision]:
     """Of several rules that have a notice for one channel, by their ids: it is told once."""
     return min(verdicts, key=lambda each: (each[1].at is None, each[1].at or _NEVER, each[0]))
 
 
-def silent_until(silence: Silence | None, at: datetime, zone: tzinfo) -> datetime | None:
+def end_of_silent_hours(silence: SilentHours | None, at: datetime, zone: tzinfo) -> datetime | None:
     """When the silent hours end in which this moment is; None when it is in none."""
     here = at.astimezone(zone)
     if silence is None or not _is_silent(silence, here.time()):
@@ -152,7 +154,7 @@ def silent_until(silence: Silence | None, at: datetime, zone: tzinfo) -> datetim
     return next((each for fold in (0, 1) if (each := end.replace(fold=fold).astimezone(UTC)) > at), None)
 
 
-def _is_silent(silence: Silence, clock: time) -> bool:
+def _is_silent(silence: SilentHours, clock: time) -> bool:
     if silence.since <= silence.until:
         return silence.since <= clock < silence.until
     return clock >= silence.since or clock < silence.until
@@ -162,7 +164,7 @@ BACK_OFF: Final = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60)
 GIVE_UP_AFTER: Final = timedelta(days=1)
 
 
-def next_try(
+def next_attempt_at(
     attempts: int,
     first_try_at: datetime,
     now: datetime,

@@ -12,7 +12,7 @@ class Level(enum.StrEnum):
     CRITICAL = "CRITICAL"
 
 
-class Event(enum.StrEnum):
+class EventType(enum.StrEnum):
     TASK_ADDED = "TASK_ADDED"
     TASK_REMOVED = "TASK_REMOVED"
     TASK_INTERVAL_CHANGED = "TASK_INTERVAL_CHANGED"
@@ -45,25 +45,25 @@ class Event(enum.StrEnum):
 
 
 LEVELS = {
-    Event.TASK_REMOVED: Level.WARNING,
-    Event.OLT_DISABLED: Level.WARNING,
-    Event.PLAN_INFEASIBLE: Level.WARNING,
-    Event.EMERGENCY_REPLAN: Level.WARNING,
-    Event.QUOTA_VIOLATION: Level.CRITICAL,
-    Event.EXECUTION_ABORTED: Level.WARNING,
-    Event.LEASE_LOST: Level.ERROR,
-    Event.RECOVERED: Level.WARNING,
-    Event.OLT_SUSPENDED: Level.ERROR,
-    Event.NODE_SUSPENDED: Level.ERROR,
-    Event.SATURATION_BEGINS: Level.WARNING,
-    Event.PORT_OUTAGE: Level.ERROR,
-    Event.ENGINE_WAS_STOPPED: Level.WARNING,
-    Event.CLOCK_CHANGED: Level.WARNING,
-    Event.LOG_LOST: Level.WARNING,
-    Event.UNREADABLE_ROWS: Level.WARNING,
-    Event.REMOVAL_WAITS: Level.WARNING,
+    EventType.TASK_REMOVED: Level.WARNING,
+    EventType.OLT_DISABLED: Level.WARNING,
+    EventType.PLAN_INFEASIBLE: Level.WARNING,
+    EventType.EMERGENCY_REPLAN: Level.WARNING,
+    EventType.QUOTA_VIOLATION: Level.CRITICAL,
+    EventType.EXECUTION_ABORTED: Level.WARNING,
+    EventType.LEASE_LOST: Level.ERROR,
+    EventType.RECOVERED: Level.WARNING,
+    EventType.OLT_SUSPENDED: Level.ERROR,
+    EventType.NODE_SUSPENDED: Level.ERROR,
+    EventType.SATURATION_BEGINS: Level.WARNING,
+    EventType.PORT_OUTAGE: Level.ERROR,
+    EventType.ENGINE_WAS_STOPPED: Level.WARNING,
+    EventType.CLOCK_CHANGED: Level.WARNING,
+    EventType.LOG_LOST: Level.WARNING,
+    EventType.UNREADABLE_ROWS: Level.WARNING,
+    EventType.REMOVAL_WAITS: Level.WARNING,
 }
 
 
-def level_of(event: Event) -> Level:
+def level_of(event: EventType) -> Level:
     return LEVELS.get(event, Level.INFO)

@@ -24,7 +24,7 @@ from facho.apps.notifications.models import NoticeKind
 from facho.apps.written import about as about_so_long
 from facho.config import Config
 from facho.core.interval import format_interval
-from facho.core.notices import Notice
+from facho.core.notifications import NotificationKind
 from facho.core.report import reasons_of, tasks_of
 from facho.log_files import one_line
 from facho.masking import masked
@@ -35,10 +35,10 @@ _MOST_LETTERS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class NotifiedEvent:
     """What is known of a notice. `olt` is the OLT's name, empty when it is about all of them."""
 
-    notice: Notice
+    notice: NotificationKind
     severity: str
     at: datetime
     olt: str = ""
@@ -52,13 +52,13 @@ class Message:
     body: str
 
 
-def message_of(said: Said, language: str, config: Config) -> Message:
+def compose_message(said: NotifiedEvent, language: str, config: Config) -> Message:
     """In that language, and in the operator's time."""
     with translation.override(language or config.language), timezone.override(config.time_zone):
         return _message(said)
 
 
-def one_of_many(written: Sequence[str], language: str, config: Config) -> Message:
+def combine_messages(written: Sequence[str], language: str, config: Config) -> Message:
     """Of messages as they are kept: the title is the first line."""
     if len(written) == 1:
         title, _line, body = written[0].partition("\n")
@@ -68,13 +68,13 @@ def one_of_many(written: Sequence[str], language: str, config: Config) -> Messag
     return Message(f"Facho Deluxe: {title}", "\n\n".join(written))
 
 
-def _message(said: Said) -> Message:
+def _message(said: NotifiedEvent) -> Message:
     title, *lines = _words(said)
     lines.append(moment(said.at))
     return Message(_clean(title), "\n".join(_clean(line) for line in lines if line))
 
 
-def _words(said: Said) -> Sequence[str]:
+def _words(said: NotifiedEvent) -> Sequence[str]:
     """A sentence that its values do not fit is no reason to tell nobody, nor to keep others waiting."""
     try:
         return list(_WORDS.get(said.notice, _in_general)(said))
@@ -98,11 +98,11 @@ def severity(name: str) -> str:
     return str(ViolationSeverity(name).label)
 
 
-Words = Callable[[Said], Sequence[str]]
+Words = Callable[[NotifiedEvent], Sequence[str]]
 """The title, then the lines of the body; those that are empty are left out."""
 
 
-def _quota_violation(said: Said) -> Sequence[str]:
+def _quota_violation(said: NotifiedEvent) -> Sequence[str]:
     report = said.details["report"]
     since, until = (datetime.fromisoformat(said.details[name]) for name in ("period_start", "period_end"))
     reasons = reasons_of(report)
@@ -114,12 +114,12 @@ def _quota_violation(said: Said) -> Sequence[str]:
     )
 
 
-def _olt_down(said: Said) -> Sequence[str]:
+def _olt_down(said: NotifiedEvent) -> Sequence[str]:
     reason = translated(said.details.get("reason", ""))
     return _("%(olt)s does not answer") % {"olt": said.olt}, reason
 
 
-def _olt_up(said: Said) -> Sequence[str]:
+def _olt_up(said: NotifiedEvent) -> Sequence[str]:
     since = said.details.get("since")
     return _("%(olt)s answers again") % {"olt": said.olt}, _was_away(since, said.at)
 
@@ -131,34 +131,34 @@ def _was_away(since: str | None, at: datetime) -> str:
     return _("It was away for %(time)s, since %(since)s.") % {"time": away, "since": moment(since)}
 
 
-def _node_suspended(said: Said) -> Sequence[str]:
+def _node_suspended(said: NotifiedEvent) -> Sequence[str]:
     names = {"job": said.details["job"], "olt": said.olt}
     return _("%(olt)s: %(job)s is suspended") % names, translated(said.details.get("reason", ""))
 
 
-def _node_back(said: Said) -> Sequence[str]:
+def _node_back(said: NotifiedEvent) -> Sequence[str]:
     return (_("%(olt)s: %(job)s is back") % {"job": said.details["job"], "olt": said.olt},)
 
 
-def _saturation_begins(said: Said) -> Sequence[str]:
+def _saturation_begins(said: NotifiedEvent) -> Sequence[str]:
     return _("The pollers are saturated"), _busy(said)
 
 
-def _saturation_ends(said: Said) -> Sequence[str]:
+def _saturation_ends(said: NotifiedEvent) -> Sequence[str]:
     return _("The pollers are not saturated any more"), _busy(said)
 
 
-def _busy(said: Said) -> str:
+def _busy(said: NotifiedEvent) -> str:
     figures = {"busy": f"{said.details['busy_percentage']:g}", "waiting": said.details["queue_size"]}
     return _("%(busy)s %% busy, executions waiting: %(waiting)d") % figures
 
 
-def _port_outage(said: Said) -> Sequence[str]:
+def _port_outage(said: NotifiedEvent) -> Sequence[str]:
     title = _("%(olt)s: outage of port %(port)s, %(cause)s") % _port(said)
     return title, _("%(affected)d of %(onus)d ONUs are offline.") % said.details
 
 
-def _port_outage_ended(said: Said) -> Sequence[str]:
+def _port_outage_ended(said: NotifiedEvent) -> Sequence[str]:
     time = about_so_long(timedelta(seconds=said.details["seconds"]))
     lasted = {"time": time, "since": moment(said.details["since"])}
     return (
@@ -168,12 +168,12 @@ def _port_outage_ended(said: Said) -> Sequence[str]:
     )
 
 
-def _port(said: Said) -> dict[str, Any]:
+def _port(said: NotifiedEvent) -> dict[str, Any]:
     cause = PortOutage.Cause(said.details["cause"]).label
     return {"olt": said.olt, "port": said.details["port"], "cause": cause}
 
 
-def _optical_weak(said: Said) -> Sequence[str]:
+def _optical_weak(said: NotifiedEvent) -> Sequence[str]:
     text = ngettext(
         "%(olt)s, port %(port)s: weak optical power of %(count)d ONU",
         "%(olt)s, port %(port)s: weak optical power of %(count)d ONUs",
@@ -182,7 +182,7 @@ def _optical_weak(said: Said) -> Sequence[str]:
     return text % {**said.details, "olt": said.olt}, *_onus(said, _power_in_words)
 
 
-def _optical_falling(said: Said) -> Sequence[str]:
+def _optical_falling(said: NotifiedEvent) -> Sequence[str]:
     text = ngettext(
         "%(olt)s, port %(port)s: the optical power of %(count)d ONU fell",
         "%(olt)s, port %(port)s: the optical power of %(count)d ONUs fell",
@@ -191,7 +191,7 @@ def _optical_falling(said: Said) -> Sequence[str]:
     return text % {**said.details, "olt": said.olt}, *_onus(said, _power_in_words)
 
 
-def _optical_recovered(said: Said) -> Sequence[str]:
+def _optical_recovered(said: NotifiedEvent) -> Sequence[str]:
     text = ngettext(
         "%(olt)s, port %(port)s: the optical power of %(count)d ONU recovered",
         "%(olt)s, port %(port)s: the optical power of %(count)d ONUs recovered",
@@ -208,7 +208,7 @@ def _power_in_words(onu: Mapping[str, Any]) -> str:
     return _("%(power)s, usually %(usual)s dBm") % {"power": power, "usual": usual}
 
 
-def _onu_unprovisioned(said: Said) -> Sequence[str]:
+def _onu_unprovisioned(said: NotifiedEvent) -> Sequence[str]:
     text = ngettext(
         "%(olt)s: %(count)d new ONU waits to be provisioned",
         "%(olt)s: %(count)d new ONUs wait to be provisioned",
@@ -222,7 +222,7 @@ def _who_waits(onu: Mapping[str, Any]) -> str:
     return f"{waits}, {onu['model']}" if onu["model"] else waits
 
 
-def _onus(said: Said, words: Callable[[Mapping[str, Any]], str]) -> Iterator[str]:
+def _onus(said: NotifiedEvent, words: Callable[[Mapping[str, Any]], str]) -> Iterator[str]:
     """Those that are named, and how many are not."""
     named = said.details["onus"]
     yield from map(words, named)
@@ -230,7 +230,7 @@ def _onus(said: Said, words: Callable[[Mapping[str, Any]], str]) -> Iterator[str
         yield _("and %(count)d more") % {"count": more}
 
 
-def _plan_infeasible(said: Said) -> Sequence[str]:
+def _plan_infeasible(said: NotifiedEvent) -> Sequence[str]:
     change = said.details.get("change")
     more = {"minutes": f"{said.details['minutes']:g}", "at_risk": said.details["at_risk"]}
     return (
@@ -249,7 +249,7 @@ def _slower(change: Mapping[str, Any]) -> str:
     }
 
 
-def _unreadable_rows(said: Said) -> Sequence[str]:
+def _unreadable_rows(said: NotifiedEvent) -> Sequence[str]:
     title = ngettext(
         "%(olt)s: %(rows)d row of %(table)s cannot be read",
         "%(olt)s: %(rows)d rows of %(table)s cannot be read",
@@ -263,33 +263,33 @@ def _unreadable_rows(said: Said) -> Sequence[str]:
     )
 
 
-def _test(said: Said) -> Sequence[str]:
+def _test(said: NotifiedEvent) -> Sequence[str]:
     channel = said.details.get("channel", "")
     return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
 
 
-def _in_general(said: Said) -> Sequence[str]:
+def _in_general(said: NotifiedEvent) -> Sequence[str]:
     """For a notice that nobody has written a sentence for."""
     label = str(NoticeKind(said.notice.value).label)
     title = ": ".join(part for part in (said.olt, label) if part)
     return title, said.about, *(f"{name}: {value}" for name, value in said.details.items())
 
 
-_WORDS: Final[Mapping[Notice, Words]] = {
-    Notice.QUOTA_VIOLATION: _quota_violation,
-    Notice.OLT_DOWN: _olt_down,
-    Notice.OLT_UP: _olt_up,
-    Notice.NODE_SUSPENDED: _node_suspended,
-    Notice.NODE_BACK: _node_back,
-    Notice.SATURATION_BEGINS: _saturation_begins,
-    Notice.SATURATION_ENDS: _saturation_ends,
-    Notice.PORT_OUTAGE: _port_outage,
-    Notice.PORT_OUTAGE_ENDED: _port_outage_ended,
-    Notice.OPTICAL_WEAK: _optical_weak,
-    Notice.OPTICAL_FALLING: _optical_falling,
-    Notice.OPTICAL_RECOVERED: _optical_recovered,
-    Notice.ONU_UNPROVISIONED: _onu_unprovisioned,
-    Notice.PLAN_INFEASIBLE: _plan_infeasible,
-    Notice.UNREADABLE_ROWS: _unreadable_rows,
-    Notice.TEST: _test,
+_WORDS: Final[Mapping[NotificationKind, Words]] = {
+    NotificationKind.QUOTA_VIOLATION: _quota_violation,
+    NotificationKind.OLT_DOWN: _olt_down,
+    NotificationKind.OLT_UP: _olt_up,
+    NotificationKind.NODE_SUSPENDED: _node_suspended,
+    NotificationKind.NODE_BACK: _node_back,
+    NotificationKind.SATURATION_BEGINS: _saturation_begins,
+    NotificationKind.SATURATION_ENDS: _saturation_ends,
+    NotificationKind.PORT_OUTAGE: _port_outage,
+    NotificationKind.PORT_OUTAGE_ENDED: _port_outage_ended,
+    NotificationKind.OPTICAL_WEAK: _optical_weak,
+    NotificationKind.OPTICAL_FALLING: _optical_falling,
+    NotificationKind.OPTICAL_RECOVERED: _optical_recovered,
+    NotificationKind.ONU_UNPROVISIONED: _onu_unprovisioned,
+    NotificationKind.PLAN_INFEASIBLE: _plan_infeasible,
+    NotificationKind.UNREADABLE_ROWS: _unreadable_rows,
+    NotificationKind.TEST: _test,
 }

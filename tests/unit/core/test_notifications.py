@@ -9,32 +9,32 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.core.notices import (
+from facho.core.notifications import (
     ENDS,
     OPPOSITES,
-    Happened,
-    Notice,
-    NoticeRule,
-    Silence,
-    Verdict,
-    WhyNot,
+    Decision,
+    HoldReason,
+    NotifiableEvent,
+    NotificationKind,
+    Rule,
+    SilentHours,
+    decide_delivery,
+    earliest,
+    end_of_silent_hours,
     matches,
-    next_try,
-    silent_until,
-    soonest,
-    verdict,
+    next_attempt_at,
 )
 from facho.core.severity import Severity
 
 NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 BOGOTA = ZoneInfo("America/Bogota")
-NIGHT = Silence(time(22), time(7))
+NIGHT = SilentHours(time(22), time(7))
 
 
-def down(**columns: Any) -> Happened:
-    return Happened(
-        **{"notice": Notice.OLT_DOWN, "severity": Severity.HIGH, "at": NOW, "olt_id": 7, **columns}
+def down(**columns: Any) -> NotifiableEvent:
+    return NotifiableEvent(
+        **{"notice": NotificationKind.OLT_DOWN, "severity": Severity.HIGH, "at": NOW, "olt_id": 7, **columns}
     )
 
 
@@ -54,11 +54,11 @@ def down(**columns: Any) -> Happened:
     ],
 )
 def test_a_rule_is_for_a_notice(rule: dict[str, Any], is_for_it: bool) -> None:
-    assert matches(NoticeRule(1, **rule), down(site="north")) is is_for_it
+    assert matches(Rule(1, **rule), down(site="north")) is is_for_it
 
 
 def test_a_rule_for_an_olt_is_not_for_what_concerns_them_all() -> None:
-    assert not matches(NoticeRule(1, olt_id=7), down(olt_id=None))
+    assert not matches(Rule(1, olt_id=7), down(olt_id=None))
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_a_rule_for_an_olt_is_not_for_what_concerns_them_all() -> None:
     ],
 )
 def test_silent_hours_are_on_the_operators_clock(since: str, until: str, at: str, ends: str | None) -> None:
-    silence = Silence(time.fromisoformat(since), time.fromisoformat(until))
+    silence = SilentHours(time.fromisoformat(since), time.fromisoformat(until))
     moment = datetime.fromisoformat(f"2026-03-10T{at}").replace(tzinfo=BOGOTA)
     clock, _, days = (ends or "").partition("+")
     wanted = None
     if ends:
         wanted = datetime.fromisoformat(f"2026-03-10T{clock}").replace(tzinfo=BOGOTA)
         wanted += timedelta(days=int(days or 0))
-    assert silent_until(silence, moment.astimezone(UTC), BOGOTA) == wanted
+    assert end_of_silent_hours(silence, moment.astimezone(UTC), BOGOTA) == wanted
 
 
 @pytest.mark.parametrize(
@@ -97,39 +97,43 @@ def test_silent_hours_are_on_the_operators_clock(since: str, until: str, at: str
     ],
 )
 def test_silent_hours_end_also_when_the_clock_is_set(began: str, ends: str) -> None:
-    night = Silence(time(1), time(2, 30))
-    found = silent_until(night, datetime.fromisoformat(began), ZoneInfo("Europe/Madrid"))
+    night = SilentHours(time(1), time(2, 30))
+    found = end_of_silent_hours(night, datetime.fromisoformat(began), ZoneInfo("Europe/Madrid"))
     assert found == datetime.fromisoformat(ends)
 
 
 def test_what_is_told_once_is_not_told_again_within_the_time() -> None:
-    rule = NoticeRule(1, no_repeat=30 * MINUTE)
-    missed = down(notice=Notice.QUOTA_VIOLATION)
-    assert verdict(rule, missed, None, NOW, UTC) == Verdict(NOW)
-    assert verdict(rule, missed, NOW - 29 * MINUTE, NOW, UTC) == Verdict(None, WhyNot.REPEAT)
-    assert verdict(rule, missed, NOW - 30 * MINUTE, NOW, UTC) == Verdict(NOW)
+    rule = Rule(1, no_repeat=30 * MINUTE)
+    missed = down(notice=NotificationKind.QUOTA_VIOLATION)
+    assert decide_delivery(rule, missed, None, NOW, UTC) == Decision(NOW)
+    assert decide_delivery(rule, missed, NOW - 29 * MINUTE, NOW, UTC) == Decision(None, HoldReason.REPEAT)
+    assert decide_delivery(rule, missed, NOW - 30 * MINUTE, NOW, UTC) == Decision(NOW)
 
 
 def test_what_lasts_is_told_when_it_may_be_told_again() -> None:
-    rule = NoticeRule(1, no_repeat=30 * MINUTE)
-    found = verdict(rule, down(), NOW - 10 * MINUTE, NOW, UTC)
-    assert found == Verdict(NOW + 20 * MINUTE, WhyNot.REPEAT)
+    rule = Rule(1, no_repeat=30 * MINUTE)
+    found = decide_delivery(rule, down(), NOW - 10 * MINUTE, NOW, UTC)
+    assert found == Decision(NOW + 20 * MINUTE, HoldReason.REPEAT)
 
 
 def test_what_may_be_told_again_in_silent_hours_waits_for_their_end() -> None:
-    rule = NoticeRule(1, no_repeat=timedelta(hours=13), silence=NIGHT)
-    assert verdict(rule, down(), NOW, NOW, UTC).at == datetime(2026, 3, 11, 7, tzinfo=UTC)
+    rule = Rule(1, no_repeat=timedelta(hours=13), silence=NIGHT)
+    assert decide_delivery(rule, down(), NOW, NOW, UTC).at == datetime(2026, 3, 11, 7, tzinfo=UTC)
 
 
 def test_of_several_rules_for_a_channel_the_one_that_tells_first_counts() -> None:
-    never, late, now = Verdict(None, WhyNot.REPEAT), Verdict(NOW + MINUTE, WhyNot.SILENT), Verdict(NOW)
-    assert soonest([(1, never), (2, late), (3, now)]) == (3, now)
-    assert soonest([(2, never), (1, never)]) == (1, never)
+    never, late, now = (
+        Decision(None, HoldReason.REPEAT),
+        Decision(NOW + MINUTE, HoldReason.SILENT),
+        Decision(NOW),
+    )
+    assert earliest([(1, never), (2, late), (3, now)]) == (3, now)
+    assert earliest([(2, never), (1, never)]) == (1, never)
 
 
 def test_a_channel_is_tried_again_for_a_day() -> None:
     tries, attempts = [NOW], 1
-    while (again := next_try(attempts, NOW, tries[-1])) is not None:
+    while (again := next_attempt_at(attempts, NOW, tries[-1])) is not None:
         tries.append(again)
         attempts += 1
     pauses = [round((after - before) / MINUTE) for before, after in pairwise(tries)]

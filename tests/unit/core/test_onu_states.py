@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.events import cause, says_something, turn
+from facho.core.onu_states import cause, says_something, turn
 
 GONE = ["los", "power_off", "auth_failed", "disabled", "offline"]
 

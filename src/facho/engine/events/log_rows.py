@@ -21,7 +21,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
-from facho.core.journal import Event, level_of
+from facho.core.event_types import EventType, level_of
 from facho.log_files import Losses
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _PATIENCE_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    event: Event
+    event: EventType
     at: datetime
     # None is what concerns them all.
     olt_id: int | None

@@ -55,7 +55,7 @@ class BadAddress(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutgoingMessage:
     url: str
     title: str
     body: str
@@ -66,21 +66,21 @@ class Letter:
         return f"Letter({self.title!r})"
 
 
-Send = Callable[[Letter, timedelta], str]
+Send = Callable[[OutgoingMessage, timedelta], str]
 """Why it was not taken; nothing when it was."""
 
 
-def make_ready() -> None:
+def import_apprise() -> None:
     """Imports it now: for who must not wait for that later."""
     _asset()
 
 
-def check(url: str, *, local_targets: bool = False) -> str:
+def check_address(url: str, *, local_targets: bool = False) -> str:
     """What kind of channel it is an address of. Sends nothing, resolves no name. Raises BadAddress."""
     return str(_channel(url, local_targets=local_targets).service_name)
 
 
-def send(letter: Letter, timeout: timedelta) -> str:
+def send(letter: OutgoingMessage, timeout: timedelta) -> str:
     try:
         channel = _channel(letter.url, local_targets=letter.local_targets)
     except BadAddress as bad:
@@ -92,7 +92,7 @@ def send(letter: Letter, timeout: timedelta) -> str:
     return f"{refused[0]}: {Refusal.LOCAL}" if error and refused else error
 
 
-def _post(channel: Any, letter: Letter, timeout: timedelta) -> str:
+def _post(channel: Any, letter: OutgoingMessage, timeout: timedelta) -> str:
     # A redirect would turn the message into a question, and leads wherever the other side likes.
     channel.redirects = False
     # Of each step on the way; who calls has an eye on the whole.
@@ -171,16 +171,16 @@ def _asset() -> Any:
     return _apprise().AppriseAsset(app_id="Facho", app_desc="Facho Deluxe", **alone)
 
 
-class Flight:
+class MessageInTransit:
     """A letter on its way, in a thread of its own: whoever waits for it may stop waiting."""
 
-    def __init__(self, letter: Letter, timeout: timedelta, send: Send = send) -> None:
+    def __init__(self, letter: OutgoingMessage, timeout: timedelta, send: Send = send) -> None:
         self.error: str | None = None
         self._landed = threading.Event()
         # A daemon, so that one that hangs does not keep the process from ending.
         threading.Thread(target=self._fly, args=(letter, timeout, send), name="notify", daemon=True).start()
 
-    def _fly(self, letter: Letter, timeout: timedelta, send: Send) -> None:
+    def _fly(self, letter: OutgoingMessage, timeout: timedelta, send: Send) -> None:
         try:
             self.error = send(letter, timeout)
         except Exception as error:

@@ -23,11 +23,11 @@ from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.config import Config
-from facho.core.notices import Notice, next_try, silent_until
-from facho.engine.events import messenger
-from facho.engine.events.messenger import Flight, Letter, Send
-from facho.engine.events.notice_words import one_of_many
-from facho.engine.events.telling import silence_of, take_notices
+from facho.core.notifications import NotificationKind, end_of_silent_hours, next_attempt_at
+from facho.engine.events import outgoing_messages
+from facho.engine.events.notification_texts import combine_messages
+from facho.engine.events.notifications import create_deliveries, silent_hours
+from facho.engine.events.outgoing_messages import MessageInTransit, OutgoingMessage, Send
 from facho.engine.process.loops import attempt, repeat
 from facho.keys import KeyProblem
 
@@ -50,21 +50,21 @@ class _Sending:
     # Until when they are ours: with another time in their rows, they are somebody else's.
     until: datetime
     deadline: datetime
-    flight: Flight
+    flight: MessageInTransit
     given_up: bool = field(default=False)
 
 
 class Sender:
     """Steps, and waits for nobody: a channel that hangs keeps no other one waiting."""
 
-    def __init__(self, config: Config, send: Send = messenger.send, wait: timedelta = _WAIT) -> None:
+    def __init__(self, config: Config, send: Send = outgoing_messages.send, wait: timedelta = _WAIT) -> None:
         self._config = config
         self._send = send
         self._wait = wait
         self._sending: dict[int, _Sending] = {}
 
     def step(self, now: datetime) -> None:
-        while take_notices(now, self._config):
+        while create_deliveries(now, self._config):
             pass
         self._land(now)
         self._launch(now)
@@ -95,7 +95,7 @@ class Sender:
             with sql.writing():
                 _note_failure(ids, until, str(problem), now, self._config)
             return
-        flight = Flight(letter, timeout, self._send)
+        flight = MessageInTransit(letter, timeout, self._send)
         self._sending[channel.id] = _Sending(ids, until, now + timeout, flight)
 
     def _land(self, now: datetime) -> None:
@@ -139,9 +139,11 @@ def _claim(channel: NotificationChannel, now: datetime, until: datetime) -> list
     return list(NotificationDelivery.objects.filter(id__in=ids).order_by("id"))
 
 
-def _letter(channel: NotificationChannel, claimed: Sequence[NotificationDelivery], config: Config) -> Letter:
-    message = one_of_many([each.message for each in claimed], channel.language, config)
-    return Letter(channel.url.open(), message.title, message.body, config.notify_local_targets)
+def _letter(
+    channel: NotificationChannel, claimed: Sequence[NotificationDelivery], config: Config
+) -> OutgoingMessage:
+    message = combine_messages([each.message for each in claimed], channel.language, config)
+    return OutgoingMessage(channel.url.open(), message.title, message.body, config.notify_local_targets)
 
 
 def _note_sent(sending: _Sending, now: datetime) -> None:
@@ -155,7 +157,7 @@ def _note_sent(sending: _Sending, now: datetime) -> None:
         status=DeliveryStatus.SENT, sent_at=now, next_try_at=None, error=""
     )
     for each in sent:
-        if each.notice == Notice.QUOTA_VIOLATION and each.told is not None:
+        if each.notice == NotificationKind.QUOTA_VIOLATION and each.told is not None:
             _note_notified(each.olt_id, each.told.details, now)
     _log("sent", sending.ids)
 
@@ -178,7 +180,7 @@ def _note_failure(ids: Sequence[int], until: datetime, error: str, now: datetime
 
 
 def _again_at(delivery: NotificationDelivery, now: datetime, config: Config) -> datetime | None:
-    again = next_try(
+    again = next_attempt_at(
         delivery.attempts,
         delivery.first_try_at or now,
         now,
@@ -187,7 +189,7 @@ def _again_at(delivery: NotificationDelivery, now: datetime, config: Config) -> 
     )
     if again is None or delivery.rule is None:
         return again
-    return silent_until(silence_of(delivery.rule), again, config.time_zone) or again
+    return end_of_silent_hours(silent_hours(delivery.rule), again, config.time_zone) or again
 
 
 def _log(what: str, ids: Sequence[int], error: str = "") -> None:

@@ -21,30 +21,30 @@ from facho.apps.notifications.models import (
     NotificationRule,
 )
 from facho.config import Config
-from facho.core.notices import (
+from facho.core.notifications import (
     OPPOSITES,
-    Happened,
-    Notice,
-    NoticeRule,
-    Silence,
-    Verdict,
-    WhyNot,
+    Decision,
+    HoldReason,
+    NotifiableEvent,
+    NotificationKind,
+    Rule,
+    SilentHours,
+    decide_delivery,
+    earliest,
     matches,
-    soonest,
-    verdict,
 )
 from facho.core.severity import Severity
-from facho.engine.events.notice_words import Said, message_of
+from facho.engine.events.notification_texts import NotifiedEvent, compose_message
 
 log = logging.getLogger(__name__)
 
 # In one transaction.
 _AT_ONCE: Final = 100
 _LOCK: Final = 0xFAC48
-_ALONE: Final = Verdict(None, WhyNot.MAINTENANCE)
+_ALONE: Final = Decision(None, HoldReason.MAINTENANCE)
 
 
-def take_notices(now: datetime, config: Config) -> int:
+def create_deliveries(now: datetime, config: Config) -> int:
     """Those that nobody has taken yet, the first first. How many it were."""
     # Nearly always there are none, which is seen without writing.
     if not _new().exists():
@@ -69,33 +69,31 @@ def _lock() -> None:
         sql.rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
-def enabled_rules() -> list[NoticeRule]:
+def enabled_rules() -> list[Rule]:
     rows = NotificationRule.objects.filter(enabled=True).order_by("id")
-    return [rule_of(row) for row in rows.prefetch_related("channels")]
+    return [rule_from_row(row) for row in rows.prefetch_related("channels")]
 
 
-def rule_of(row: NotificationRule) -> NoticeRule:
-    return NoticeRule(
+def rule_from_row(row: NotificationRule) -> Rule:
+    return Rule(
         row.id,
         notices=frozenset(row.notices),
         min_severity=Severity(row.min_severity),
         olt_id=row.olt_id,
         site=row.site,
-        silence=silence_of(row),
+        silence=silent_hours(row),
         no_repeat=timedelta(seconds=row.no_repeat_s),
         channel_ids=[channel.id for channel in row.channels.all() if channel.enabled],
     )
 
 
-def silence_of(row: NotificationRule) -> Silence | None:
+def silent_hours(row: NotificationRule) -> SilentHours | None:
     if row.silent_from is None or row.silent_to is None:
         return None
-    return Silence(row.silent_from, row.silent_to)
+    return SilentHours(row.silent_from, row.silent_to)
 
 
-def _try_to_take(
-    told: NotificationNotice, rules: Sequence[NoticeRule], now: datetime, config: Config
-) -> None:
+def _try_to_take(told: NotificationNotice, rules: Sequence[Rule], now: datetime, config: Config) -> None:
     """One that cannot be told keeps no other from its turn."""
     try:
         with transaction.atomic():
@@ -106,16 +104,16 @@ def _try_to_take(
         log.exception("a notice was not told by a bug", extra={"action": "bug", "notice_id": told.id})
 
 
-def _take(told: NotificationNotice, rules: Iterable[NoticeRule], now: datetime, config: Config) -> None:
-    happened = Happened(
-        Notice(told.notice),
+def _take(told: NotificationNotice, rules: Iterable[Rule], now: datetime, config: Config) -> None:
+    happened = NotifiableEvent(
+        NotificationKind(told.notice),
         Severity(told.severity),
         told.at,
         told.olt_id,
         told.olt.site if told.olt else "",
         told.about,
     )
-    by_channel: dict[int, list[tuple[int, Verdict]]] = defaultdict(list)
+    by_channel: dict[int, list[tuple[int, Decision]]] = defaultdict(list)
     # Of an OLT that people work on, nobody is told anything.
     is_left_alone = told.olt_id is not None and under_maintenance(told.olt_id, told.at)
     for rule in rules:
@@ -124,35 +122,35 @@ def _take(told: NotificationNotice, rules: Iterable[NoticeRule], now: datetime, 
             for channel_id in rule.channel_ids:
                 by_channel[channel_id].append((rule.id, found))
     NotificationDelivery.objects.bulk_create(
-        _deliveries(told, {channel: soonest(found) for channel, found in by_channel.items()}, config)
+        _deliveries(told, {channel: earliest(found) for channel, found in by_channel.items()}, config)
     )
 
 
-def _verdict(rule: NoticeRule, happened: Happened, now: datetime, config: Config) -> Verdict:
+def _verdict(rule: Rule, happened: NotifiableEvent, now: datetime, config: Config) -> Decision:
     same = _of(rule, happened).filter(about=happened.about)
-    held = same.filter(status=DeliveryStatus.WAITING, attempts=0, why_not=WhyNot.REPEAT)
+    held = same.filter(status=DeliveryStatus.WAITING, attempts=0, why_not=HoldReason.REPEAT)
     undone = held.filter(notice__in=OPPOSITES.get(happened.notice, ()))
-    if undone.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=WhyNot.OVER):
-        return Verdict(None, WhyNot.OVER)
+    if undone.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=HoldReason.OVER):
+        return Decision(None, HoldReason.OVER)
     if held.filter(notice=happened.notice).exists():
-        return Verdict(None, WhyNot.REPEAT)
+        return Decision(None, HoldReason.REPEAT)
     not_told = (DeliveryStatus.SUPPRESSED, DeliveryStatus.FAILED)
     told = same.filter(notice=happened.notice).exclude(status__in=not_told).order_by("-created_at").first()
-    return verdict(rule, happened, told.created_at if told else None, now, config.time_zone)
+    return decide_delivery(rule, happened, told.created_at if told else None, now, config.time_zone)
 
 
-def _of(rule: NoticeRule, happened: Happened) -> QuerySet[NotificationDelivery]:
+def _of(rule: Rule, happened: NotifiableEvent) -> QuerySet[NotificationDelivery]:
     # As far as its index goes: what is older makes no difference.
     lately = happened.at - max(rule.no_repeat, timedelta(days=1))
     return NotificationDelivery.objects.filter(rule=rule.id, olt=happened.olt_id, created_at__gt=lately)
 
 
 def _deliveries(
-    told: NotificationNotice, verdicts: Mapping[int, tuple[int, Verdict]], config: Config
+    told: NotificationNotice, verdicts: Mapping[int, tuple[int, Decision]], config: Config
 ) -> Iterator[NotificationDelivery]:
     channels = NotificationChannel.objects.in_bulk(verdicts) if verdicts else {}
     for channel_id, (rule_id, found) in verdicts.items():
-        message = message_of(said_of(told), channels[channel_id].language, config)
+        message = compose_message(notified_event(told), channels[channel_id].language, config)
         yield NotificationDelivery(
             told=told,
             channel_id=channel_id,
@@ -169,6 +167,8 @@ def _deliveries(
         )
 
 
-def said_of(told: NotificationNotice) -> Said:
+def notified_event(told: NotificationNotice) -> NotifiedEvent:
     name = told.olt.name if told.olt else ""
-    return Said(Notice(told.notice), told.severity, told.at, name, told.about, told.details)
+    return NotifiedEvent(
+        NotificationKind(told.notice), told.severity, told.at, name, told.about, told.details
+    )
