@@ -13,7 +13,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.models import PollerStats, Worker
 from facho.config import Config
 from facho.engine.process.leases import Started
-from facho.engine.record.suspension import come_back, suspend_node, suspend_olt
+from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
 from facho.engine.schedule.pollers import write_stats
 from facho.engine.schedule.recovery import give_time, recover
 from facho.engine.schedule.runner import Runtime, let_go
@@ -34,8 +34,8 @@ def told(logged: Logged) -> list[tuple[str, int | None, dict[str, Any]]]:
 def test_an_olt_that_is_suspended_and_comes_back(logged: Logged) -> None:
     olt = make_olt()
     suspend_olt(olt, "no answer", NOW, MINUTE)
-    come_back(NOW, olt_id=olt.id)
-    come_back(NOW, olt_id=olt.id)
+    resume_olt(olt.id, NOW)
+    resume_olt(olt.id, NOW)
     assert told(logged) == [
         ("OLT_SUSPENDED", olt.id, {"reason": "no answer"}),
         ("OLT_BACK", olt.id, {}),
@@ -45,7 +45,7 @@ def test_an_olt_that_is_suspended_and_comes_back(logged: Logged) -> None:
 def test_a_node_that_is_suspended_and_comes_back(logged: Logged) -> None:
     node = make_node(job=make_job("optics"))
     suspend_node(node, "tooBig", NOW, MINUTE)
-    come_back(NOW, olt_id=node.olt_id, node_id=node.id)
+    resume_node(node.id, NOW)
     about = {"node_id": node.id, "job": "optics"}
     assert told(logged) == [
         ("NODE_SUSPENDED", node.olt_id, {**about, "reason": "tooBig"}),

@@ -11,7 +11,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.engine.record.suspension import come_back, suspend_node
+from facho.engine.record.suspension import resume_node, suspend_node
 from facho.engine.schedule.pollers import write_stats
 from facho.engine.schedule.probes import Probe, _note_answer
 from tests.database.days import Day
@@ -78,8 +78,8 @@ def test_an_olt_that_answers_the_next_run_is_up_again(monkeypatch: pytest.Monkey
 def test_a_node_that_is_suspended_and_comes_back() -> None:
     node = make_node(job=make_job("optics"))
     suspend_node(node, "tooBig", NOW, MINUTE)
-    come_back(NOW, olt_id=node.olt_id, node_id=node.id)
-    come_back(NOW, olt_id=node.olt_id, node_id=node.id)
+    resume_node(node.id, NOW)
+    resume_node(node.id, NOW)
     about = f"node {node.id}"
     assert told() == [
         ("NODE_SUSPENDED", "HIGH", about, {"job": "optics", "reason": "tooBig"}),

@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.cli.acting.outages import list_outages
 from facho.config import Config
-from facho.engine.record.outages import note_turns
+from facho.engine.record.outages import update_outages
 from facho.vendors import Key, Said
 from tests.database.found import NOW, an_olt, discovered, facts
 
@@ -45,7 +45,7 @@ class Port:
         with transaction.atomic():
             unsure = Olt.objects.values_list("states_unsure_since", flat=True).get(id=self.olt.pk)
             stored = store_findings(self.olt.pk, [finding], self.now, absent_after=1)
-            note_turns(self.olt.pk, stored.turns, unsure, self.now, self.config)
+            update_outages(self.olt.pk, stored.turns, unsure, self.now, self.config)
 
     def collect(
         self, states: Mapping[int | Key, str], cause: str | None = None, *, broken: bool = False

@@ -37,7 +37,7 @@ class OltBefore:
         return self.away_since is not None
 
 
-def note_end(
+def update_reachability(
     before: OltBefore,
     state: State,
     collection: Collection | None,

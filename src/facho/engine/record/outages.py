@@ -29,7 +29,7 @@ Fallen = dict[str, str]
 _HOW_IT_IS: Final = ("state", "down_cause", "presence", "frame", "slot", "port")
 
 
-def note_turns(
+def update_outages(
     olt_id: int, turns: Turns, unsure_since: datetime | None, now: datetime, config: Config
 ) -> None:
     """After the ONUs are stored. A collection that broke off concludes nothing: the next whole one does."""

@@ -36,7 +36,7 @@ from facho.engine.collect.targets import written
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import Planned
 from facho.engine.coordinate.quotas import Came, Slot, count_aborted, count_failed, count_parts, slot_of
-from facho.engine.coordinate.replanning import OltBefore, note_end
+from facho.engine.coordinate.replanning import OltBefore, update_reachability
 from facho.engine.events.execution_logs import note_ended
 from facho.engine.events.journal import journal
 from facho.engine.events.notices import tell
@@ -44,11 +44,11 @@ from facho.engine.process.leases import LeaseLost, Started
 from facho.engine.record.chassis import store_chassis
 from facho.engine.record.failures import FailedAttempt, count_failure, may_queue, may_read, next_attempt
 from facho.engine.record.findings import data_collected, findings_of, tables_read
-from facho.engine.record.left_out_columns import known_of, lasting
+from facho.engine.record.missing_columns import confirm_missing, load_inventory
 from facho.engine.record.olt_changes import told_of_olt
 from facho.engine.record.optics import limits_of, tell_optics
-from facho.engine.record.outages import note_turns
-from facho.engine.record.suspension import come_back
+from facho.engine.record.outages import update_outages
+from facho.engine.record.suspension import resume_node, resume_olt
 from facho.masking import masked
 from facho.snmp.peer import Load
 from facho.vendors import UnreadableRows
@@ -69,7 +69,7 @@ def record(
         _note_unreadable(ours, planned, collection, now)
         if planned.reading is not None and stored.other:
             collection = of_another(collection)
-        note_turns(started.olt_id, stored.turns, ours.unsure_since, now, config)
+        update_outages(started.olt_id, stored.turns, ours.unsure_since, now, config)
         tell_optics(started.olt_id, stored.optics, now)
         outcome = _outcome(started, collection, now)
         _end(
@@ -86,7 +86,7 @@ def record(
         state = State(outcome["state"])
         _after(started, state, collection, now, config)
         _count(ours, state, collection, planned, now, config)
-        note_end(ours.olt, state, collection, now, config, counts=not ours.of_one)
+        update_reachability(ours.olt, state, collection, now, config, counts=not ours.of_one)
     log.info(
         "execution ended",
         extra={
@@ -111,7 +111,7 @@ def record_failure(started: Started, error: str, now: datetime, config: Config) 
         count_failure(failed, state, now, config)
         if state is State.FAILED:
             count_failed(ours.slot, error, now, config)
-            note_end(ours.olt, state, None, now, config, counts=not ours.of_one)
+            update_reachability(ours.olt, state, None, now, config, counts=not ours.of_one)
     return state
 
 
@@ -341,7 +341,9 @@ def _after_success(started: Started, collection: Collection, now: datetime) -> N
     ]
     update_rows(SnmpJobHost, ["last_run_at"], chained)
     if collection.was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
-        come_back(now, olt_id=started.olt_id, node_id=started.node_id, proven=True)
+        resume_olt(started.olt_id, now, proven=True)
+        if started.node_id is not None:
+            resume_node(started.node_id, now, proven=True)
 
 
 _WAS_AWAY: Final = (
@@ -367,7 +369,7 @@ def _note_olt(started: Started, planned: Planned, collection: Collection, now: d
     missing = set[str]()
     # That one ONU has no such row says nothing of the OLT.
     if planned.reading is None:
-        missing = lasting(collection, planned.work.profile, partial(known_of, started.olt_id))
+        missing = confirm_missing(collection, planned.work.profile, partial(load_inventory, started.olt_id))
     changes |= told_of_olt(planned.before, collection, missing, now)
     sql.update_one(Olt, started.olt_id, changes)
 

@@ -7,6 +7,7 @@ reason.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
@@ -62,30 +63,38 @@ def _tell(now: datetime, notice: NotificationKind, node: SnmpJobHost, **details:
     )
 
 
-def come_back(now: datetime, *, olt_id: int, node_id: int | None = None, proven: bool = False) -> None:
-    """The OLT, and the node if one is named, are as if enabled now: they run after one full interval.
+def resume_olt(olt_id: int, now: datetime, *, proven: bool = False) -> None:
+    """Resume the OLT if it is suspended: its nodes run after one full interval, as if enabled now.
 
-    Only a run that succeeded is a proof; after less than that the next suspension is probed as rarely as
-    this one was.
+    Only a run that succeeded proves that it works (`proven`). After an answer to a probe alone, the next
+    suspension is probed as rarely as this one was.
     """
-    again = {"suspended_reason": "", "suspended_at": None, "next_probe_at": None}
-    proof = {"failed_probes": 0} if proven else {}
-    olts = Olt.objects.filter(id=olt_id).exclude(suspended_reason="").update(**again, **proof)
-    if olts:
-        _plan_again(now, SnmpJobHost.objects.filter(olt=olt_id))
+    olt = Olt.objects.filter(id=olt_id)
+    if olt.exclude(suspended_reason="").update(**_resumed(proven)):
+        _replan_nodes(now, SnmpJobHost.objects.filter(olt=olt_id))
         journal.olt_back(now, olt_id)
-    node = SnmpJobHost.objects.filter(id__in=[] if node_id is None else [node_id])
-    if node.exclude(suspended_reason="").update(**again, **proof):
-        _plan_again(now, node)
+    elif proven:
+        olt.exclude(failed_probes=0).update(failed_probes=0)
+
+
+def resume_node(node_id: int, now: datetime, *, proven: bool = False) -> None:
+    """Resume the node if it is suspended, by the rules of `resume_olt`, after which it comes."""
+    node = SnmpJobHost.objects.filter(id=node_id)
+    if node.exclude(suspended_reason="").update(**_resumed(proven)):
+        _replan_nodes(now, node)
         for back in node.select_related("job"):
-            journal.node_back(now, olt_id, node_id=back.id, job=back.job.name)
+            journal.node_back(now, back.olt_id, node_id=back.id, job=back.job.name)
             _tell(now, NotificationKind.NODE_BACK, back)
     elif proven:
         node.exclude(failed_probes=0).update(failed_probes=0)
-        Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)
 
 
-def _plan_again(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
+def _resumed(proven: bool) -> dict[str, Any]:
+    cleared = {"suspended_reason": "", "suspended_at": None, "next_probe_at": None}
+    return {**cleared, "failed_probes": 0} if proven else cleared
+
+
+def _replan_nodes(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     """Those that have a time of their own; chained nodes have none. In the caller's transaction."""
     rows = (
         runnable()

@@ -22,7 +22,7 @@ from facho.engine.collect.identify import probe
 from facho.engine.collect.targets import target_of
 from facho.engine.collect.work_builder import first_column
 from facho.engine.coordinate.replanning import BACK, plan_anew, tell_up
-from facho.engine.record.suspension import come_back
+from facho.engine.record.suspension import resume_node, resume_olt
 from facho.keys import KeyProblem
 from facho.snmp import Client, Oid, SnmpError, Target
 
@@ -121,7 +121,9 @@ def _note_answer(each: Probe, config: Config) -> None:
         since = away.values_list("unreachable_since", flat=True).first()
         back = each.node_id is None and away.update(reachable=True, unreachable_since=None)
         if config.come_back:
-            come_back(now, olt_id=each.olt_id, node_id=each.node_id)
+            resume_olt(each.olt_id, now)
+            if each.node_id is not None:
+                resume_node(each.node_id, now)
         if back:
             plan_anew(each.olt_id, BACK, now)
             tell_up(each.olt_id, now, since)

@@ -1,4 +1,4 @@
-"""What an OLT was lacking once is left out only when that will last."""
+"""A column that was empty once is left out only when the OLT is sure not to have it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from facho.apps.discovery.selectors import Census
 from facho.engine.collect.work import AskedColumn, Collection, Part, PartOutcome, PartState
-from facho.engine.record.left_out_columns import Known, lasting
+from facho.engine.record.missing_columns import Inventory, confirm_missing
 from facho.vendors import Decoder, builtin
 
 HUAWEI = builtin()["huawei"]
@@ -38,7 +38,7 @@ def lacked(
     outcome = PartOutcome(part, PartState.SUCCESS, decoded=decoded, lacking=frozenset(oids))
     counted = {"gpon": gpon, "epon": epon}
     onus = {name: census for name, census in counted.items() if census is not None}
-    return lasting(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: Known(onus, had))
+    return confirm_missing(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: Inventory(onus, had))
 
 
 def test_the_columns_of_this_test_are_what_it_says() -> None:
