@@ -14,11 +14,11 @@ unexport PYTHONDONTWRITEBYTECODE
 BY_FILE := --dist loadscope --no-loadscope-reorder
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
-OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/integration)
+OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/model tests/integration)
 # What pages, files, messages and the command line say is the same on both, and what takes long is tried on one.
 ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages hostile_connection static_files chassis_told channels \
 	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
-	quota_week commands_by_hand cut_ports who_gets_what secrets_shown audit_web audit_commands log_in tokens users \
+	commands_by_hand cut_ports who_gets_what secrets_shown audit_web audit_commands log_in tokens users \
 	web_bench api_base api_coordinator api_examples api_executions api_index api_jobs api_list_costs \
 	api_maintenance api_nodes api_notifications api_oids api_olts api_onus api_pollers api_throttling)
 BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
@@ -82,7 +82,7 @@ bench: setup ## Measure the SNMP client and the engine beside their peers, then 
 	@$(BIN)/facho bench history
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
 	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench web --database-url {url}
-	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/database/test_quota_week.py \
+	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/model/test_week.py \
 		tests/faults/test_engine_killed.py
 	@TESTS_LONG=1 $(BIN)/python -m pytest --database postgresql -m both_databases tests/faults/test_engine_killed.py
 	@TESTS_LONG=1 $(BIN)/python -m pytest -n auto tests/property tests/unit/snmp/test_around.py

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.often import often
+from tests.hypothesis_runs import often
 
 # On a busy machine a slow example says nothing about the code.
 settings.register_profile("facho", often(200), deadline=None)

@@ -15,7 +15,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import builtin
 from tests.contract.backends import CONFIG, System, systems
-from tests.database.making import make_execution, make_job, make_node, make_olt
+from tests.factories import make_execution, make_job, make_node, make_olt
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from facho.backends import message
 from facho.backends.celery import CeleryBackend
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
 from tests.contract.backends import celery_app
-from tests.database.making import make_execution, make_node, make_olt
+from tests.factories import make_execution, make_node, make_olt
 from tests.services.redis import Redis
 
 pytestmark = pytest.mark.django_db

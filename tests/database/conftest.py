@@ -12,7 +12,7 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import Config, current
 from facho.engine.events import journal_writing
 from facho.engine.events.journal import journal
-from tests.database.setting_up import know_brands
+from tests.factories import know_brands
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from django.test import Client
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Onu
-from tests.database.found import NOW, an_olt
+from tests.findings import NOW, an_olt
 
 pytestmark = pytest.mark.django_db
 

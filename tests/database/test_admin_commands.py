@@ -29,9 +29,9 @@ from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.maintenance import Window
 from facho.engine.commands.oids import NewOid, add_oid
 from facho.engine.commands.users import add_user
-from tests.database.asking_api import person
+from tests.api_clients import person
 from tests.database.notifying import make_channel, make_rule
-from tests.database.setting_up import add_job, add_olts, at
+from tests.factories import add_job, add_olts, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

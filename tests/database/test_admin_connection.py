@@ -17,8 +17,8 @@ from facho.engine.collect.identify import Identified
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
-from tests.database.asking_api import person
-from tests.database.setting_up import add_olts, know_brands
+from tests.api_clients import person
+from tests.factories import add_olts, know_brands
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from facho.apps.executions.models import Execution, State
-from tests.database.setting_up import add_job, add_olts, queue
+from tests.factories import add_job, add_olts, queue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

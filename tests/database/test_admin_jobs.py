@@ -19,8 +19,8 @@ from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.web import what_if_limits
 from facho.web.admin import job_preview
-from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
 from tests.database.test_what_if import takes
+from tests.factories import add_job, add_olts, know_brands, node_of, queue
 
 pytestmark = pytest.mark.django_db
 

@@ -23,8 +23,8 @@ from facho.apps.history.models import HistoryFrame, HistoryHour
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.models import SnmpJobOid
 from facho.core.roles import Role
-from tests.database.asking_api import person
-from tests.database.filling import fill
+from tests.api_clients import person
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from tests.database.setting_up import add_job, add_olts
+from tests.factories import add_job, add_olts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from tests.database.making import make_olt
 from tests.database.notifying import make_channel, make_rule
+from tests.factories import make_olt
 
 pytestmark = pytest.mark.django_db
 CHANNELS = "/admin/notifications/notificationchannel/"

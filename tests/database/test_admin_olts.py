@@ -15,7 +15,7 @@ from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.engine.commands.oids import NewOid, add_oid
 from facho.snmp.usm import Auth, Priv, User
-from tests.database.setting_up import add_job, add_olts, know_brands, next_run, node_of
+from tests.factories import add_job, add_olts, know_brands, next_run, node_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from facho.apps.discovery.models import Onu, OnuEvent
-from tests.database.found import an_olt, discovered, store
+from tests.findings import an_olt, discovered, store
 
 pytestmark = pytest.mark.django_db
 EVENTS = "/admin/discovery/onuevent/"

@@ -8,8 +8,8 @@ from django.test import Client
 from facho.apps.execution_coordinator.models import ExecutionPlan
 from facho.config import Config
 from facho.engine.coordinate.plans import remake
-from tests.database.setting_up import add_job, add_olts, at, next_run, node_of
 from tests.database.test_what_if import takes
+from tests.factories import add_job, add_olts, at, next_run, node_of
 
 pytestmark = pytest.mark.django_db
 PAGE = "/admin/execution_coordinator/executionplan/"

@@ -21,7 +21,7 @@ from facho.config import Config
 from facho.core.changes import Device, OltState, canonical, fingerprint
 from facho.web.admin.base import UpToPaginator
 from facho.web.quotas import at_risk, risk_of
-from tests.database.found import an_olt
+from tests.findings import an_olt
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
-from tests.database.asking_api import asking, person, showing, token_of
-from tests.database.filling import NOW, fill
+from tests.api_clients import asking, person, showing, token_of
+from tests.sample_rows import NOW, fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

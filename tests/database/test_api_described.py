@@ -26,8 +26,8 @@ from facho.core.roles import Role
 from facho.engine.collect import connection_test as olts
 from facho.engine.collect.connection_test import Silence
 from facho.snmp.errors import NoAnswer
-from tests.database.asking_api import person, token_of
-from tests.database.filling import fill
+from tests.api_clients import person, token_of
+from tests.sample_rows import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

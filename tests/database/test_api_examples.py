@@ -19,8 +19,8 @@ from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
 from facho.engine.commands.tokens import create_token
-from tests.database.asking_api import person
-from tests.database.filling import fill
+from tests.api_clients import person
+from tests.sample_rows import fill
 from tests.waiting import PATIENCE_S
 
 

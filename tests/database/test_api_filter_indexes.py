@@ -17,7 +17,7 @@ from facho.core.roles import Role
 from facho.web.api.filters import Filters, names_of, orderings_of
 from facho.web.api.paging import Order
 from facho.web.api.v1 import urls
-from tests.database.asking_api import asking, refused_at
+from tests.api_clients import asking, refused_at
 
 pytestmark = pytest.mark.django_db
 

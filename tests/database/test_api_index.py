@@ -10,7 +10,7 @@ from django.test import Client
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
 from facho.web.api.v1.nodes import Nodes
-from tests.database.asking_api import asking, person
+from tests.api_clients import asking, person
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,9 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Brand, Oid
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.roles import Role
-from tests.database.asking_api import asking, refused_at
-from tests.database.setting_up import add_job, add_olts, node_of, queue
+from tests.api_clients import asking, refused_at
 from tests.database.test_what_if import takes
+from tests.factories import add_job, add_olts, node_of, queue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from facho.core.roles import Role
-from tests.database.asking_api import asking
-from tests.database.filling import fill
+from tests.api_clients import asking
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from rest_framework.test import APIClient
 
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
-from tests.database.asking_api import asking
-from tests.database.filling import NOW, fill
+from tests.api_clients import asking
+from tests.sample_rows import NOW, fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.core.roles import Role
-from tests.database.asking_api import asking, refused_at
-from tests.database.setting_up import add_olts
+from tests.api_clients import asking, refused_at
+from tests.factories import add_olts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

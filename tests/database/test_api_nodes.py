@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from facho.core.roles import Role
-from tests.database.asking_api import asking, refused_at
-from tests.database.setting_up import add_job, add_olts, node_of
+from tests.api_clients import asking, refused_at
+from tests.factories import add_job, add_olts, node_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

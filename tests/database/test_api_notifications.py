@@ -6,8 +6,8 @@ import pytest
 
 from facho.apps.notifications.models import NotificationChannel, NotificationRule
 from facho.core.roles import Role
-from tests.database.asking_api import asking, refused_at
-from tests.database.setting_up import add_olts
+from tests.api_clients import asking, refused_at
+from tests.factories import add_olts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands", "local_targets")]
 

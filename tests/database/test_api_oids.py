@@ -10,7 +10,7 @@ from django.utils import timezone
 from facho.apps.hosts.models import Brand, Oid, OltModel
 from facho.core.roles import Role
 from facho.engine.commands.jobs import NewJob, create_job
-from tests.database.asking_api import asking, refused_at
+from tests.api_clients import asking, refused_at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -17,8 +17,8 @@ from facho.engine.collect.identify import Identified
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
-from tests.database.asking_api import asking, refused_at
-from tests.database.setting_up import add_job, add_olts, node_of
+from tests.api_clients import asking, refused_at
+from tests.factories import add_job, add_olts, node_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -11,8 +11,8 @@ from facho.apps.db.clock import database_now
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.roles import Role
-from tests.database.asking_api import asking
-from tests.database.making import make_execution, make_job, make_node, make_olt
+from tests.api_clients import asking
+from tests.factories import make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/v1/pollers/"

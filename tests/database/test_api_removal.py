@@ -22,9 +22,9 @@ from facho.core.roles import Role
 from facho.engine.commands.removal import remove_olt
 from facho.engine.upkeep.housekeeping import keep_house
 from facho.engine.upkeep.olt_removal import go_on_removing
-from tests.database.asking_api import asking, refused_at
-from tests.database.filling import NOW, fill
-from tests.database.making import make_olt
+from tests.api_clients import asking, refused_at
+from tests.factories import make_olt
+from tests.sample_rows import NOW, fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

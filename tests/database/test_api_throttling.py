@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from facho.core.roles import Role
 from facho.web.api import throttling
-from tests.database.asking_api import asking, person, showing
+from tests.api_clients import asking, person, showing
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from facho.config import Config
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
 from facho.engine.schedule.assign import claim, claim_one
 from facho.engine.schedule.pollers import heartbeat, register
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

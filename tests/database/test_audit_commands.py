@@ -59,9 +59,8 @@ from facho.engine.commands.users import UserChanges
 from facho.engine.process.command_transaction import command
 from facho.engine.upkeep import olt_removal
 from facho.keys import Vault
-from tests.database.asking_api import person
-from tests.database.making import make_olt
-from tests.database.setting_up import add_job, add_olts, at, node_of, queue
+from tests.api_clients import person
+from tests.factories import add_job, add_olts, at, make_olt, node_of, queue
 
 pytestmark = [pytest.mark.usefixtures("brands"), pytest.mark.both_databases]
 

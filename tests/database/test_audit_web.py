@@ -29,9 +29,9 @@ from facho.cli.acting import audit as on_the_command_line
 from facho.config import current
 from facho.core.roles import Role
 from facho.web.access import recording
-from tests.database.asking_api import asking, person, showing, token_of
-from tests.database.filling import fill
-from tests.database.making import make_node, make_olt
+from tests.api_clients import asking, person, showing, token_of
+from tests.factories import make_node, make_olt
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

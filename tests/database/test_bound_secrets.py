@@ -19,7 +19,7 @@ from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
 from facho.keys import KeyProblem, Vault, new_key
-from tests.database.making import at, make_execution, make_node, make_olt
+from tests.factories import at, make_execution, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from facho.engine.schedule.runner import Runtime
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
-from tests.database.making import at, make_job
 from tests.database.test_executions import CONFIG, Site
+from tests.factories import at, make_job
 from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)

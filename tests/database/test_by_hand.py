@@ -26,7 +26,7 @@ from facho.engine.schedule.manual_session import Came, Conversing, converse
 from facho.engine.schedule.runner import Runtime
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
-from tests.database.making import make_olt
+from tests.factories import make_olt
 from tests.waiting import PATIENCE_S
 
 # On a server the connection is given back while the OLT is asked, and a test's own transaction with it.

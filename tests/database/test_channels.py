@@ -28,9 +28,9 @@ from facho.engine.commands.notifications import (
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.events.sender import Sender
 from facho.masking import masked
-from tests.database.making import at, make_olt
 from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of
 from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
+from tests.factories import at, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands", "local_targets")]
 NOW = at("10:00")
@@ -71,7 +71,7 @@ def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver
     sender.step(NOW)
     ((title, message),) = [(got["title"], got["message"]) for got in web.got]
     assert title == "olt-7 does not answer"
-    assert "10 Mar 2026, 10:00" in message
+    assert "10 Jun 2025, 10:00" in message
     (got,) = mail.got
     assert got["Subject"] == "olt-7 no responde"
     assert got["To"] == "noc@example.net"

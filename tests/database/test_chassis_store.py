@@ -16,7 +16,7 @@ from facho.apps.chassis.store import store_health, store_ports, store_unprovisio
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.told import Told
 from facho.vendors import Entity, Facts, Key, Said
-from tests.database.found import NOW, an_olt
+from tests.findings import NOW, an_olt
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,8 @@ from facho.sim.families.zte import ZTE
 from facho.sim.model import Shape
 from facho.vendors import Decoder, Entity, UnreadableRows, builtin
 from facho.vendors.index import join_arcs
-from tests.database.found import NOW
-from tests.database.making import make_olt
+from tests.factories import make_olt
+from tests.findings import NOW
 from tests.unit.vendors import simulated
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.upsert import Rows, bring_up
 from facho.apps.hosts.models import Olt
-from tests.database.found import NOW, an_olt
+from tests.findings import NOW, an_olt
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from facho.engine.commands.jobs import (
     update_job,
 )
 from facho.engine.commands.nodes import change_node_interval, change_node_priority, enable_nodes
-from tests.database.setting_up import add_job, add_olts, at, node_of, refused
+from tests.factories import add_job, add_olts, at, node_of, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -10,7 +10,7 @@ import pytest
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.engine.commands.maintenance import Window, add_window, change_window, remove_windows
-from tests.database.setting_up import add_olts, at, refused
+from tests.factories import add_olts, at, refused
 
 pytestmark = [pytest.mark.usefixtures("brands"), pytest.mark.both_databases]
 

@@ -13,8 +13,7 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands.olts import NewOlt, OltChanges, OltLimits, add_olt, update_olt
 from facho.snmp.usm import User
 from facho.vendors import Detection, builtin
-from tests.database.making import at
-from tests.database.setting_up import add_job, add_olts, refused
+from tests.factories import add_job, add_olts, at, refused
 
 NOW = at("10:00")
 

@@ -17,7 +17,7 @@ from facho.engine.commands.nodes import disable_nodes
 from facho.engine.commands.olts import disable_olts
 from facho.engine.commands.runs import abort, run_now
 from facho.engine.process import command_transaction
-from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, queue, refused
+from tests.factories import add_job, add_olts, at, next_run, node_of, queue, refused
 from tests.waiting import PATIENCE_S, wait_until
 
 NOW = at("10:30")

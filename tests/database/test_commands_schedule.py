@@ -18,7 +18,7 @@ from facho.engine.commands.jobs import (
 )
 from facho.engine.commands.nodes import change_node_interval, disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
-from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, queue
+from tests.factories import add_job, add_olts, at, next_run, node_of, queue
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

@@ -25,7 +25,7 @@ from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
 from facho.cli.acting.coordinator import findings, print_condition
 from facho.config import Config
 from facho.engine.upkeep.system_status import AtRisk, Condition, coordinator_state
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:30")
@@ -212,9 +212,9 @@ def _something(db: None) -> None:
 def test_the_doctor_has_it_in_its_json(capsys: pytest.CaptureFixture[str]) -> None:
     print_checkup(Checkup([Finding(Level.OK, "all", "well")], look()), as_json=True)
     told = json.loads(capsys.readouterr().out)["coordinator"]
-    assert told["coordinator"] == {"at": "2026-03-10T10:29:56+00:00", "age": 4.0, "duration_ms": 12}
+    assert told["coordinator"] == {"at": "2025-06-10T10:29:56+00:00", "age": 4.0, "duration_ms": 12}
     assert told["queue"]["first"][0]["reason"] == "no_pollers"
-    assert told["quotas"]["hour"]["start"] == "2026-03-10T10:00:00+00:00"
+    assert told["quotas"]["hour"]["start"] == "2025-06-10T10:00:00+00:00"
 
 
 @pytest.mark.usefixtures("_something")

@@ -20,8 +20,8 @@ from facho.engine.coordinate import coordinator
 from facho.engine.coordinate.quotas import reconcile
 from facho.engine.process.leases import LeaseLost, release
 from facho.engine.schedule.assign import busy_olts
-from tests.database.days import Day, figures, reasons
-from tests.database.setting_up import add_job, add_olts, at, know_brands, node_of
+from tests.engine_day import Day, figures, reasons
+from tests.factories import add_job, add_olts, at, know_brands, node_of
 
 pytestmark = pytest.mark.django_db
 

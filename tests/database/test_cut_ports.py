@@ -21,9 +21,9 @@ from facho.engine.events.sender import Sender
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from tests.database import test_executions
-from tests.database.making import at, make_job
 from tests.database.notifying import CONFIG, Receiver, make_channel, make_rule, sender_to
 from tests.database.test_executions import PLAIN, Site
+from tests.factories import at, make_job
 from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -125,7 +125,7 @@ def test_both_messages_arrive_over_http_in_the_language_of_who_reads_them(people
     ]
     affected = PortOutage.objects.get().onus_affected
     assert f"{affected} de 64 ONUs sin conexión." in Hook.taken[0]["message"]
-    assert "Duró 5 min, desde 10 Mar 2026, 10:05." in Hook.taken[1]["message"]
+    assert "Duró 5 min, desde 10 Jun 2025, 10:05." in Hook.taken[1]["message"]
 
 
 def test_a_walk_that_breaks_off_tells_nothing_and_the_next_one_does(people: People, site: Site) -> None:

@@ -26,9 +26,9 @@ from facho.engine.commands.users import set_password
 from facho.engine.upkeep.health import Health, Reason
 from facho.web.selectors import Live, Overview, live, overview
 from facho.web.words import waits_for
-from tests.database.asking_api import person
-from tests.database.filling import NOW, fill
-from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+from tests.api_clients import person
+from tests.factories import add_job, add_olts, know_brands, node_of, queue
+from tests.sample_rows import NOW, fill
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
 from facho.web.metrics.catalogue import METRICS
-from tests.database.asking_api import asking
-from tests.database.filling import fill
+from tests.api_clients import asking
+from tests.sample_rows import fill
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 BOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "facho.json").read_text())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.store import Finding
-from tests.database.found import an_olt, discovered, facts, store
+from tests.findings import an_olt, discovered, facts, store
 
 # Few of each, so that places are swapped, serials are doubled and numbers are missing.
 SERIALS = st.sampled_from([None, "", "0" * 16, "A", "B", "C", "D", "E"])

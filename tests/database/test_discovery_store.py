@@ -12,7 +12,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.statements import read
 from facho.apps.discovery.store import Finding, Stored, store_findings
 from facho.vendors import Key
-from tests.database.found import NOW, an_olt, discovered, facts, places, store
+from tests.findings import NOW, an_olt, discovered, facts, places, store
 
 pytestmark = pytest.mark.django_db
 

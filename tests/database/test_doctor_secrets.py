@@ -18,8 +18,8 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.snmp.usm import User
-from tests.database.asking_api import person
-from tests.database.making import at, make_olt
+from tests.api_clients import person
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

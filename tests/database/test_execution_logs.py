@@ -19,7 +19,7 @@ from facho.engine.events.execution_logs import note_ended
 from facho.engine.events.journal import Journal
 from facho.engine.record.suspension import suspend_olt
 from facho.engine.schedule.recovery import recover
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")
@@ -54,7 +54,7 @@ def test_a_line_says_state_olt_job_duration_delay_and_why(logs: Path) -> None:
     execution = ended("optics", **late)
     note_ended([execution.id])
     assert lines(logs / "get.log") == [
-        "2026-03-10 10:00:30 [INFO] executions.get: "
+        "2025-06-10 10:00:30 [INFO] executions.get: "
         f"optics en north-1, ejecución {execution.id}: SUCCESS en 12.0s, retraso 10.0s (OLT ocupada all-onus)"
     ]
     assert lines(logs / "discovery.log") == []

@@ -15,9 +15,9 @@ from facho.core.plan_data import Hours, read
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
 from facho.engine.coordinate.plan_reports import Nearness, nearness
-from tests.database.days import Day, figures
-from tests.database.hours_of_one_olt import OneOlt
-from tests.database.setting_up import add_job, add_olts, at
+from tests.engine_day import Day, figures
+from tests.factories import add_job, add_olts, at
+from tests.model.one_olt import OneOlt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases, pytest.mark.usefixtures("brands")]
 

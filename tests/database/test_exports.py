@@ -21,8 +21,8 @@ from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
 from facho.engine.upkeep.exports import EXPORTS
 from facho.web.admin.exporting import export_csv
-from tests.database.asking_api import person
-from tests.database.filling import NOW, fill
+from tests.api_clients import person
+from tests.sample_rows import NOW, fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

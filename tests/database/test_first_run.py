@@ -22,8 +22,8 @@ from facho.engine.commands.usual import collect_usual, usual_for
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
-from tests.database.asking_api import person
-from tests.database.setting_up import add_job, add_olts, queue, refused
+from tests.api_clients import person
+from tests.factories import add_job, add_olts, queue, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

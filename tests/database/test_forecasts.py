@@ -18,7 +18,7 @@ from facho.cli.acting.olts import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
 from facho.engine.coordinate.forecasts import predictions
-from tests.database.making import at, make_brand, make_job, make_node, make_olt
+from tests.factories import at, make_brand, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NOW = at("10:00")

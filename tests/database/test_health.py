@@ -23,8 +23,8 @@ from facho.engine.upkeep import health as judging
 from facho.engine.upkeep import storage
 from facho.web import health as web
 from facho.web import once
-from tests.database.filling import fill
-from tests.database.making import make_job, make_node, make_olt
+from tests.factories import make_job, make_node, make_olt
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 # The time of the tests stands still.

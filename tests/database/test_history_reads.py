@@ -13,9 +13,9 @@ from facho.apps.history.models import HistoryHour
 from facho.apps.history.selectors import Series, onu_series, port_series, subject_series
 from facho.apps.history.store import append_frame, close_hours
 from facho.vendors import Key
-from tests.database.found import an_olt
-from tests.database.making import at
-from tests.database.numbers import an_onu, says
+from tests.factories import at
+from tests.findings import an_olt
+from tests.history_rows import an_onu, says
 
 pytestmark = pytest.mark.django_db
 POWER = "onu_rx_dbm"

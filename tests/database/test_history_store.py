@@ -17,9 +17,9 @@ from facho.apps.history.store import append_frame, close_hours
 from facho.apps.history.times import milliseconds
 from facho.apps.hosts.models import Olt
 from facho.core.frames import FACTS, read_sheet
-from tests.database.found import an_olt
-from tests.database.making import at
-from tests.database.numbers import an_onu, says
+from tests.factories import at
+from tests.findings import an_olt
+from tests.history_rows import an_onu, says
 
 pytestmark = pytest.mark.django_db
 GRACE = timedelta(minutes=10)

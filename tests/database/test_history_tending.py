@@ -13,9 +13,9 @@ from facho.backends.tasks import housekeeping_task
 from facho.config import Config
 from facho.engine.upkeep.history import tend_history
 from facho.engine.upkeep.housekeeping import TASKS
-from tests.database.found import an_olt
-from tests.database.making import at
-from tests.database.numbers import says
+from tests.factories import at
+from tests.findings import an_olt
+from tests.history_rows import says
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,8 @@ from facho.core.roles import Role
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
-from tests.database.asking_api import asking, person
-from tests.database.making import make_olt
-from tests.database.setting_up import know_brands
+from tests.api_clients import asking, person
+from tests.factories import know_brands, make_olt
 
 pytestmark = pytest.mark.django_db
 

@@ -20,10 +20,10 @@ from facho.core.roles import Role
 from facho.engine.upkeep.exports import EXPORTS
 from facho.vendors import octets
 from facho.vendors.errors import BadValue
-from tests.database.asking_api import asking, person
-from tests.database.filling import fill
+from tests.api_clients import asking, person
 from tests.database.test_admin_lists import OURS
 from tests.database.walking import answers, pages
+from tests.sample_rows import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

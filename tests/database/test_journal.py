@@ -21,7 +21,7 @@ from facho.config import Config
 from facho.core.event_types import EventType
 from facho.engine.events import log_rows
 from facho.engine.events.journal import Journal
-from tests.database.making import at, make_olt
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")
@@ -86,7 +86,7 @@ SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
         lambda to, olt: to.quota_violation(
             NOW, olt, period_start=NOW - HOUR, period_end=NOW, severity="HIGH", report=REPORT
         ),
-        "cuota no cumplida en north-1 de 2026-03-10 04:00 a 2026-03-10 05:00, severidad alta: "
+        "cuota no cumplida en north-1 de 2025-06-10 04:00 a 2025-06-10 05:00, severidad alta: "
         "discovery 1/4, get_optics 2/4",
     ),
     EventType.EXECUTION_ABORTED: (
@@ -134,7 +134,7 @@ SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
     ),
     EventType.ENGINE_WAS_STOPPED: (
         lambda to, olt: to.engine_was_stopped(NOW, since=NOW - 2 * HOUR),
-        "el motor estuvo parado desde 2026-03-10 03:00, durante 2h",
+        "el motor estuvo parado desde 2025-06-10 03:00, durante 2h",
     ),
     EventType.CLOCK_CHANGED: (
         lambda to, olt: to.clock_changed(NOW, seconds=-3601.5),
@@ -156,7 +156,7 @@ SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
     ),
     EventType.MAINTENANCE_BEGINS: (
         lambda to, olt: to.maintenance_begins(NOW, olt, window="fans", target="north-1", until=NOW + HOUR),
-        "empieza el mantenimiento fans de north-1, hasta 2026-03-10 06:00",
+        "empieza el mantenimiento fans de north-1, hasta 2025-06-10 06:00",
     ),
     EventType.MAINTENANCE_ENDS: (
         lambda to, olt: to.maintenance_ends(NOW, olt, window="fans", target="north-1"),
@@ -211,9 +211,9 @@ def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(
     own.lease_lost(NOW, olt.id, execution_id=7, worker="w1")
     own.recovered(NOW, unstarted=0, abandoned=1, workers=0)
     assert [line.rsplit(": ", 1)[0].split(": ")[0] for line in lines(config)] == [
-        "2026-03-10 05:00:00 [INFO] coordinator.coordinator_loop",
-        "2026-03-10 05:00:00 [ERROR] coordinator.executions",
-        "2026-03-10 05:00:00 [WARNING] coordinator.scheduler",
+        "2025-06-10 05:00:00 [INFO] coordinator.coordinator_loop",
+        "2025-06-10 05:00:00 [ERROR] coordinator.executions",
+        "2025-06-10 05:00:00 [WARNING] coordinator.scheduler",
     ]
     assert [(row.level, row.olt) for row in rows(own)] == [("INFO", olt), ("ERROR", olt), ("WARNING", None)]
 
@@ -222,7 +222,7 @@ def test_details_are_kept_as_json(own: Journal) -> None:
     SAID[EventType.QUOTA_VIOLATION][0](own, make_olt().id)
     own.config_changed(NOW, make_olt().id, job=None, changed={"rate": (float("nan"), None)})
     violation, changed = rows(own)
-    assert violation.details["period_end"] == "2026-03-10T10:00:00+00:00"
+    assert violation.details["period_end"] == "2025-06-10T10:00:00+00:00"
     assert violation.details["report"] == REPORT
     assert changed.details == {"job": None, "changed": {"rate": ["nan", None]}}
 
@@ -312,7 +312,7 @@ def test_rows_stay_while_the_database_is_away_and_the_oldest_go_when_there_are_t
     assert [row.details.get("unstarted") for row in found] == [2, 3, 4, None]
     assert found[-1].event_type == "LOG_LOST"
     assert lines(config)[-1].endswith(
-        "se perdieron 2 líneas de coordinator_logs, desde 2026-03-10 05:00 hasta 2026-03-10 05:01"
+        "se perdieron 2 líneas de coordinator_logs, desde 2025-06-10 05:00 hasta 2025-06-10 05:01"
     )
     assert not any(own.lost().values())
 
@@ -335,7 +335,7 @@ def test_a_full_disk_is_told_to_both_when_there_is_room_again(own: Journal, conf
     assert own.lost()["coordinator/main.log"] == 3
     path.unlink()
     own.recovered(NOW + timedelta(hours=1), unstarted=2, abandoned=0, workers=0)
-    said = "se perdieron 3 líneas de coordinator/main.log, desde 2026-03-10 05:00 hasta 2026-03-10 05:02"
+    said = "se perdieron 3 líneas de coordinator/main.log, desde 2025-06-10 05:00 hasta 2025-06-10 05:02"
     assert [line.rsplit(": ", 1)[1] for line in lines(config)] == ["0", said]
     found = rows(own)
     assert [row.event_type for row in found].count("RECOVERED") == 4

@@ -18,7 +18,7 @@ from facho.engine.schedule.pollers import write_stats
 from facho.engine.schedule.recovery import give_time, recover
 from facho.engine.schedule.runner import Runtime, let_go
 from facho.engine.schedule.scheduler import set_right
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -17,10 +17,9 @@ from facho.core.forecast import Learned
 from facho.engine.coordinate import forecast_learning
 from facho.engine.coordinate.forecast_learning import learn_from_ended
 from facho.engine.coordinate.forecasts import predictions
-from tests.database.days import Day
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
-from tests.database.setting_up import know_brands
 from tests.database.test_forecasts import make_onus
+from tests.engine_day import Day
+from tests.factories import at, know_brands, make_execution, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NOW = at("10:00")

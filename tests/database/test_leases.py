@@ -18,7 +18,7 @@ from facho.engine.record.recorder import hand_back, record_failure
 from facho.engine.schedule.pollers import heartbeat, leave, register
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.step import step_now
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

@@ -18,7 +18,7 @@ from facho.engine.record import recorder
 from facho.engine.record.recorder import hand_back, record_failure
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.scheduler import queue_due
-from tests.database.making import at, make_execution, make_node
+from tests.factories import at, make_execution, make_node
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -19,8 +19,8 @@ from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password, set_role, set_users_enabled
 from facho.web import views
-from tests.database.asking_api import person
-from tests.database.setting_up import at
+from tests.api_clients import person
+from tests.factories import at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 

@@ -16,7 +16,7 @@ from facho.apps.maintenance.selectors import under_maintenance, windows_of
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine.schedule.step import scheduler_step
-from tests.database.making import at, make_job, make_node, make_olt
+from tests.factories import at, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

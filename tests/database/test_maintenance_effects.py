@@ -26,8 +26,8 @@ from facho.engine.process.leases import LeaseLost
 from facho.engine.schedule.assign import claim
 from facho.engine.schedule.probes import due_probes
 from facho.engine.schedule.step import scheduler_step
-from tests.database.days import Day, figures, reasons, violations
-from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, refused
+from tests.engine_day import Day, figures, reasons, violations
+from tests.factories import add_job, add_olts, at, next_run, node_of, refused
 
 pytestmark = [pytest.mark.usefixtures("brands"), pytest.mark.both_databases]
 

@@ -29,8 +29,8 @@ from facho.core.roles import Role
 from facho.web import once
 from facho.web.metrics import reading, views
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS, Kind
-from tests.database.asking_api import asking, person
-from tests.database.filling import fill
+from tests.api_clients import asking, person
+from tests.sample_rows import fill
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.django_db

@@ -14,8 +14,8 @@ from facho.config import Config
 from facho.engine.record.suspension import resume_node, suspend_node
 from facho.engine.schedule.pollers import write_stats
 from facho.engine.schedule.probes import Probe, _note_answer
-from tests.database.days import Day
-from tests.database.making import at, make_job, make_node, make_olt
+from tests.engine_day import Day
+from tests.factories import at, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 NOW = at("10:00")

@@ -10,7 +10,7 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
 from facho.engine.events.notices import tell
-from tests.database.making import at, make_olt
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -14,7 +14,6 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
 from facho.core.notifications import NotificationKind
 from facho.engine.events.sender import Sender
-from tests.database.making import at, make_olt
 from tests.database.notifying import (
     CONFIG,
     Receiver,
@@ -24,6 +23,7 @@ from tests.database.notifying import (
     sender_to,
     tell_of,
 )
+from tests.factories import at, make_olt
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def test_a_notice_becomes_a_message_in_the_channels_language() -> None:
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     assert sorted(receiver.titles) == ["olt-7 does not answer", "olt-7 no responde"]
-    assert "10 Mar 2026, 10:00" in next(each.body for each in receiver.taken if "does" in each.title)
+    assert "10 Jun 2025, 10:00" in next(each.body for each in receiver.taken if "does" in each.title)
     assert became() == [("OLT_DOWN", "SENT")] * 2
     row = NotificationDelivery.objects.first()
     assert row is not None

@@ -30,9 +30,9 @@ from facho.web.olt_list import olt_list
 from facho.web.olt_load import olt_load
 from facho.web.olt_now import OltNow, olt_now
 from facho.web.timeline_rows import Wanted
-from tests.database.asking_api import person
-from tests.database.filling import NOW, fill
-from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+from tests.api_clients import person
+from tests.factories import add_job, add_olts, know_brands, node_of, queue
+from tests.sample_rows import NOW, fill
 
 pytestmark = pytest.mark.django_db
 

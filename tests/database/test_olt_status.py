@@ -28,8 +28,8 @@ from facho.web.olt_list import olt_list
 from facho.web.olt_now import olt_now
 from facho.web.selectors import last_steps, trouble
 from facho.web.timeline_rows import Wanted
-from tests.database.asking_api import asking
-from tests.database.making import make_olt
+from tests.api_clients import asking
+from tests.factories import make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 

@@ -14,7 +14,7 @@ from facho.apps.discovery.selectors import events_like, events_of, onus_like
 from facho.apps.discovery.store import Finding
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, Said
-from tests.database.found import NOW, an_olt, discovered, facts, store
+from tests.findings import NOW, an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.selectors import known_onus
 from facho.apps.discovery.store import Finding, Stored
 from facho.apps.hosts.models import Olt
-from tests.database.found import an_olt, discovered, facts, places, store
+from tests.findings import an_olt, discovered, facts, places, store
 
 pytestmark = pytest.mark.django_db
 

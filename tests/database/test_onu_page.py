@@ -21,11 +21,11 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
 from facho.web.onu_now import onu_page
-from tests.database.asking_api import person
-from tests.database.filling import fill
-from tests.database.found import an_olt
-from tests.database.making import at
-from tests.database.numbers import says
+from tests.api_clients import person
+from tests.factories import at
+from tests.findings import an_olt
+from tests.history_rows import says
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 HOSTILE = "<img src=x onerror=alert(1)>"

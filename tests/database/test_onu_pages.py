@@ -18,9 +18,9 @@ from facho.apps.hosts.models import Olt
 from facho.cli.acting import onu_history, onu_pages
 from facho.config import Config
 from facho.engine.commands.errors import CommandError
-from tests.database.found import an_olt
-from tests.database.making import at
-from tests.database.numbers import says
+from tests.factories import at
+from tests.findings import an_olt
+from tests.history_rows import says
 
 pytestmark = pytest.mark.django_db
 SERIAL = "HWTC1234ABCD"
@@ -164,7 +164,7 @@ def test_a_script_gets_every_point(measured: Onu, capsys: pytest.CaptureFixture[
     assert told["since"] == (at("12:00") - timedelta(hours=24)).isoformat()
     assert told["points"][0] == {"at": at("10:00").isoformat(), "onu_rx_dbm": -20.0}
     assert (len(told["points"]), told["points"][-1]["onu_rx_dbm"]) == (19, None)
-    asked("onu_rx_dbm", "bias_ma", since="2026-03-10T11:00+00:00", until="30m", as_csv=True)
+    asked("onu_rx_dbm", "bias_ma", since="2025-06-10T11:00+00:00", until="30m", as_csv=True)
     rows = list(csv.DictReader(shown(capsys).splitlines()))
     assert [row["at"][11:16] for row in rows] == ["11:00", "11:05", "11:10", "11:15", "11:20", "11:25"]
     assert (rows[0]["onu_rx_dbm"], rows[0]["bias_ma"]) == ("-21.2", "")
@@ -178,11 +178,11 @@ def test_a_person_gets_a_line_and_a_table(
     few = shown(capsys)
     assert [word for word in ("-22.30", "-20.00", "█", "▁") if word not in few] == []
     assert "temperature_c" not in few
-    assert few.count("2026-03-10") == 19
+    assert few.count("2025-06-10") == 19
     monkeypatch.setattr(onu_history, "_MOST_ROWS", 10)
     asked(since="2h")
     many = shown(capsys)
-    assert many.count("2026-03-10") == 2
+    assert many.count("2025-06-10") == 2
     assert "onu_rx_dbm min" in many
     asked(since="1m")
     assert shown(capsys) == "There are no values in this time.\n"

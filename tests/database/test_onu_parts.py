@@ -12,7 +12,7 @@ from facho.apps.discovery.store import Finding
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, Said
 from facho.vendors.index import join_arcs
-from tests.database.found import an_olt, facts, store
+from tests.findings import an_olt, facts, store
 
 pytestmark = pytest.mark.django_db
 KEEP = frozenset({("port", "")})

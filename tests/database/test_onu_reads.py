@@ -14,7 +14,7 @@ from facho.apps.discovery.store import Finding
 from facho.cli.acting.onus import list_onus
 from facho.engine.commands.errors import CommandError
 from facho.vendors import Key, Said
-from tests.database.found import NOW, an_olt, discovered, facts, store
+from tests.findings import NOW, an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
 FIELDS = [

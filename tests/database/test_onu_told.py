@@ -10,7 +10,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.store import Finding, Stored
 from facho.apps.hosts.models import Olt
 from facho.vendors import Said
-from tests.database.found import an_olt, discovered, facts, store
+from tests.findings import an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from facho.apps.discovery.models import Collected, Onu
 from facho.apps.discovery.store import Finding, Stored, note_collected
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, Said
-from tests.database.found import NOW, an_olt, discovered, facts, places, store
+from tests.findings import NOW, an_olt, discovered, facts, places, store
 
 pytestmark = pytest.mark.django_db
 ONLINE, LOS = Said("online", "working"), Said("los", "LOSi")

@@ -18,8 +18,8 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.config import Config
 from facho.engine.record.optics import limits_of, tell_optics, tend_optics
 from facho.vendors import Key, Said
-from tests.database.found import NOW, an_olt, facts
-from tests.database.making import make_olt
+from tests.factories import make_olt
+from tests.findings import NOW, an_olt, facts
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from facho.cli.acting.outages import list_outages
 from facho.config import Config
 from facho.engine.record.outages import update_outages
 from facho.vendors import Key, Said
-from tests.database.found import NOW, an_olt, discovered, facts
+from tests.findings import NOW, an_olt, discovered, facts
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from facho.engine.schedule.pollers import register, stats_now
 from facho.engine.schedule.recovery import give_time, recover
 from facho.engine.schedule.scheduler import queue_due
 from facho.web.selectors import live, overview
-from tests.database.making import at, make_execution, make_node
+from tests.factories import at, make_execution, make_node
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

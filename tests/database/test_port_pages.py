@@ -15,9 +15,9 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
 from facho.web.port_rows import Asked, PortPage, asked_of, port_page
-from tests.database.asking_api import person
-from tests.database.filling import NOW
-from tests.database.setting_up import add_olts, know_brands
+from tests.api_clients import person
+from tests.factories import add_olts, know_brands
+from tests.sample_rows import NOW
 
 pytestmark = pytest.mark.django_db
 

@@ -18,7 +18,7 @@ from facho.core.roles import Role
 from facho.engine.process.command_transaction import command
 from facho.web import queries
 from facho.web.api.v1 import olts
-from tests.database.asking_api import asking, person
+from tests.api_clients import asking, person
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 

@@ -20,8 +20,8 @@ from facho.engine.commands.runs import abort, run_now
 from facho.engine.coordinate.coordinator import close_hours
 from facho.engine.coordinate.quotas import reconcile
 from facho.engine.schedule.recovery import recover
-from tests.database.days import Day, figures, reasons, violations
-from tests.database.setting_up import add_job, add_olts, at, know_brands, node_of
+from tests.engine_day import Day, figures, reasons, violations
+from tests.factories import add_job, add_olts, at, know_brands, node_of
 
 pytestmark = pytest.mark.django_db
 

@@ -35,7 +35,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
-from tests.database.making import at, make_job, make_node, make_olt
+from tests.factories import at, make_job, make_node, make_olt
 from tests.virtual_fleet import VirtualFleet
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]

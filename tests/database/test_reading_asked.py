@@ -22,8 +22,8 @@ from facho.engine.commands.maintenance import Window, add_window
 from facho.engine.commands.runs import read_onu, still_wanted
 from facho.engine.schedule.assign import claim
 from facho.engine.schedule.recovery import recover
-from tests.database.asking_api import asking, refused_at
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.api_clients import asking, refused_at
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

@@ -17,8 +17,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.core.roles import Role
 from facho.web.api.v1 import urls as api
-from tests.database.asking_api import asking, person
-from tests.database.filling import fill
+from tests.api_clients import asking, person
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

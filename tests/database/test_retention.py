@@ -40,7 +40,7 @@ from facho.config import Config
 from facho.engine.upkeep import retention
 from facho.engine.upkeep.housekeeping import keep_house
 from facho.engine.upkeep.retention import RULES, Rule, clean_logs, remove_chunk, remove_old, too_old
-from tests.database.making import at, make_execution, make_node, make_olt
+from tests.factories import at, make_execution, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -30,8 +30,8 @@ from facho.engine.upkeep import retention
 from facho.engine.upkeep.health import health
 from facho.engine.upkeep.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
 from facho.web.words import AILMENTS
-from tests.database.asking_api import asking, person
-from tests.database.making import at, make_olt
+from tests.api_clients import asking, person
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -8,7 +8,7 @@ from django.db import connection
 from facho.apps.db.row_pages import read_pages
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Brand, Olt
-from tests.database.filling import fill
+from tests.sample_rows import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 COLUMNS = ("id", "olt__name", "distance_m")

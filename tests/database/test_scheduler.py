@@ -15,7 +15,7 @@ from facho.engine.schedule import scheduler, step
 from facho.engine.schedule.pollers import write_stats
 from facho.engine.schedule.scheduler import Queued, queue_due, set_right
 from facho.engine.schedule.step import scheduler_step
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

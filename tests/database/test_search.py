@@ -16,10 +16,10 @@ from facho.apps.discovery.searching import INDEX, has_trigrams, onus_found
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
 from facho.web.finding import find
-from tests.database.asking_api import person
-from tests.database.filling import fill
-from tests.database.found import an_olt
-from tests.database.making import at
+from tests.api_clients import person
+from tests.factories import at
+from tests.findings import an_olt
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

@@ -40,8 +40,9 @@ from facho.sim.fleet import FleetConfig
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
 from tests.database.bare_pages import leave_out_what_is_on_all
-from tests.database.making import make_job, make_node, make_olt
-from tests.database.planting import (
+from tests.database.walking import pages_of_rows
+from tests.factories import make_job, make_node, make_olt
+from tests.planted_secrets import (
     AUTH,
     COMMUNITY,
     DATABASE,
@@ -53,7 +54,6 @@ from tests.database.planting import (
     own_secrets,
     told_by,
 )
-from tests.database.walking import pages_of_rows
 from tests.virtual_fleet import VirtualFleet
 
 pytestmark = pytest.mark.django_db(transaction=True)

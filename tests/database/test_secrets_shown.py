@@ -33,10 +33,11 @@ from facho.vendors import Detection
 from facho.web.admin import hosts
 from facho.web.api import throttling
 from facho.web.api.v1 import olts
-from tests.database.asking_api import showing, token_of
+from tests.api_clients import showing, token_of
 from tests.database.bare_pages import leave_out_what_is_on_all
-from tests.database.filling import fill
-from tests.database.planting import (
+from tests.database.test_who_gets_what import BEFORE_ALL, PAGES
+from tests.database.walking import answers, pages_of_rows
+from tests.planted_secrets import (
     AUTH,
     BROKER_URL,
     CHANNEL,
@@ -51,8 +52,7 @@ from tests.database.planting import (
     own_secrets,
     told_by,
 )
-from tests.database.test_who_gets_what import BEFORE_ALL, PAGES
-from tests.database.walking import answers, pages_of_rows
+from tests.sample_rows import fill
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english", "local_targets")]
 

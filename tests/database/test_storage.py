@@ -19,7 +19,7 @@ from facho.config import Config
 from facho.core.disk import Room
 from facho.engine.upkeep import storage
 from facho.engine.upkeep.storage import file_bytes, measure, room, take_sample
-from tests.database.making import at, make_olt
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -22,7 +22,7 @@ from facho.web import throttles
 from facho.web.api import throttling
 from facho.web.questions import LONGEST_QUERY, MOST_PARAMETERS
 from facho.web.throttles import FileCounters
-from tests.database.asking_api import asking, person, refused_at, showing
+from tests.api_clients import asking, person, refused_at, showing
 from tests.services.redis import Redis
 from tests.waiting import PATIENCE_S
 

@@ -26,9 +26,9 @@ from facho.engine.coordinate.workloads import Workload
 from facho.web.timeline import Row
 from facho.web.timeline_rows import Wanted, timeline, wanted_of
 from facho.web.words import run_in_words
-from tests.database.asking_api import person
-from tests.database.filling import NOW
-from tests.database.setting_up import add_job, add_olts, know_brands, node_of, queue
+from tests.api_clients import person
+from tests.factories import add_job, add_olts, know_brands, node_of, queue
+from tests.sample_rows import NOW
 
 pytestmark = pytest.mark.django_db
 

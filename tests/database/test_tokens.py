@@ -18,8 +18,8 @@ from facho.config import current
 from facho.core.roles import Role, needs_log_in
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.web.api.v1.urls import router
-from tests.database.asking_api import asking, logged_in, person, showing, token_of
-from tests.database.setting_up import at, refused
+from tests.api_clients import asking, logged_in, person, showing, token_of
+from tests.factories import at, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 

@@ -10,8 +10,8 @@ from facho.apps.executions import totals
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, State
 from facho.apps.executions.totals import AttemptEnd
 from facho.engine.schedule.recovery import recover
-from tests.database.days import Day
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.engine_day import Day
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NOW = at("10:00")

@@ -30,8 +30,8 @@ from facho.snmp import Load
 from facho.vendors import Decoder
 from facho.vendors.index import join_arcs
 from facho.web.olt_facts import olt_facts
-from tests.database.asking_api import asking
-from tests.database.making import at, make_execution, make_job, make_node, make_olt
+from tests.api_clients import asking
+from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 

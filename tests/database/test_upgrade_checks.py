@@ -30,7 +30,7 @@ from facho.engine.upkeep.upgrade_checks import (
     refuse_unreadable_secrets,
 )
 from facho.keys import KeyProblem, Vault, new_key
-from tests.database.making import at, make_olt
+from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
 NOW = at("10:00")

@@ -21,8 +21,8 @@ from facho.engine.commands.users import (
     set_users_enabled,
     user_named,
 )
-from tests.database.asking_api import person, token_of
-from tests.database.setting_up import refused
+from tests.api_clients import person, token_of
+from tests.factories import refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 

@@ -29,8 +29,8 @@ from facho.engine.commands.what_if import change_of, what_if
 from facho.engine.coordinate.workloads import workloads
 from facho.web import what_if_limits
 from facho.web.refusals import Refused
-from tests.database.asking_api import asking, person, showing, token_of
-from tests.database.setting_up import add_job, add_olts, at, next_run, node_of, refused
+from tests.api_clients import asking, person, showing, token_of
+from tests.factories import add_job, add_olts, at, next_run, node_of, refused
 
 pytestmark = pytest.mark.django_db
 CONFIG = Config()

@@ -20,9 +20,9 @@ from rest_framework.test import APIClient
 from facho.apps.access.models import ApiToken
 from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.web.api import throttling
-from tests.database.asking_api import person, showing, token_of
+from tests.api_clients import person, showing, token_of
 from tests.database.bare_pages import leave_out_what_is_on_all
-from tests.database.filling import fill
+from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from facho.vendors import GENERIC, builtin
-from tests.database.setting_up import know_brands
+from tests.factories import know_brands
 from tests.integration.family_differences import differences
 from tests.integration.family_site import Told, family_site, onus_of, told_of, without
 

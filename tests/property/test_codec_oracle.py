@@ -40,7 +40,7 @@ from facho.snmp.values import (
     decode_value,
     encode_value,
 )
-from tests.often import often
+from tests.hypothesis_runs import often
 
 bits32 = st.integers(0, 2**32 - 1) | st.sampled_from([0, 127, 128, 255, 256, 2**31 - 1, 2**31, 2**32 - 1])
 bits64 = st.integers(0, 2**64 - 1) | st.sampled_from([2**32, 2**63 - 1, 2**63, 2**64 - 1])

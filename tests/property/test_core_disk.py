@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from facho.core.disk import Sample, forecast
 
-NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 
 sizes = st.integers(0, 10**15)
 samples = st.builds(

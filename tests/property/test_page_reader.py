@@ -24,7 +24,7 @@ from facho.snmp.values import (
     Value,
     encode_value,
 )
-from tests.often import often
+from tests.hypothesis_runs import often
 from tests.property.damage import KINDS, Damage, damaged
 from tests.property.strict_page import outcome, read_strictly
 

@@ -33,7 +33,7 @@ from facho.vendors.schema import (
 )
 from facho.vendors.unread import encode_fact, encode_index
 from facho.vendors.vocabulary import FACTS, Confidence, Entity
-from tests.often import often
+from tests.hypothesis_runs import often
 
 ORIGIN = Origin(Confidence.GUESS, "a test")
 ARC = st.integers(0, 0xFFFF_FFFF)

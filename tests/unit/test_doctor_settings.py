@@ -13,7 +13,7 @@ from facho.cli.acting.clocks import compare_clocks, is_synchronised, machine_clo
 from facho.cli.acting.web_settings import web_settings
 from facho.config import Config
 
-NOW = datetime(2026, 3, 10, 3, 10, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 3, 10, tzinfo=UTC)
 WELL = Config(tls=True, trusted_proxies=("10.0.0.5",), allowed_hosts=("facho.example.net",))
 
 

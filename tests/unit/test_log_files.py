@@ -17,7 +17,7 @@ from facho import logs, masking
 from facho.config import Config
 from facho.log_files import LineFile, Lost, one_line
 
-NOW = datetime(2026, 3, 10, 3, 10, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 3, 10, tzinfo=UTC)
 
 
 def line_file(path: Path, largest: int = 1000, backups: int = 5) -> LineFile:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facho.core.condense import Point, Span, condense, evenly
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 
 
 def hour(at: datetime) -> datetime:

@@ -9,7 +9,7 @@ import pytest
 
 from facho.core.disk import Forecast, Room, Sample, forecast
 
-NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 MB = 10**6
 GB = 10**9
 

@@ -26,7 +26,7 @@ from facho.core.notifications import (
 )
 from facho.core.severity import Severity
 
-NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 BOGOTA = ZoneInfo("America/Bogota")
 NIGHT = SilentHours(time(22), time(7))
@@ -77,11 +77,11 @@ def test_a_rule_for_an_olt_is_not_for_what_concerns_them_all() -> None:
 )
 def test_silent_hours_are_on_the_operators_clock(since: str, until: str, at: str, ends: str | None) -> None:
     silence = SilentHours(time.fromisoformat(since), time.fromisoformat(until))
-    moment = datetime.fromisoformat(f"2026-03-10T{at}").replace(tzinfo=BOGOTA)
+    moment = datetime.fromisoformat(f"2025-06-10T{at}").replace(tzinfo=BOGOTA)
     clock, _, days = (ends or "").partition("+")
     wanted = None
     if ends:
-        wanted = datetime.fromisoformat(f"2026-03-10T{clock}").replace(tzinfo=BOGOTA)
+        wanted = datetime.fromisoformat(f"2025-06-10T{clock}").replace(tzinfo=BOGOTA)
         wanted += timedelta(days=int(days or 0))
     assert end_of_silent_hours(silence, moment.astimezone(UTC), BOGOTA) == wanted
 
@@ -118,7 +118,7 @@ def test_what_lasts_is_told_when_it_may_be_told_again() -> None:
 
 def test_what_may_be_told_again_in_silent_hours_waits_for_their_end() -> None:
     rule = Rule(1, no_repeat=timedelta(hours=13), silence=NIGHT)
-    assert decide_delivery(rule, down(), NOW, NOW, UTC).at == datetime(2026, 3, 11, 7, tzinfo=UTC)
+    assert decide_delivery(rule, down(), NOW, NOW, UTC).at == datetime(2025, 6, 11, 7, tzinfo=UTC)
 
 
 def test_of_several_rules_for_a_channel_the_one_that_tells_first_counts() -> None:

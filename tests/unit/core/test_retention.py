@@ -18,7 +18,7 @@ from facho.core.retention import (
     next_turn,
 )
 
-NOW = datetime(2026, 3, 10, 10, 0, tzinfo=UTC)
+NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -32,7 +32,7 @@ def turns_every_minute(count: int, start: datetime, before: Turns | None = None)
 
 
 def test_what_is_kept_is_as_old_as_it_may_be() -> None:
-    assert kept_from(NOW, timedelta(days=30)) == datetime(2026, 2, 8, 10, 0, tzinfo=UTC)
+    assert kept_from(NOW, timedelta(days=30)) == datetime(2025, 5, 11, 10, 0, tzinfo=UTC)
     assert kept_from(NOW, timedelta()) == NOW
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facho.core.oid_limits import LARGEST_ARC
 from facho.snmp.around import Index, past_bad_row
-from tests.often import often
+from tests.hypothesis_runs import often
 
 # More than this, and an agent that fails would be asked for minutes.
 MOST_PROBES = 300

@@ -7,7 +7,7 @@ import pytest
 from facho.web.bands import Change, band, share
 from facho.web.charts import Period
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 DAY = Period(NOON - timedelta(hours=10), NOON, UTC)
 
 

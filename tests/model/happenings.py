@@ -16,8 +16,8 @@ from facho.engine.commands.nodes import change_node_interval, disable_nodes, ena
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
 from facho.engine.coordinate.coordinator import coordinator_step
-from tests.database.week_driver import Driver, Manner
-from tests.database.week_rules import Node
+from tests.model.driver import Driver, Manner
+from tests.model.rules import Node
 
 MINUTE: Final = timedelta(minutes=1)
 Happening = Callable[[datetime], None]

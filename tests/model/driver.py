@@ -35,7 +35,7 @@ from facho.engine.schedule.step import scheduler_step
 from facho.snmp import Target
 from facho.snmp.peer import Load
 from facho.vendors import builtin
-from tests.database.week_rules import Rules
+from tests.model.rules import Rules
 
 WORKER: Final = "simulated"
 SECOND: Final = timedelta(seconds=1)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.process.leases import Started
-from tests.database.days import Day
+from tests.engine_day import Day
 
 
 class OneOlt:

@@ -1,12 +1,15 @@
-"""OLTs and jobs for tests, made by the commands that people use."""
+"""Rows for tests: a test states only what it is about.
+
+`make_...` inserts rows directly; `add_...` goes through the commands that people use.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import chain
+from datetime import UTC, datetime, timedelta
+from itertools import chain, count
 from typing import Any
 
 import pytest
@@ -14,18 +17,70 @@ from django.core.management.color import no_style
 from django.db import connection
 from django.db.models import Model
 
-from facho.apps.executions.models import Execution, State
+from facho.apps.executions.models import Execution, State, Trigger
+from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
+from facho.core.order import DEFAULT_PRIORITY
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.vendors import builtin
 
+_numbers = count(1)
+
 
 def at(clock: str) -> datetime:
-    return datetime.fromisoformat(f"2025-06-10 {clock}").replace(tzinfo=UTC)
+    """Return a time of the day that all tests use: `at("10:05")` or `at("10:05:30")`."""
+    return datetime.fromisoformat(f"2025-06-10T{clock}").replace(tzinfo=UTC)
+
+
+def make_brand(name: str = "huawei") -> Brand:
+    return Brand.objects.get_or_create(name=name, defaults={"title": name.title()})[0]
+
+
+def make_olt(name: str = "", brand: str = "huawei", **columns: Any) -> Olt:
+    columns.setdefault("address", "127.0.0.1")
+    columns.setdefault("credentials", Credentials(community="public"))
+    return Olt.objects.create(name=name or f"olt-{next(_numbers)}", brand=make_brand(brand), **columns)
+
+
+def make_job(
+    name: str = "", kind: str = "discovery", interval: int = 600, brand: str = "generic", **columns: Any
+) -> SnmpJob:
+    columns.setdefault("priority", DEFAULT_PRIORITY[kind])
+    columns.setdefault("task_type", kind)
+    return SnmpJob.objects.create(
+        name=name or f"job-{next(_numbers)}",
+        kind=kind,
+        interval_s=interval,
+        brand=make_brand(brand),
+        **columns,
+    )
+
+
+def make_node(
+    olt: Olt | None = None, job: SnmpJob | None = None, next_run_at: datetime | None = None, **columns: Any
+) -> SnmpJobHost:
+    return SnmpJobHost.objects.create(
+        olt=olt or make_olt(), job=job or make_job(), next_run_at=next_run_at, **columns
+    )
+
+
+def make_execution(
+    node: SnmpJobHost, slot: datetime, state: str = State.WAITING, **columns: Any
+) -> Execution:
+    columns.setdefault("trigger", Trigger.SCHEDULE)
+    columns.setdefault("not_before", slot)
+    columns.setdefault("queued_at", slot)
+    if state in (State.PENDING, State.RUNNING):
+        columns.setdefault("lease_expires_at", slot + timedelta(seconds=20))
+    if state == State.RUNNING:
+        columns.setdefault("started_at", slot)
+        columns.setdefault("lease_token", f"token-{next(_numbers)}")
+        columns.setdefault("worker", "somebody")
+    return Execution.objects.create(node=node, olt=node.olt, slot=slot, state=state, **columns)
 
 
 def add_olts(*names: str, brand: str = "huawei") -> list[Olt]:

@@ -8,7 +8,7 @@ from itertools import count
 from facho.apps.discovery.models import Onu
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
-from tests.database.making import at
+from tests.factories import at
 
 _addresses = count(1)
 

@@ -1,8 +1,4 @@
-"""Days of an engine in seconds: what its tables say of quotas is what a ledger of every slot says.
-
-The ledger is kept by rules of its own, see `week_rules`, while the real engine is driven through outages,
-slow, silent and failing OLTs, and people who switch things off and on.
-"""
+"""Compare the quota tables of the real engine with the model's ledger of every slot, over simulated days."""
 
 from __future__ import annotations
 
@@ -27,11 +23,11 @@ from facho.config import current
 from facho.core.delay import Why
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.schedule.pollers import register
-from tests.database.setting_up import add_job, add_olts
-from tests.database.week_driver import WORKER, Driver
-from tests.database.week_happenings import EVERY, Happenings
-from tests.database.week_ledger import Clock, Key, Ledger, Period, Row, differences, violations
-from tests.database.week_rules import Node, Rules
+from tests.factories import add_job, add_olts
+from tests.model.driver import WORKER, Driver
+from tests.model.happenings import EVERY, Happenings
+from tests.model.ledger import Clock, Key, Ledger, Period, Row, differences, violations
+from tests.model.rules import Node, Rules
 
 pytestmark = pytest.mark.usefixtures("brands")
 long = pytest.mark.skipif("TESTS_LONG" not in os.environ, reason="long, and run by make bench")

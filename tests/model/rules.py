@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tests.database.week_ledger import COMPLETED, FAILED, SKIPPED, Entry, Key, Ledger
+from tests.model.ledger import COMPLETED, FAILED, SKIPPED, Entry, Key, Ledger
 
 
 @dataclass(slots=True)
