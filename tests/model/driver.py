@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import pytest
 
-from facho.apps.executions.asked import composite
 from facho.apps.executions.models import Execution
+from facho.apps.snmp_jobs.selectors import members_to_ask
 from facho.config import Config
 from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
 from facho.engine.collect.work_builder import Before, Planned
@@ -156,7 +156,7 @@ class Driver:
             self._begin(started, started.node_id)
 
     def _begin(self, started: Started, node_id: int) -> None:
-        jobs = composite(node_id, started.olt_id)
+        jobs = members_to_ask(node_id)
         parts = [Part(job.node_id, job.name, job.kind, job.task_type, (), ()) for job in jobs]
         manner = self.manners.get(started.olt_id, Manner())
         came = [self._came(part, manner) for part in parts]

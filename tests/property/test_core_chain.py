@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.core.chain import ChainError, Link, check_master, composites, master_node
+from facho.core.chain import ChainError, Link, check_master, composites, masters, members
 
 JOBS = st.integers(1, 5)
 LINKS = st.lists(
@@ -36,18 +36,19 @@ def test_an_enabled_node_is_left_out_only_for_its_disabled_master(links: list[Li
     enabled = {link.node_id for link in links if link.enabled}
     for link in links:
         if link.enabled and link.node_id not in listed:
-            master = master_node(link, links)
+            master = masters(links).get(link.node_id)
             assert master is not None
             assert master not in enabled
 
 
 @given(LINKS)
 def test_both_ways_to_ask_for_the_master_agree(links: list[Link]) -> None:
-    by_id = {link.node_id: link for link in links}
+    by_id, found = {link.node_id: link for link in links}, masters(links)
     for each in composites(links):
-        assert master_node(by_id[each.master], links) is None
+        assert each.master not in found
+        assert members(links, [each.master]) == {each.master: each.members}
         for part in each.chained:
-            assert master_node(by_id[part], links) == each.master
+            assert found[part] == each.master
             assert by_id[part].olt_id == by_id[each.master].olt_id
 
 

@@ -31,6 +31,10 @@ class Composite:
     master: int
     chained: tuple[int, ...] = ()
 
+    @property
+    def members(self) -> tuple[int, ...]:
+        return (self.master, *self.chained)
+
 
 # The nodes by their place: a job has one node on an OLT.
 _Places: TypeAlias = dict[tuple[int, int], Link]
@@ -60,29 +64,47 @@ def check_master(
 
 
 def composites(links: Iterable[Link]) -> list[Composite]:
-    """What can run, from all nodes, the disabled ones too.
+    """Return the composite nodes that can run, from all nodes, the disabled ones too.
 
-    A disabled part is left out. A disabled master keeps its chain from running: they do not run alone.
+    A disabled chained node is left out. A disabled master keeps its chained nodes from running.
     """
     every = list(links)
     places = _places(every)
-    masters: list[Link] = []
-    parts: dict[int, list[Link]] = defaultdict(list)
-    for link in every:
-        master = _master(link, places)
-        if master is None:
-            masters.append(link)
-        elif link.enabled:
-            parts[master.node_id].append(link)
+    chained = _chained(every, places)
     return [
-        Composite(link.node_id, _in_order(parts.get(link.node_id, ()))) for link in masters if link.enabled
+        Composite(link.node_id, chained.get(link.node_id, ()))
+        for link in every
+        if link.enabled and _master(link, places) is None
     ]
 
 
-def master_node(link: Link, links_of_olt: Iterable[Link]) -> int | None:
-    """The node that it is chained to, None when it runs on its own."""
-    master = _master(link, _places(links_of_olt))
-    return None if master is None else master.node_id
+def members(links: Iterable[Link], master_ids: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    """Return the members of the composite nodes of these masters, enabled or not, in the order they run."""
+    every = list(links)
+    chained = _chained(every, _places(every))
+    known = {link.node_id for link in every}
+    return {master: (master, *chained.get(master, ())) for master in master_ids if master in known}
+
+
+def masters(links: Iterable[Link]) -> dict[int, int]:
+    """Return the master of each chained node, enabled or not."""
+    every = list(links)
+    places = _places(every)
+    found = ((link.node_id, _master(link, places)) for link in every)
+    return {node_id: master.node_id for node_id, master in found if master is not None}
+
+
+def _chained(every: Iterable[Link], places: _Places) -> dict[int, tuple[int, ...]]:
+    """Return the enabled nodes that run after each master: by priority, then by id."""
+    found: dict[int, list[Link]] = defaultdict(list)
+    for link in every:
+        master = _master(link, places) if link.enabled else None
+        if master is not None:
+            found[master.node_id].append(link)
+    return {
+        master: tuple(link.node_id for link in sorted(links, key=lambda link: (-link.priority, link.node_id)))
+        for master, links in found.items()
+    }
 
 
 def _places(links: Iterable[Link]) -> _Places:
@@ -97,10 +119,6 @@ def _master(link: Link, places: _Places) -> Link | None:
 
 def _named_master(link: Link, places: _Places) -> Link | None:
     return None if link.master_job_id is None else places.get((link.olt_id, link.master_job_id))
-
-
-def _in_order(parts: Iterable[Link]) -> tuple[int, ...]:
-    return tuple(part.node_id for part in sorted(parts, key=lambda part: (-part.priority, part.node_id)))
 
 
 def _name(job_id: int, names: Mapping[int, str]) -> str:

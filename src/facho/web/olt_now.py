@@ -15,6 +15,7 @@ from facho.apps.hosts.health import with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.engine.collect.work import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
@@ -124,13 +125,13 @@ def _nodes(olt_id: int) -> list[NodeNow]:
     ended = Execution.objects.filter(node=OuterRef("pk"), ended_at__isnull=False).order_by("-id")
     nodes = (
         SnmpJobHost.objects.filter(olt=olt_id)
-        .select_related("job", "job__master")
+        .select_related("job")
         .annotate(last_execution=Subquery(ended.values("id")[:1]))
     )
     rows: list[Any] = list(nodes.order_by("job__name"))
     last = {ran.execution_id: ran for ran in _ran(_executions([row.last_execution for row in rows]))}
-    here = {row.job_id: row for row in rows}
-    found = [_node(row, here, last) for row in rows]
+    masters = masters_of_chained(rows)
+    found = [_node(row, masters.get(row.id), last) for row in rows]
     return sorted(found, key=lambda each: (each.after or each.job, bool(each.after), each.job))
 
 
@@ -138,9 +139,8 @@ def _executions(ids: Iterable[int | None]) -> QuerySet[Execution]:
     return Execution.objects.filter(id__in=[each for each in ids if each is not None])
 
 
-def _node(row: Any, here: Mapping[int, Any], last: Mapping[int, Ran]) -> NodeNow:
+def _node(row: Any, master: Any | None, last: Mapping[int, Ran]) -> NodeNow:
     """What is chained has its result among the parts of its master's execution."""
-    master = here.get(row.job.master_id) if row.next_run_at is None else None
     runs = row if master is None else master
     return NodeNow(
         node_id=row.id,

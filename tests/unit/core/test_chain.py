@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from facho.core.chain import ChainError, Composite, Link, check_master, composites, master_node
+from facho.core.chain import ChainError, Composite, Link, check_master, composites, masters, members
 
 DISCOVERY, OPTICS, NAMES, OTHER = 1, 2, 3, 4
 CALLED: Final = {DISCOVERY: "Discovery", OPTICS: "Optics", NAMES: "Names", OTHER: "Other"}
@@ -130,8 +130,14 @@ def test_nodes_that_run_as_one(links: list[Link], expected: list[Composite]) -> 
 def test_the_master_of_a_node() -> None:
     master, part, plain = link(10, DISCOVERY, enabled=False), link(11, OPTICS, DISCOVERY), link(12, OTHER)
     every = [master, part, plain]
-    assert [master_node(each, every) for each in every] == [None, 10, None]
+    assert masters(every) == {11: 10}
+
+
+def test_the_members_of_a_disabled_master() -> None:
+    master, optics = link(10, DISCOVERY, enabled=False), link(11, OPTICS, DISCOVERY)
+    links = [master, optics, link(12, NAMES, DISCOVERY, priority=90)]
+    assert members(links, [10, 11, 99]) == {10: (10, 12, 11), 11: (11,)}
 
 
 def test_the_master_is_on_the_same_olt() -> None:
-    assert master_node(link(11, OPTICS, DISCOVERY, olt=8), [link(10, DISCOVERY, olt=7)]) is None
+    assert masters([link(11, OPTICS, DISCOVERY, olt=8), link(10, DISCOVERY, olt=7)]) == {}

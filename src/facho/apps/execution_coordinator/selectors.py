@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from facho.apps.db import sql
 from facho.apps.execution_coordinator.store import Key
 from facho.apps.maintenance.selectors import closed_times
+from facho.apps.snmp_jobs.selectors import members_of
 from facho.core.maintenance import Span, slots_inside
 from facho.core.quota import Hour, slots_from
 
@@ -27,22 +28,11 @@ class Owed(NamedTuple):
 
 
 def owed_by(master_ids: Sequence[int]) -> dict[int, tuple[Owed, ...]]:
-    """What one slot of each of these nodes counts for: itself, and what is chained to it."""
-    if not master_ids:
-        return {}
-    found: dict[int, list[Owed]] = defaultdict(list)
-    for master, *owed in sql.rows(_OWED.format(", ".join(["%s"] * len(master_ids))), master_ids):
-        found[master].append(Owed(*owed))
-    return {master: tuple(owed) for master, owed in found.items()}
-
-
-_OWED: Final = (
-    "SELECT m.id, n.id, j.task_type, COALESCE(m.interval_s, mj.interval_s)"
-    " FROM snmp_job_hosts m JOIN snmp_jobs mj ON mj.id = m.job_id"
-    " JOIN snmp_job_hosts n ON n.olt_id = m.olt_id JOIN snmp_jobs j ON j.id = n.job_id"
-    " WHERE m.id IN ({}) AND (n.id = m.id OR (j.master_id = m.job_id AND n.enabled AND j.enabled"
-    " AND n.next_run_at IS NULL)) ORDER BY m.id, CASE WHEN n.id = m.id THEN 0 ELSE 1 END, n.id"
-)
+    """Return what one slot of each of these composite nodes counts for."""
+    return {
+        master: tuple(Owed(each.node_id, each.task_type, every[0].interval_s) for each in every)
+        for master, every in members_of(master_ids).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

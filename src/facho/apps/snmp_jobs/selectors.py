@@ -2,11 +2,110 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
 from django.db.models import QuerySet
 
+from facho.apps.db import sql
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.chain import Link, masters, members
 
 
-def runnable() -> QuerySet[SnmpJobHost]:
-    """Nodes that nobody has switched off, neither themselves nor their job nor their OLT."""
+def enabled_nodes() -> QuerySet[SnmpJobHost]:
+    """Return the nodes that are enabled, and whose job and OLT are enabled."""
     return SnmpJobHost.objects.filter(enabled=True, job__enabled=True, olt__enabled=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeJob:
+    """The job of one node, as far as it matters for asking and for quotas."""
+
+    node_id: int
+    job_id: int
+    name: str
+    kind: str
+    task_type: str
+    interval_s: int
+    facts: tuple[str, ...]
+    # It names columns one by one.
+    has_oids: bool
+    suspended: bool
+
+
+def members_of(master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
+    """Return the members of these composite nodes, suspended ones too, in the order in which they run."""
+    if not master_ids:
+        return {}
+    rows = sql.rows(_OF_SAME_OLTS.format(", ".join(["%s"] * len(master_ids))), master_ids)
+    jobs = {row[0]: row for row in rows}
+    found = members(map(_link_of_row, rows), master_ids)
+    return {master: [_node_job(jobs[node_id]) for node_id in node_ids] for master, node_ids in found.items()}
+
+
+def members_to_ask(master_id: int) -> list[NodeJob]:
+    """Return the master, and the chained nodes that are not suspended."""
+    master, *chained = members_of([master_id])[master_id]
+    return [master, *(each for each in chained if not each.suspended)]
+
+
+def job_of_node(node_id: int) -> NodeJob:
+    (row,) = sql.rows(_OF_NODE, [node_id])
+    return _node_job(row)
+
+
+def masters_of_chained(nodes_of_olt: Iterable[SnmpJobHost]) -> dict[int, SnmpJobHost]:
+    """Return the master of each chained node, by the id of the chained one."""
+    by_id = {node.id: node for node in nodes_of_olt}
+    links = (
+        _link(node.id, node.job_id, node.olt_id, node.job.master_id, node.next_run_at, 0, enabled=True)
+        for node in by_id.values()
+    )
+    return {node_id: by_id[master_id] for node_id, master_id in masters(links).items()}
+
+
+def master_of(node: SnmpJobHost) -> SnmpJobHost:
+    """Return the master of the composite node that `node` is a member of; the node itself if not chained."""
+    nodes = SnmpJobHost.objects.filter(olt=node.olt_id).select_related("job", "olt")
+    return masters_of_chained(nodes).get(node.id, node)
+
+
+_NODES: Final = (
+    "SELECT n.id, j.id, j.name, j.kind, j.task_type, COALESCE(n.interval_s, j.interval_s), j.facts,"
+    " EXISTS (SELECT 1 FROM snmp_job_oids x WHERE x.job_id = j.id), n.suspended_reason,"
+    " n.olt_id, j.master_id, n.next_run_at, COALESCE(n.priority, j.priority), n.enabled, j.enabled"
+    " FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"
+)
+_OF_NODE: Final = f"{_NODES} WHERE n.id = %s"
+_OF_SAME_OLTS: Final = (
+    f"{_NODES} WHERE n.olt_id IN (SELECT m.olt_id FROM snmp_job_hosts m WHERE m.id IN ({{}}))"  # noqa: S608
+)
+
+
+def _link(
+    node_id: int,
+    job_id: int,
+    olt_id: int,
+    master_job_id: int | None,
+    next_run_at: object,
+    priority: int,
+    *,
+    enabled: bool,
+) -> Link:
+    # A node that still has slots of its own runs for them, until it is replanned as a chained one.
+    master = master_job_id if next_run_at is None else None
+    return Link(node_id, job_id, olt_id, master, priority, enabled)
+
+
+def _link_of_row(row: sql.Row) -> Link:
+    node_id, job_id, *_, olt_id, master_job_id, next_run_at, priority, node_enabled, job_enabled = row
+    enabled = bool(node_enabled and job_enabled)
+    return _link(node_id, job_id, olt_id, master_job_id, next_run_at, priority, enabled=enabled)
+
+
+def _node_job(row: sql.Row) -> NodeJob:
+    node_id, job_id, name, kind, task_type, interval_s, facts, has_oids, suspended, *_ = row
+    asked = tuple(map(str, json.loads(facts)))
+    return NodeJob(node_id, job_id, name, kind, task_type, interval_s, asked, bool(has_oids), bool(suspended))

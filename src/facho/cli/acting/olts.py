@@ -18,6 +18,7 @@ from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.cli.acting import chassis, forecasts
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit, exit_of
@@ -158,7 +159,9 @@ def show(name: str, *, as_json: bool) -> None:
     }
     told = chassis.told(olt, now)
     expected = forecasts.told(olt.id, now)
-    nodes = [_node(node) for node in olt.nodes.select_related("job", "job__master")]
+    rows = list(olt.nodes.select_related("job"))
+    masters = masters_of_chained(rows)
+    nodes = [_node(node, masters.get(node.id)) for node in rows]
     if as_json:
         print_json({**facts, **told, "nodes": nodes, "forecasts": expected})
         return
@@ -177,7 +180,7 @@ def _kind_of(credentials: Credentials) -> str:
     return "community" if credentials.user is None else "SNMPv3 user"
 
 
-def _node(node: Any) -> dict[str, Any]:
+def _node(node: Any, master: Any | None) -> dict[str, Any]:
     job = node.job
     return {
         "node": node.id,
@@ -185,7 +188,7 @@ def _node(node: Any) -> dict[str, Any]:
         "kind": job.kind,
         "every": every(node.interval_s or job.interval_s),
         "enabled": node.enabled and job.enabled,
-        "after": job.master.name if job.master and node.next_run_at is None else None,
+        "after": master.job.name if master else None,
         "next_run_at": node.next_run_at,
         "last_run_at": node.last_run_at,
         "suspended": node.suspended_reason or None,

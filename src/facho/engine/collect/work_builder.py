@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from facho.apps.discovery.selectors import known_onus
-from facho.apps.executions.asked import NodeJob, about, job_of
+from facho.apps.executions.asked import about
 from facho.apps.hosts.models import Oid, Olt
 from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import (
@@ -21,6 +21,7 @@ from facho.apps.hosts.selectors import (
     usual_kind,
 )
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
 from facho.core.capability import Lacks, still_lacking
 from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
@@ -184,7 +185,7 @@ def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
 
 def first_column(node: SnmpJobHost) -> str | None:
     """What to ask for, to see whether a node would be answered."""
-    columns = _part(job_of(node), node.olt).columns
+    columns = _part(job_of_node(node.id), node.olt).columns
     return columns[0].oid if columns else None
 
 

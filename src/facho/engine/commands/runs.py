@@ -18,6 +18,7 @@ from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.selectors import master_of
 from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
@@ -32,7 +33,7 @@ _TRIES: Final = 5
 def run_now(node_id: int, now: datetime) -> int:
     """The id of the execution that goes before all others: the one that waits already, else a new one."""
     asked = _node(node_id)
-    master = _master_of(asked)
+    master = master_of(asked)
     for node in (asked, master):
         _refuse_disabled(node)
     _refuse_left_alone(master.olt, "node", now)
@@ -84,17 +85,6 @@ def _node(node_id: int) -> SnmpJobHost:
     if found is None:
         raise CommandError("node", _("there is no node %(id)d") % {"id": node_id})
     return found
-
-
-def _master_of(node: SnmpJobHost) -> SnmpJobHost:
-    """The node whose composite it is part of: itself, if it is chained to none. Chains have one level."""
-    if node.job.master_id is None:
-        return node
-    nodes = SnmpJobHost.objects.filter(olt=node.olt_id).select_related("job", "olt")
-    master = nodes.filter(job=node.job.master_id).first()
-    if master is None or nodes.filter(job=master.job.master_id or 0).exists():
-        return node
-    return master
 
 
 def _refuse_disabled(node: SnmpJobHost) -> None:

@@ -21,7 +21,7 @@ from facho.apps.execution_coordinator.configuration import changed, configured, 
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config, current
 from facho.core.chain import Link, composites
 from facho.core.changes import (
@@ -70,7 +70,7 @@ def _handle(olt_ids: Sequence[int], now: datetime) -> Replanned:
 
 def _out_of_step() -> set[int]:
     """OLTs with nodes that should have a time and have none, or the other way round."""
-    forgotten = runnable().filter(next_run_at__isnull=True, job__master__isnull=True)
+    forgotten = enabled_nodes().filter(next_run_at__isnull=True, job__master__isnull=True)
     off = Q(enabled=False) | Q(job__enabled=False) | Q(olt__enabled=False)
     lingering = SnmpJobHost.objects.filter(off, next_run_at__isnull=False)
     # In no order: theirs is by names, and there are very many of them.

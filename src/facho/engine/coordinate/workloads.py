@@ -13,9 +13,9 @@ from django.db.models.functions import Coalesce
 
 from facho.apps.executions.models import OPEN, Execution, State, Trigger
 from facho.apps.maintenance.selectors import windows_of
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
-from facho.core.chain import Composite, Link, composites
+from facho.core.chain import Link, composites
 from facho.core.forecast import Predicted
 from facho.core.plan import Closed, Plan, Queued, Running, Task, simulate
 from facho.engine.coordinate.forecasts import predictions
@@ -86,7 +86,7 @@ class Node(NamedTuple):
 
 
 def _nodes(olt_ids: Sequence[int] | None) -> list[Node]:
-    nodes = runnable() if olt_ids is None else runnable().filter(olt__in=olt_ids)
+    nodes = enabled_nodes() if olt_ids is None else enabled_nodes().filter(olt__in=olt_ids)
     rows = nodes.order_by("id").values_list(
         "id", "olt_id", "job_id", "job__name", "job__task_type", "job__master_id",
         Coalesce("interval_s", "job__interval_s"), Coalesce("priority", "job__priority"), "next_run_at",
@@ -162,11 +162,8 @@ def tasks_of(nodes: Iterable[Node], known: Predictions) -> Iterator[Task]:
     for composite in composites(node.link for node in by_id.values()):
         master = by_id[composite.master]
         if master.next_run_at is not None:
-            yield _task(master, _parts(composite, by_id), known, master.next_run_at)
-
-
-def _parts(composite: Composite, by_id: Mapping[int, Node]) -> list[Node]:
-    return [by_id[composite.master], *(by_id[node_id] for node_id in composite.chained)]
+            members = [by_id[node_id] for node_id in composite.members]
+            yield _task(master, members, known, master.next_run_at)
 
 
 def _task(master: Node, parts: Sequence[Node], known: Predictions, next_slot: datetime) -> Task:

@@ -9,7 +9,7 @@ from typing import Any
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.retry import Exhausted, RetryAt, after_failure, probe_after
 from facho.engine.record.suspension import suspend_node, suspend_olt
@@ -54,7 +54,7 @@ def next_attempt(failed: FailedAttempt, now: datetime, *, delay: timedelta | Non
 
 def may_queue(node_id: int | None) -> bool:
     """Nobody switched the node off while it ran, nor asked for another execution of it, which waits."""
-    if node_id is None or not runnable().filter(id=node_id).exists():
+    if node_id is None or not enabled_nodes().filter(id=node_id).exists():
         return False
     return not Execution.objects.filter(node=node_id, state__in=QUEUED).exists()
 

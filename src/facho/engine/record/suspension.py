@@ -17,7 +17,7 @@ from facho.apps.execution_coordinator.configuration import look_again
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import current
 from facho.core.delay import Why
 from facho.core.notifications import NotificationKind
@@ -97,7 +97,7 @@ def _resumed(proven: bool) -> dict[str, Any]:
 def _replan_nodes(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     """Those that have a time of their own; chained nodes have none. In the caller's transaction."""
     rows = (
-        runnable()
+        enabled_nodes()
         .filter(id__in=nodes, next_run_at__isnull=False)
         .select_for_update(of=("self",), no_key=True)
         .values_list("id", "olt_id", Coalesce("interval_s", "job__interval_s"))

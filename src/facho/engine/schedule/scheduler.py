@@ -22,7 +22,7 @@ from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, 
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
@@ -67,7 +67,7 @@ def queue_due(now: datetime, config: Config) -> Queued:
 
 def _queue_one_by_one(now: datetime, config: Config) -> Queued:
     done = Queued()
-    for node_id in runnable().filter(next_run_at__lte=now).values_list("id", flat=True):
+    for node_id in enabled_nodes().filter(next_run_at__lte=now).values_list("id", flat=True):
         try:
             with sql.writing():
                 done += _queue(_due(now, only=node_id), now, config)
@@ -107,7 +107,7 @@ class _Due(NamedTuple):
 
 
 def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
-    nodes = runnable() if only is None else runnable().filter(id=only)
+    nodes = enabled_nodes() if only is None else enabled_nodes().filter(id=only)
     rows = (
         nodes.filter(next_run_at__lte=now)
         # Of two at once the older node: plans count on it.
@@ -294,7 +294,7 @@ def set_right(now: datetime, config: Config) -> int:
     slack = config.first_run_delay + config.spread_limit
     with sql.writing():
         rows = list(
-            runnable()
+            enabled_nodes()
             .filter(next_run_at__gt=now + slack)
             .select_for_update(of=("self",), skip_locked=True, no_key=True)
             .values_list("id", "olt_id", "next_run_at", Coalesce("interval_s", "job__interval_s"))

@@ -25,7 +25,7 @@ from facho.apps.hosts.health import Health, counts_by_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times, olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import runnable
+from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
 from facho.core.event_types import EventType
@@ -192,7 +192,7 @@ def _olts(now: datetime) -> tuple[Olts, Configurations]:
 
 
 def _nodes(now: datetime, config: Config) -> Nodes:
-    found = runnable().aggregate(
+    found = enabled_nodes().aggregate(
         enabled=Count("id"),
         suspended=Count("id", filter=~Q(suspended_reason="")),
         overdue=Count("id", filter=Q(next_run_at__lt=now - LATE * config.scheduler_step)),
