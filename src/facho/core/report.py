@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from facho.core.reasons import Reason, merged
+from facho.core.lost_slots import LostSlots, merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class TaskReport:
     percent: float
     # None when enough of it was done.
     severity: str | None
-    reasons: Sequence[Reason]
+    reasons: Sequence[LostSlots]
 
 
-def reasons_of(written: Mapping[str, Any]) -> Sequence[Reason]:
+def reasons_of(written: Mapping[str, Any]) -> Sequence[LostSlots]:
     """Of a task or of a whole report; the largest first."""
-    return merged(Reason.read(each) for each in written.get("reasons", ()))
+    return merged(LostSlots.read(each) for each in written.get("reasons", ()))
 
 
 def tasks_of(report: Mapping[str, Any]) -> Sequence[TaskReport]:

@@ -16,8 +16,8 @@ from django.utils.translation import gettext, npgettext
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
 from facho.config import Config
+from facho.core.lost_slots import LostSlots
 from facho.core.quota import Hour, hour_of, slots_left
-from facho.core.reasons import Reason
 from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import cannot_be_kept
 from facho.web.words import risk_in_words
@@ -141,7 +141,7 @@ class Violated:
     hour: Hour
     severity: str
     tasks: Sequence[TaskReport]
-    main_reason: Reason | None
+    main_reason: LostSlots | None
     # Empty until somebody has.
     acknowledged_by: str = ""
 

@@ -7,7 +7,7 @@ from django.utils import translation
 
 from facho.core.delay import Why
 from facho.core.event_types import EventType
-from facho.core.reasons import ABORTED, FAILED, LATE, OTHER, Reason
+from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots
 from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.web.words import EVENTS, WHY_LOST, lost_in_words, missed_in_words, why_lost
 
@@ -30,22 +30,22 @@ def test_every_reason_and_every_event_has_its_words() -> None:
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        (Reason("olt_busy", "discovery", 8, 2400), "OLT busy with discovery, 8 slots, 40 min"),
-        (Reason("olt_busy", "", 1, 300), "OLT busy, 1 slot, 5 min"),
-        (Reason("failed", "no answer", 2, 7200), "run failed: no answer, 2 slots, 2 h"),
-        (Reason("of a later version", "x", 1, 30), "of a later version: x, 1 slot, 30 s"),
+        (LostSlots("olt_busy", "discovery", 8, 2400), "OLT busy with discovery, 8 slots, 40 min"),
+        (LostSlots("olt_busy", "", 1, 300), "OLT busy, 1 slot, 5 min"),
+        (LostSlots("failed", "no answer", 2, 7200), "run failed: no answer, 2 slots, 2 h"),
+        (LostSlots("of a later version", "x", 1, 30), "of a later version: x, 1 slot, 30 s"),
     ],
 )
-def test_a_reason_is_a_line(reason: Reason, said: str) -> None:
+def test_a_reason_is_a_line(reason: LostSlots, said: str) -> None:
     assert lost_in_words(reason) == said
 
 
 def test_a_reason_is_told_in_spanish_too() -> None:
     with translation.override("es"):
-        assert lost_in_words(Reason("olt_busy", "discovery", 8, 2400)) == (
+        assert lost_in_words(LostSlots("olt_busy", "discovery", 8, 2400)) == (
             "OLT ocupada con discovery, 8 turnos, 40 min"
         )
-        assert why_lost(Reason("late")) == "terminó después de cerrada la hora"
+        assert why_lost(LostSlots("late")) == "terminó después de cerrada la hora"
 
 
 def test_what_was_missed_is_told_in_a_few_words() -> None:
@@ -54,7 +54,7 @@ def test_what_was_missed_is_told_in_a_few_words() -> None:
 
 
 def test_a_report_has_the_worst_task_and_the_largest_reason_first() -> None:
-    small, large = Reason("failed", "x", 1, 300), Reason("suspended", "", 3, 900)
+    small, large = LostSlots("failed", "x", 1, 300), LostSlots("suspended", "", 3, 900)
     figures = {"required": 4, "failed": 0, "skipped": 0}
     report = {
         "tasks": [

@@ -19,8 +19,8 @@ from django.db.models.functions import Collate
 from facho.apps.db import sql
 from facho.apps.db.rows import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
+from facho.core.lost_slots import LostSlots, merged
 from facho.core.quota import Hour, Outcome
-from facho.core.reasons import Reason, merged
 
 _AT_ONCE: Final = 500
 
@@ -41,7 +41,7 @@ class Settled:
     outcome: Outcome
     count: int = 1
     duration_ms: int = 0
-    reason: Reason | None = None
+    reason: LostSlots | None = None
 
 
 def settle(outcomes: Iterable[Settled], now: datetime) -> None:
@@ -106,18 +106,18 @@ def _settle(rows: int) -> str:
     return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=greatest)
 
 
-def _reasons(settled: Iterable[Settled]) -> list[Reason]:
+def _reasons(settled: Iterable[Settled]) -> list[LostSlots]:
     return merged(each.reason for each in settled if each.reason is not None)
 
 
-def _add_reasons(new: Mapping[Key, Sequence[Reason]]) -> None:
+def _add_reasons(new: Mapping[Key, Sequence[LostSlots]]) -> None:
     """To rows that this transaction has just written, and so has to itself."""
     if not new:
         return
     rows = []
     for row_id, key, before in _known_reasons(new):
         if key in new:
-            every = merged([*map(Reason.read, before), *new[key]])
+            every = merged([*map(LostSlots.read, before), *new[key]])
             rows.append((row_id, json.dumps([reason.written() for reason in every])))
     rows.sort()
     statement = "UPDATE quota_tracker SET reasons = %s WHERE id = %s"
@@ -162,7 +162,7 @@ class Tracker:
     skipped: int
     pending: int
     status: str
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LostSlots, ...]
 
     @property
     def ended(self) -> int:
@@ -195,8 +195,8 @@ def lock_open(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -
     ]
 
 
-def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[Reason, ...]:
-    return tuple(map(Reason.read, reasons))
+def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[LostSlots, ...]:
+    return tuple(map(LostSlots.read, reasons))
 
 
 def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None:

@@ -15,8 +15,7 @@ from facho.apps.executions.failure_words import translated
 from facho.apps.executions.words import WHY
 from facho.apps.written import about
 from facho.core.delay import Why
-from facho.core.reasons import ABORTED, FAILED, LATE, OTHER
-from facho.core.reasons import Reason as Lost
+from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots
 from facho.core.report import TaskReport
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def hour_in_words(start: datetime, end: datetime) -> str:
     return f"{date_format(since, 'j M Y')}, {since:%H:%M}\N{EN DASH}{until:%H:%M}"
 
 
-def why_lost(lost: Lost) -> str:
+def why_lost(lost: LostSlots) -> str:
     """Without figures: `OLT busy with discovery`, `failed: no answer`."""
     why = str(WHY_LOST.get(lost.why, lost.why))
     if not lost.what:
@@ -48,7 +47,7 @@ def why_lost(lost: Lost) -> str:
     return f"{why}: {translated(lost.what)}"
 
 
-def lost_in_words(lost: Lost) -> str:
+def lost_in_words(lost: LostSlots) -> str:
     """`OLT busy with discovery, 8 slots, 40 min`."""
     text = ngettext("%(why)s, %(count)d slot, %(time)s", "%(why)s, %(count)d slots, %(time)s", lost.count)
     return text % {

@@ -28,9 +28,9 @@ from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close,
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
+from facho.core.lost_slots import OTHER, LostSlots, top
 from facho.core.notifications import NotificationKind
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
-from facho.core.reasons import OTHER, Reason, top
 from facho.core.severity import Severity, severity_of, worst
 from facho.core.steps import COORDINATOR
 from facho.engine.coordinate.changes import notice_changes
@@ -162,19 +162,19 @@ def _settle_rest(trackers: Sequence[Tracker], hour: Hour, now: datetime, config:
             left[key] -= count
             rest.append(Settled(key, Outcome.SKIPPED, count, reason=reason))
     rest += [
-        Settled(key, Outcome.SKIPPED, count, reason=Reason(OTHER, "", count))
+        Settled(key, Outcome.SKIPPED, count, reason=LostSlots(OTHER, "", count))
         for key, count in left.items()
         if count
     ]
     settle(rest, now)
 
 
-def _reasons_of_rest(seen: Outlook, hour: Hour, config: Config) -> Iterable[tuple[Key, Reason]]:
+def _reasons_of_rest(seen: Outlook, hour: Hour, config: Config) -> Iterable[tuple[Key, LostSlots]]:
     """Slots that are still on the grid: nobody stepped. The others are under way, or wait."""
     every = {(grid.olt_id, grid.task_type): grid.interval for grid in seen.grids}
     for key, count in seen.to_come([hour]):
         lost = round(count * every[key.olt_id, key.task_type].total_seconds())
-        yield key, Reason(Why.ENGINE_STOPPED, "", count, lost)
+        yield key, LostSlots(Why.ENGINE_STOPPED, "", count, lost)
     busy = {each.olt_id for each in seen.open if each.state != "WAITING"}
     for each in seen.open:
         if each.slot in hour:
@@ -187,7 +187,7 @@ def _reasons_of_rest(seen: Outlook, hour: Hour, config: Config) -> Iterable[tupl
                 after=config.delayed_after,
             )
             for owed in each.owes:
-                yield Key(each.olt_id, owed.task_type, hour), Reason(why, "", 1, owed.interval_s)
+                yield Key(each.olt_id, owed.task_type, hour), LostSlots(why, "", 1, owed.interval_s)
 
 
 def _status(tracker: Tracker, config: Config) -> QuotaStatus:
@@ -270,7 +270,7 @@ def _task(tracker: Tracker, config: Config) -> dict[str, Any]:
     }
 
 
-def _top(reasons: Iterable[Reason]) -> list[dict[str, Any]]:
+def _top(reasons: Iterable[LostSlots]) -> list[dict[str, Any]]:
     return [reason.written() for reason in top(reasons, _MOST_REASONS)]
 
 

@@ -25,8 +25,8 @@ from facho.apps.execution_coordinator.store import (
     settle,
 )
 from facho.config import Config
+from facho.core.lost_slots import ABORTED, FAILED, LATE, LostSlots
 from facho.core.quota import Hour, Outcome, hour_of, must_close, running_hour, slots_by_hour
-from facho.core.reasons import ABORTED, FAILED, LATE, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _passed(passed: Passed, now: datetime, config: Config) -> Iterator[Settled]:
         for hour, count in slots_by_hour(
             _recent(passed, interval, now, config), passed.last, interval, config.time_zone
         ):
-            reason = Reason(passed.why, passed.what, count, count * owed.interval_s)
+            reason = LostSlots(passed.why, passed.what, count, count * owed.interval_s)
             key = Key(passed.olt_id, owed.task_type, hour)
             yield Settled(key, Outcome.SKIPPED, count, reason=reason)
 
@@ -106,7 +106,7 @@ def _recent(passed: Passed, interval: timedelta, now: datetime, config: Config) 
 def _settled(slot: Slot, owed: Owed, came: Came, config: Config) -> Settled:
     key = Key(slot.olt_id, owed.task_type, hour_of(slot.at, config.time_zone))
     done = came.outcome is Outcome.COMPLETED
-    reason = None if done else Reason(came.why, came.what, 1, owed.interval_s)
+    reason = None if done else LostSlots(came.why, came.what, 1, owed.interval_s)
     return Settled(key, came.outcome, 1, round(came.seconds * 1000) if done else 0, reason)
 
 
@@ -121,7 +121,7 @@ def _in_time(settled: Settled, now: datetime, config: Config) -> Settled:
     late = must_close(settled.key.hour.end, now, within=config.quota_close_within)
     if not late or settled.outcome is Outcome.SKIPPED:
         return settled
-    reason = settled.reason or Reason(LATE, "", settled.count)
+    reason = settled.reason or LostSlots(LATE, "", settled.count)
     return replace(settled, outcome=Outcome.SKIPPED, duration_ms=0, reason=reason)
 
 

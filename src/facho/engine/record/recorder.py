@@ -26,9 +26,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.delay import Why
+from facho.core.lost_slots import FAILED
 from facho.core.notifications import NotificationKind
 from facho.core.quota import Outcome
-from facho.core.reasons import FAILED
 from facho.core.severity import Severity
 from facho.engine.collect.collector import TOO_BUSY
 from facho.engine.collect.onu_read import finding_of_one, of_another, result_of, told_of_one

@@ -21,8 +21,8 @@ from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeveri
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Queued
 from facho.apps.hosts.health import Health
+from facho.core.lost_slots import LostSlots
 from facho.core.quota import Hour
-from facho.core.reasons import Reason as Lost
 from facho.core.report import TaskReport
 from facho.web import quotas, words
 from facho.web.bands import Stretch
@@ -111,12 +111,12 @@ def about_seconds(seconds: int) -> str:
 
 
 @register.filter
-def why_lost(reason: Lost) -> str:
+def why_lost(reason: LostSlots) -> str:
     return words.why_lost(reason)
 
 
 @register.filter
-def lost(reason: Lost) -> str:
+def lost(reason: LostSlots) -> str:
     return words.lost_in_words(reason)
 
 

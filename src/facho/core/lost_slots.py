@@ -1,4 +1,4 @@
-"""Why slots were lost, counted: for reports that say it in a few lines."""
+"""Slots that were lost, counted by their reason, for the reports of quotas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class LostSlots:
     """`what` is the job that kept the OLT busy, or an error. `lost_s` is for how long there was no data."""
 
     why: str
@@ -31,29 +31,29 @@ class Reason:
         return {"why": self.why, "what": self.what, "count": self.count, "lost_s": self.lost_s}
 
     @classmethod
-    def read(cls, written: Mapping[str, Any]) -> Reason:
+    def read(cls, written: Mapping[str, Any]) -> LostSlots:
         return cls(written["why"], written["what"], written["count"], written["lost_s"])
 
 
-def merged(reasons: Iterable[Reason]) -> list[Reason]:
+def merged(reasons: Iterable[LostSlots]) -> list[LostSlots]:
     """Each of them once, the largest first; beyond so many the rest is one."""
-    found: dict[tuple[str, str], Reason] = {}
+    found: dict[tuple[str, str], LostSlots] = {}
     for each in reasons:
         key = each.why, each.what[:_LONGEST]
-        before = found.get(key, Reason(*key, count=0))
+        before = found.get(key, LostSlots(*key, count=0))
         found[key] = _plus(before, each)
     ordered = sorted(found.values(), key=lambda each: (-each.count, -each.lost_s, each.why, each.what))
     if len(ordered) <= _MOST:
         return ordered
-    rest = Reason(OTHER, count=0)
+    rest = LostSlots(OTHER, count=0)
     for each in ordered[_MOST - 1 :]:
         rest = _plus(rest, each)
     return merged([*ordered[: _MOST - 1], rest])
 
 
-def top(reasons: Iterable[Reason], most: int) -> Sequence[Reason]:
+def top(reasons: Iterable[LostSlots], most: int) -> Sequence[LostSlots]:
     return merged(reasons)[:most]
 
 
-def _plus(reason: Reason, other: Reason) -> Reason:
+def _plus(reason: LostSlots, other: LostSlots) -> LostSlots:
     return replace(reason, count=reason.count + other.count, lost_s=reason.lost_s + other.lost_s)
