@@ -28,6 +28,8 @@ FUNCTIONS: dict[str, tuple[int | None, int, int | None]] = {
     **dict.fromkeys(("ngettext", "ngettext_lazy"), (None, 0, 1)),
     **dict.fromkeys(("pgettext", "pgettext_lazy"), (0, 1, None)),
     **dict.fromkeys(("npgettext", "npgettext_lazy"), (0, 1, 2)),
+    # Of `core.reason_texts`, which knows no Django.
+    "Template": (None, 0, 1),
 }
 QUOTED = r"""("[^"]*"|'[^']*')"""
 TRANSLATE = re.compile(rf"{{%\s*trans(?:late)?\s+{QUOTED}(?:[^%]*?\scontext\s+{QUOTED})?[^%]*%}}")
