@@ -7,11 +7,11 @@ from django.core.asgi import get_asgi_application
 
 from facho.config import current, web_contradictions
 from facho.file_modes import repair_modes
-from facho.web.slow_clients import cut_off_slow_clients
+from facho.web.server.slow_clients import cut_off_slow_clients
 
 _django = get_asgi_application()
 
-from facho.web.queries import limit_queries  # noqa: E402  # it needs Django's settings
+from facho.web.server.query_limits import limit_queries  # noqa: E402  # it needs Django's settings
 
 # To the end of the process.
 _uses_database = ExitStack()

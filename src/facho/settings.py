@@ -48,18 +48,18 @@ INSTALLED_APPS = [
     "facho.web",
 ]
 MIDDLEWARE = [
-    "facho.web.queries.give_back_connection",
-    "facho.web.health.HealthCheck",
+    "facho.web.server.query_limits.give_back_connection",
+    "facho.web.server.health_check.HealthCheck",
     "facho.web.access.proxies.drop_untrusted_scheme",
     "facho.web.access.headers.headers",
     "django.middleware.security.SecurityMiddleware",
-    "facho.web.static_files.StaticFiles",
+    "facho.web.server.static_files.StaticFiles",
     "facho.web.throttles.throttle",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "facho.web.questions.refuse_long_queries",
-    "facho.web.questions.refuse_nul",
+    "facho.web.server.query_strings.refuse_long_queries",
+    "facho.web.server.query_strings.refuse_nul",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "facho.web.access.recording.Recording",
@@ -67,22 +67,26 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "facho.web.refusals.RefusalPages",
+    "facho.web.server.refusals.RefusalPages",
 ]
 ROOT_URLCONF = "facho.urls"
 ASGI_APPLICATION = "facho.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        # Before those of the apps: ours replace a few of the admin's frame.
-        "DIRS": [Path(__file__).parent / "web" / "templates"],
+        # A folder for each page. Before those of the apps: ours replace a few of the admin's frame.
+        "DIRS": sorted((Path(__file__).parent / "web").glob("*/templates")),
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "libraries": {
+                "facho": "facho.web.components.templatetags.facho",
+                "olts": "facho.web.components.templatetags.olts",
+            },
         },
     }
 ]
@@ -121,7 +125,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = CONFIG.language
 LANGUAGES = [("es", "Español"), ("en", "English")]
-FORMAT_MODULE_PATH = "facho.web.formats"
+FORMAT_MODULE_PATH = "facho.web.components.formats"
 LOCALE_PATHS = [Path(__file__).parent / "web" / "locale"]
 USE_I18N = True
 USE_TZ = True

@@ -20,7 +20,7 @@ from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
 from facho.core.changes import Device, OltState, canonical, fingerprint
 from facho.web.admin.base import UpToPaginator
-from facho.web.quotas import at_risk, risk_of
+from facho.web.components.quotas import at_risk, risk_of
 from tests.findings import an_olt
 
 pytestmark = pytest.mark.django_db

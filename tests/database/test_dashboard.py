@@ -24,7 +24,7 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password
 from facho.engine.upkeep.health import Health, Reason
-from facho.web.selectors import Live, Overview, live, overview
+from facho.web.dashboard.data import Live, Overview, live, overview
 from facho.web.words import waits_for
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
@@ -152,7 +152,7 @@ def test_the_chosen_language_is_kept(viewer: Client) -> None:
 def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
     """The time of the pages, which stands still."""
     now = database_now()
-    monkeypatch.setattr("facho.web.views.database_now", lambda: now)
+    monkeypatch.setattr("facho.web.dashboard.views.database_now", lambda: now)
     return now
 
 
@@ -360,7 +360,7 @@ def test_what_ails_the_system_is_told_where_people_look(
     viewer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ill = Health((Reason("disk", "nearly full"), Reason("workers", "told by the live part")))
-    monkeypatch.setattr("facho.web.selectors.looked_at_lately", lambda: ill)
+    monkeypatch.setattr("facho.web.dashboard.data.looked_at_lately", lambda: ill)
     shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
     assert shown.count("fd-alarm") == 1
     assert "casi lleno" in shown

@@ -21,8 +21,8 @@ from facho.apps.zabbix_pollers.models import Worker
 from facho.core.disk import Room
 from facho.engine.upkeep import health as judging
 from facho.engine.upkeep import storage
-from facho.web import health as web
-from facho.web import once
+from facho.web.server import answer_cache
+from facho.web.server import health_check as web
 from tests.factories import make_job, make_node, make_olt
 from tests.sample_rows import fill
 
@@ -155,6 +155,6 @@ def test_who_asks_all_the_time_does_not_fill_the_log(caplog: pytest.LogCaptureFi
 
 
 def test_who_asks_while_it_takes_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(answer_cache, "_PATIENCE_S", 0.01)
     with web._once._turn:
         assert reasons() == {"health": "it takes long to find out"}

@@ -18,7 +18,7 @@ from facho.apps.access.models import LoginAddress, LoginAttempt
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password, set_role, set_users_enabled
-from facho.web import views
+from facho.web.login import views
 from tests.api_clients import person
 from tests.factories import at
 

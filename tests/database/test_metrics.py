@@ -26,9 +26,9 @@ from facho.apps.notifications.models import NotificationDelivery
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.roles import Role
-from facho.web import once
 from facho.web.metrics import reading, views
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS, Kind
+from facho.web.server import answer_cache
 from tests.api_clients import asking, person
 from tests.sample_rows import fill
 from tests.waiting import PATIENCE_S
@@ -194,7 +194,7 @@ def test_who_asks_again_at_once_costs_nothing_but_its_token(monkeypatch: pytest.
 
 
 def test_scrapes_do_not_pile_up_behind_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(once, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(answer_cache, "_PATIENCE_S", 0.01)
     began, let_go = threading.Event(), threading.Event()
 
     def slow() -> bytes:

@@ -25,11 +25,11 @@ from facho.engine.collect import connection_test as asking
 from facho.engine.collect.identify import Identified
 from facho.snmp import SnmpError
 from facho.vendors import Detection
-from facho.web.olt_facts import olt_facts
-from facho.web.olt_list import olt_list
-from facho.web.olt_load import olt_load
-from facho.web.olt_now import OltNow, olt_now
-from facho.web.timeline_rows import Wanted
+from facho.web.dashboard.lanes import Wanted
+from facho.web.olts.details import olt_facts
+from facho.web.olts.live import OltNow, olt_now
+from facho.web.olts.load import olt_load
+from facho.web.olts.olt_list import olt_list
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
 from tests.sample_rows import NOW, fill
@@ -221,7 +221,7 @@ def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
     olt: Olt, role: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "ask", lambda _: asking.Silence("no answer", SnmpError("no answer")))
-    monkeypatch.setattr("facho.web.pages.olts.shift_for", lambda *_: _shift())
+    monkeypatch.setattr("facho.web.olts.views.shift_for", lambda *_: _shift())
     client = visiting(role)
     shown = client.get(f"/olts/{olt.id}/").content.decode()
     shown += client.get(f"/olts/{olt.id}/proposals/").content.decode()
@@ -339,7 +339,7 @@ def test_a_proposed_move_is_made_once_and_only_as_it_was_shown(
     olt: Olt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shift = _shift()
-    monkeypatch.setattr("facho.web.pages.olt_acts.shift_for", lambda *_: shift)
+    monkeypatch.setattr("facho.web.olts.actions.shift_for", lambda *_: shift)
     client, path = visiting(Role.ADMINISTRATOR), f"/olts/{olt.id}/shift/"
     before = node_of("discovery", "centro").next_run_at
     assert before is not None

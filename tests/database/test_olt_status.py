@@ -23,11 +23,11 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.upkeep.health import health as whole_health
 from facho.engine.upkeep.system_status import coordinator_state
+from facho.web.dashboard.data import last_steps, trouble
+from facho.web.dashboard.lanes import Wanted
 from facho.web.metrics.reading import samples
-from facho.web.olt_list import olt_list
-from facho.web.olt_now import olt_now
-from facho.web.selectors import last_steps, trouble
-from facho.web.timeline_rows import Wanted
+from facho.web.olts.live import olt_now
+from facho.web.olts.olt_list import olt_list
 from tests.api_clients import asking
 from tests.factories import make_olt
 
@@ -108,7 +108,7 @@ def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
     assert {row.name for row in rows if row.trouble} == suspended
     assert {row.name for row in rows if row.since} == suspended
     boards = {olt.name: {"board": olt_now(olt.id, now)} for olt in olts}
-    heads = {name: render_to_string("facho/olt/head.html", board) for name, board in boards.items()}
+    heads = {name: render_to_string("olts/head.html", board) for name, board in boards.items()}
     assert {name for name, head in heads.items() if "Suspended since" in head} == suspended
     client = asking(Role.VIEWER)
     for asked, names in (("true", suspended), ("false", wanted.keys() - suspended)):

@@ -20,7 +20,7 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
-from facho.web.onu_now import onu_page
+from facho.web.onus.data import onu_page
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt

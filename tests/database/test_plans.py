@@ -16,7 +16,7 @@ from facho.engine.schedule.assign import claim
 from facho.engine.schedule.pollers import register, stats_now
 from facho.engine.schedule.recovery import give_time, recover
 from facho.engine.schedule.scheduler import queue_due
-from facho.web.selectors import live, overview
+from facho.web.dashboard.data import live, overview
 from tests.factories import at, make_execution, make_node
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
-from facho.web.port_rows import Asked, PortPage, asked_of, port_page
+from facho.web.ports.data import Asked, PortPage, asked_of, port_page
 from tests.api_clients import person
 from tests.factories import add_olts, know_brands
 from tests.sample_rows import NOW

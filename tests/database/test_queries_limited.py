@@ -16,8 +16,8 @@ from django.test import Client
 
 from facho.core.roles import Role
 from facho.engine.process.command_transaction import command
-from facho.web import queries
 from facho.web.api.v1 import olts
+from facho.web.server import query_limits
 from tests.api_clients import asking, person
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -61,11 +61,11 @@ def limited() -> Iterator[None]:
     options = settings.DATABASES["default"]["OPTIONS"]
     before = options.get("options")
     connection.close()
-    queries.limit_queries(timedelta(seconds=LIMIT_S))
+    query_limits.limit_queries(timedelta(seconds=LIMIT_S))
     try:
         yield
     finally:
-        connection_created.disconnect(dispatch_uid=queries.__name__)
+        connection_created.disconnect(dispatch_uid=query_limits.__name__)
         if before is not None:
             options["options"] = before
             connection.close()
@@ -78,7 +78,7 @@ def test_what_takes_too_long_is_cut_and_what_comes_after_is_not() -> None:
     with limited():
         with pytest.raises(OperationalError) as cut:
             run(ENDLESS[connection.vendor])
-        assert queries.database_is_busy(cut.value)
+        assert query_limits.database_is_busy(cut.value)
         assert run("SELECT 1") == (1,)
 
 
@@ -95,7 +95,7 @@ def slow_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         return run(ENDLESS[connection.vendor])
 
     monkeypatch.setattr(olts.Olts, "get_queryset", slow)
-    monkeypatch.setattr("facho.web.views.live", slow)
+    monkeypatch.setattr("facho.web.dashboard.views.live", slow)
     return slow
 
 
@@ -121,4 +121,4 @@ def test_people_and_programs_are_told_that_it_took_too_long(
 def test_a_bug_is_still_a_bug() -> None:
     with pytest.raises(Exception) as bug:  # another one on each database
         run("SELECT nothing FROM nowhere")
-    assert not queries.database_is_busy(bug.value)
+    assert not query_limits.database_is_busy(bug.value)

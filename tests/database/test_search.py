@@ -15,7 +15,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.searching import INDEX, has_trigrams, onus_found
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
-from facho.web.finding import find
+from facho.web.search.data import find
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt

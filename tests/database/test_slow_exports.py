@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.core.roles import Role
-from facho.web.slow_clients import cut_off_slow_clients
+from facho.web.server.slow_clients import cut_off_slow_clients
 from tests.api_clients import person
 from tests.sample_rows import NOW
 from tests.services.web_server import client_that_stops_reading, served

@@ -20,7 +20,7 @@ from facho.config import Config, current
 from facho.core.roles import Role
 from facho.web import throttles
 from facho.web.api import throttling
-from facho.web.questions import LONGEST_QUERY, MOST_PARAMETERS
+from facho.web.server.query_strings import LONGEST_QUERY, MOST_PARAMETERS
 from facho.web.throttles import FileCounters
 from tests.api_clients import asking, person, refused_at, showing
 from tests.services.redis import Redis

@@ -23,8 +23,8 @@ from facho.core.delay import Why
 from facho.core.plan import Plan
 from facho.core.roles import Role
 from facho.engine.coordinate.workloads import Workload
-from facho.web.timeline import Row
-from facho.web.timeline_rows import Wanted, timeline, wanted_of
+from facho.web.components.timeline import Row
+from facho.web.dashboard.lanes import Wanted, timeline, wanted_of
 from facho.web.words import run_in_words
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue

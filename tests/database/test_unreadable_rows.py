@@ -29,7 +29,7 @@ from facho.engine.record import recorder
 from facho.snmp import Load
 from facho.vendors import Decoder
 from facho.vendors.index import join_arcs
-from facho.web.olt_facts import olt_facts
+from facho.web.olts.details import olt_facts
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 

@@ -28,7 +28,7 @@ from facho.engine.commands.schedule_draft import LiveSchedule, Schedule, Schedul
 from facho.engine.commands.what_if import change_of, what_if
 from facho.engine.coordinate.workloads import workloads
 from facho.web import what_if_limits
-from facho.web.refusals import Refused
+from facho.web.server.refusals import Refused
 from tests.api_clients import asking, person, showing, token_of
 from tests.factories import add_job, add_olts, at, next_run, node_of, refused
 

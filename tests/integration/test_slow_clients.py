@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from facho.web import slow_clients
-from facho.web.slow_clients import cut_off_slow_clients
+from facho.web.server import slow_clients
+from facho.web.server.slow_clients import cut_off_slow_clients
 from tests.services.web_server import client_that_stops_reading, served
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -175,8 +175,8 @@ def test_a_request_that_is_too_long_is_refused_whether_it_says_so_or_not() -> No
 
 LIMITS = """
 import django
-import facho.web.queries as queries
-import facho.web.slow_clients as slow
+import facho.web.server.query_limits as queries
+import facho.web.server.slow_clients as slow
 django.setup()
 slow.cut_off_slow_clients = lambda _app, **limits: print(*(f"{k}={v}" for k, v in sorted(limits.items())))
 queries.limit_queries = lambda longest: print(f"query={longest}")

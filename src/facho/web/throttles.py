@@ -22,7 +22,7 @@ from django.utils import translation
 
 from facho.config import Config, current
 from facho.web.access.attempts import counted_address_of
-from facho.web.refusals import asked_too_often, refusal
+from facho.web.server.refusals import asked_too_often, refusal
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase

@@ -15,7 +15,7 @@ from facho.config import current
 from facho.core.roles import Role, may
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.what_if import Change, WhatIf, what_if
-from facho.web.refusals import Refused
+from facho.web.server.refusals import Refused
 
 # In one process. Each keeps a core busy.
 _MOST_AT_ONCE: Final = 2

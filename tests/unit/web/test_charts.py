@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.web.charts import Period, Values, histogram, line_chart, time_axis, value_axis
+from facho.web.components.charts import Period, Values, histogram, line_chart, time_axis, value_axis
 
 NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 DAY = Period(NOON - timedelta(days=1), NOON, UTC)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from facho.web.bands import Change, band, share
-from facho.web.charts import Period
+from facho.web.components.charts import Period
+from facho.web.components.state_band import Change, band, share
 
 NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 DAY = Period(NOON - timedelta(hours=10), NOON, UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from facho.web.timeline import Block, Run, Window, drawn, drawn_all, shaded
+from facho.web.components.timeline import Block, Run, Window, drawn, drawn_all, shaded
 
 NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 # Three hours and one: an hour is a quarter of it.

@@ -58,4 +58,4 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
         "title": _("Not allowed"),
         "sentence": str(exception) or _("Your role does not allow this."),
     }
-    return render(request, "facho/forbidden.html", context, status=403)
+    return render(request, "components/forbidden.html", context, status=403)

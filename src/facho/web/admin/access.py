@@ -130,7 +130,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
             "token": obj,
             "secret": request.made.secret,  # type: ignore[attr-defined]  # set by save_model
         }
-        return TemplateResponse(request, "facho/token.html", context)
+        return TemplateResponse(request, "facho_admin/new_token.html", context)
 
     @display(description=_("state"), ordering="expires_at", label=_STATE_COLOURS)
     def state(self, token: ApiToken) -> tuple[str, str]:

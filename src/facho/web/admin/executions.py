@@ -120,12 +120,12 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
 
     @display(description=_("parts"))
     def each_part(self, execution: Execution) -> str:
-        return render_to_string("facho/executions/parts.html", {"parts": execution.parts})
+        return render_to_string("facho_admin/execution_parts.html", {"parts": execution.parts})
 
     @display(description=_("figures"))
     def figures(self, execution: Execution) -> str:
         figures = {**execution.counts, **execution.load}
-        return render_to_string("facho/executions/figures.html", {"figures": figures})
+        return render_to_string("facho_admin/execution_figures.html", {"figures": figures})
 
     @display(description=_("result"))
     def raw(self, execution: Execution) -> str:

@@ -136,7 +136,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     ordering = ("name",)
     autocomplete_fields = ("brand", "model")
     actions = ("test_each", "enable", "disable", export_csv)
-    change_form_after_template = "facho/olts/test.html"
+    change_form_after_template = "facho_admin/connection_test.html"
     conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_OF_V3})
     readonly_fields = (
         "reachable",
@@ -205,7 +205,9 @@ class OltAdmin(FachoModelAdmin[Olt]):
             tested = olt_test.written(request, self.get_form(request, olt, change=olt is not None), olt)
         else:
             tested = olt_test.asked(olt)
-        return render(request, "facho/olts/tested.html", {"tested": tested, "may_use": may_write})
+        return render(
+            request, "facho_admin/connection_test_result.html", {"tested": tested, "may_use": may_write}
+        )
 
     def save_model(self, request: HttpRequest, obj: Olt, form: ModelForm[Olt], change: bool) -> None:  # noqa: ARG002
         if change:

@@ -15,7 +15,7 @@ from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import Schedule
 from facho.engine.commands.what_if import Change, WhatIf
-from facho.web.refusals import Refused
+from facho.web.server.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
 
 ASKED: Final = "_what_if"
@@ -92,12 +92,12 @@ def shown(found: Sequence[WhatIf]) -> dict[str, Any]:
 
 
 def panel(request: HttpRequest, found: Sequence[WhatIf]) -> HttpResponse:
-    return render(request, "facho/jobs/previewed.html", {"what_if": shown(found)})
+    return render(request, "facho_admin/job_preview.html", {"what_if": shown(found)})
 
 
 def refused(request: HttpRequest, said: Iterable[str]) -> HttpResponse:
     """The page that would say it, as a panel."""
-    return render(request, "facho/jobs/previewed.html", {"mistakes": list(said)})
+    return render(request, "facho_admin/job_preview.html", {"mistakes": list(said)})
 
 
 def mistakes(context: Any) -> Iterator[str]:

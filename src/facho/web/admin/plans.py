@@ -24,9 +24,9 @@ from facho.web.admin import acting
 from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
-from facho.web.plan_words import shift_in_words, slower_in_words
-from facho.web.quotas import drawn_bar, risk_mark
+from facho.web.components.quotas import drawn_bar, risk_mark
 from facho.web.words import WHY_LOST
+from facho.web.words.plans import shift_in_words, slower_in_words
 
 PLAN_COLOURS = {
     PlanStatus.ACTIVE: "info",
@@ -113,7 +113,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
             {"slot": localtime(each.slot), "job": each.job, "reason": WHY_LOST.get(each.why, each.why)}
             for each in hours_of(plan).lost
         ]
-        return render_to_string("facho/plans/runs.html", {"lines": lines_of(plan), "lost": lost})
+        return render_to_string("facho_admin/plan_runs.html", {"lines": lines_of(plan), "lost": lost})
 
     @admin.action(description=_("Move a grid as proposed"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:

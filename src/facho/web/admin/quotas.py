@@ -25,8 +25,8 @@ from facho.engine.commands.violations import acknowledge
 from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
-from facho.web.templatetags.facho import moment
+from facho.web.components.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
+from facho.web.components.templatetags.facho import moment
 from facho.web.words import (
     QUOTA_COLOURS,
     SEVERITY_COLOURS,
@@ -138,7 +138,7 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
     @display(description=_("why slots were lost"))
     def why(self, tracker: QuotaTracker) -> str:
         return render_to_string(
-            "facho/quotas/reasons.html", {"reasons": reasons_of({"reasons": tracker.reasons})}
+            "facho_admin/quota_reasons.html", {"reasons": reasons_of({"reasons": tracker.reasons})}
         )
 
 
@@ -202,7 +202,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
             "tasks": zip(tasks, bars, strict=True),
             "reasons": reasons_of(violation.report),
         }
-        return render_to_string("facho/quotas/report.html", shown)
+        return render_to_string("facho_admin/quota_report.html", shown)
 
     @display(description=_("report"))
     def as_json(self, violation: QuotaViolation) -> str:

@@ -25,8 +25,8 @@ from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
-from facho.web.refusals import Refused
-from facho.web.templatetags.facho import moment
+from facho.web.components.templatetags.facho import moment
+from facho.web.server.refusals import Refused
 
 _ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
 
@@ -74,7 +74,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
     autocomplete_fields = ("brand", "master")
     actions = ("run_now", "enable", "disable", "duplicate", export_csv)
     inlines = (JobOidInline, NodeInline)
-    change_form_after_template = "facho/jobs/what_if.html"
+    change_form_after_template = "facho_admin/job_what_if.html"
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "kind"), "interval", "facts")}),
         (

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
-from facho.web.slow_clients import RequestTooLong
+from facho.web.server.slow_clients import RequestTooLong
 
 # Of any list. Nobody names more at once.
 MOST_ITEMS: Final = 10_000

@@ -18,9 +18,9 @@ from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
 from facho.web.api.throttling import refusal_counted
-from facho.web.queries import database_is_busy
-from facho.web.refusals import PROBLEM_TYPE, Refused, refusal, too_slow
-from facho.web.slow_clients import TOO_LONG, RequestTooLong
+from facho.web.server.query_limits import database_is_busy
+from facho.web.server.refusals import PROBLEM_TYPE, Refused, refusal, too_slow
+from facho.web.server.slow_clients import TOO_LONG, RequestTooLong
 
 log = logging.getLogger(__name__)
 

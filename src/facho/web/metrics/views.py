@@ -22,7 +22,7 @@ from facho.web.api.authentication import BearerToken
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS
 from facho.web.metrics.families import OPEN_METRICS, content_type, written
 from facho.web.metrics.reading import onu_samples, samples
-from facho.web.once import Busy, Once
+from facho.web.server.answer_cache import Busy, Once
 
 _once: Final = Once("facho.metrics")
 

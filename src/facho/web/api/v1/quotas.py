@@ -17,7 +17,7 @@ from facho.config import current
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1.acting import CanBeAcknowledged
-from facho.web.quotas import at_risk
+from facho.web.components.quotas import at_risk
 
 
 class QuotaSerializer(serializers.ModelSerializer[QuotaTracker]):

@@ -1,0 +1,241 @@
+"""Charts as a few numbers that a template draws: everything is a percentage of the room that there is.
+
+The drawing itself stretches (`components/chart.html`), its words do not, so that it reads as well on a
+phone as on a wall. Time is the caller's: nothing here looks at a clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+from facho.apps import written
+
+# Lines are drawn in a square of this size; columns of it are the finest that anybody can see.
+SIZE: Final = 1000
+_STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+_MOST_EDGES: Final = 10
+_TIME_STEPS: Final = tuple(
+    timedelta(minutes=minutes) for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line across the chart, so many percent from its left or its top, and what it says."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`path` is in the square. A gap in the values is one in the line."""
+
+    name: str
+    path: str
+    last: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    title: str
+    unit: str
+    lines: Sequence[Line]
+    rows: Sequence[Tick]
+    columns: Sequence[Tick]
+    # Where a limit lies, and instants worth a mark.
+    limits: Sequence[Tick] = field(default=())
+    marks: Sequence[Tick] = field(default=())
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(line.path for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the lowest to the highest that a chart shows."""
+
+    low: float
+    high: float
+
+    def percent(self, value: float) -> float:
+        return 100.0 * (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    name: str
+    # Milliseconds since 1970, ascending, and a value or None for each.
+    times: Sequence[int]
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    start: datetime
+    end: datetime
+    zone: tzinfo
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start.timestamp() * 1000, self.end.timestamp() * 1000)
+
+
+def line_chart(
+    title: str,
+    unit: str,
+    series: Sequence[Values],
+    period: Period,
+    *,
+    limit: tuple[float, str] | None = None,
+    marks: Sequence[tuple[datetime, str]] = (),
+    span: tuple[float, float] | None = None,
+    longest_gap: timedelta = timedelta(hours=2),
+) -> Chart:
+    """A line breaks where there is no value, and where none came for `longest_gap`.
+
+    What `span` says is in sight, whatever the values are.
+    """
+    known = [value for each in series for value in each.values if value is not None]
+    known += span or ()
+    if limit is not None:
+        known.append(limit[0])
+    axis, rows = value_axis(known)
+    limits = [] if limit is None else [Tick(100 - axis.percent(limit[0]), limit[1])]
+    return Chart(
+        title,
+        unit,
+        [_line(each, period, axis, longest_gap) for each in series],
+        rows,
+        time_axis(period),
+        limits,
+        [Tick(period.span.percent(at.timestamp() * 1000), what) for at, what in marks],
+    )
+
+
+def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick]]:
+    """Round numbers around all that is known. Higher values are further up."""
+    found = list(known) or [0.0, 1.0]
+    low, high = min(found), max(found)
+    step = _round_step((high - low) / wanted or max(abs(high), 1.0) / 10)
+    span = Span(math.floor(low / step) * step, math.ceil(high / step) * step)
+    if span.low == span.high:
+        span = Span(span.low - step, span.high + step)
+    count = round((span.high - span.low) / step)
+    values = (span.low + number * step for number in range(count + 1))
+    return span, [Tick(100 - span.percent(value), written.number(value)) for value in values]
+
+
+def _round_step(rough: float) -> float:
+    size: float = 10.0 ** math.floor(math.log10(rough))
+    return next(step * size for step in _STEPS if step * size >= rough * 0.999)
+
+
+def time_axis(period: Period, wanted: int = 5) -> list[Tick]:
+    """At full hours, or days, of the operator's clock."""
+    length = period.end - period.start
+    step = next((step for step in _TIME_STEPS if step * wanted >= length), _TIME_STEPS[-1])
+    words = "%H:%M" if length <= timedelta(days=2) else "%d/%m"
+    return [
+        Tick(period.span.percent(at.timestamp() * 1000), f"{at:{words}}")
+        for at in _multiples(period, step)
+        if period.start <= at <= period.end
+    ]
+
+
+def _multiples(period: Period, step: timedelta) -> Iterator[datetime]:
+    """Counted on the clock that people look at: a day of 23 hours has its midnight too."""
+    local = period.start.astimezone(period.zone)
+    at = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    while at <= period.end:
+        yield at
+        at = (at.replace(tzinfo=None) + step).replace(tzinfo=period.zone)
+
+
+def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) -> Line:
+    points: list[str] = []
+    last_time, last, gap = 0, None, longest_gap.total_seconds() * 1000
+    # A month has thousands of points: it is worked out once.
+    width = period.span
+    for time, value in _thinned(series, width):
+        if value is None:
+            last_time = 0
+            continue
+        last = value
+        begins = not last_time or time - last_time > gap
+        x, y = width.percent(time) * SIZE / 100, SIZE - span.percent(value) * SIZE / 100
+        points.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
+        # A value alone is a dot: a line of no length, with round ends.
+        if begins:
+            points.append("h0")
+        last_time = time
+    return Line(series.name, "".join(points), last)
+
+
+def _thinned(series: Values, width: Span) -> Iterator[tuple[int, float | None]]:
+    """The lowest and the highest of each column that can be seen: no drop gets lost in a month."""
+    column, kept = -1, list[tuple[int, float | None]]()
+    low, each = width.low, SIZE / (width.high - width.low)
+    for time, value in zip(series.times, series.values, strict=True):
+        its = int((time - low) * each)
+        if its != column:
+            yield from _extremes(kept)
+            column, kept = its, []
+        kept.append((time, value))
+    yield from _extremes(kept)
+
+
+def _extremes(points: list[tuple[int, float | None]]) -> list[tuple[int, float | None]]:
+    known = [(time, value) for time, value in points if value is not None]
+    if len(known) < 3:
+        return points
+    low, high = min(known, key=lambda each: each[1]), max(known, key=lambda each: each[1])
+    return sorted({low, high})
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`left`, `width` and `height` in percent."""
+
+    left: float
+    width: float
+    height: float
+    count: float
+    label: str
+    weak: bool
+    # What is written below its left edge, at most ten in all.
+    edge: str = ""
+
+    @property
+    def top(self) -> float:
+        return 100 - self.height
+
+
+def histogram(values: Iterable[float], step: float, *, weak_below: float) -> list[Bar]:
+    """How many values lie in each step. A bar is weak when all of it is below the limit."""
+    found = list(values)
+    if not found:
+        return []
+    first, last = math.floor(min(found) / step), math.floor(max(found) / step)
+    counts = [0] * (last - first + 1)
+    for value in found:
+        counts[math.floor(value / step) - first] += 1
+    width, most = 100 / len(counts), max(counts)
+    every = -(-len(counts) // _MOST_EDGES)
+    return [
+        Bar(
+            number * width,
+            width,
+            100 * count / most,
+            count,
+            f"{written.number((first + number) * step)} … {written.number((first + number + 1) * step)}",
+            (first + number + 1) * step <= weak_below,
+            "" if number % every else written.number((first + number) * step),
+        )
+        for number, count in enumerate(counts)
+    ]

@@ -1,0 +1,124 @@
+"""Where things lie on the timeline: a row per OLT, in percent of the time that is shown.
+
+What was is to the left of now, what is planned to the right of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+
+from facho.web.components.charts import Period, Tick, time_axis
+
+# What takes a second is seen too.
+_NARROWEST: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    start: datetime
+    now: datetime
+    end: datetime
+
+    @classmethod
+    def around(cls, now: datetime, back: timedelta, ahead: timedelta) -> Window:
+        return cls(now - back, now, now + ahead)
+
+    def percent(self, at: datetime) -> float:
+        """Of what lies outside, the nearest edge."""
+        return 100.0 * min(1.0, max(0.0, (at - self.start) / (self.end - self.start)))
+
+    @property
+    def now_at(self) -> float:
+        return self.percent(self.now)
+
+    def ticks(self, zone: tzinfo) -> list[Tick]:
+        return time_axis(Period(self.start, self.end, zone), wanted=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One that was, is or will be. Not ended, it lasts until now; planned, it has no execution."""
+
+    job: str
+    kind: str
+    outcome: str
+    slot: datetime
+    start: datetime
+    end: datetime | None
+    execution_id: int | None = None
+    # Past the time that a run may be late without anybody minding, why, and for which job it waited.
+    late: bool = False
+    why: str = ""
+    waited_for: str = ""
+
+    @property
+    def length(self) -> timedelta | None:
+        return None if self.end is None else self.end - self.start
+
+    @property
+    def delay(self) -> timedelta:
+        return self.start - self.slot
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    left: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A run and where it is; `delay` is the time that it waited, if it was late."""
+
+    run: Run
+    block: Block
+    delay: Block | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    olt_id: int
+    olt: str
+    site: str
+    health: str
+    runs: Sequence[Drawn] = ()
+    closed: Sequence[Block] = ()
+
+    def count(self, outcome: str) -> int:
+        return sum(each.run.outcome == outcome for each in self.runs)
+
+    @property
+    def last_id(self) -> int | None:
+        """The execution that the keyboard comes to first; from there it goes to the others."""
+        return next((each.run.execution_id for each in reversed(self.runs) if each.run.execution_id), None)
+
+    @property
+    def late(self) -> int:
+        return sum(each.delay is not None and each.run.execution_id is not None for each in self.runs)
+
+
+def drawn(run: Run, window: Window) -> Drawn | None:
+    """None for what lies outside, waiting included."""
+    end = max(run.start, run.end or window.now)
+    if end < window.start or min(run.slot, run.start) > window.end:
+        return None
+    delay = _block(run.slot, run.start, window) if run.late and run.start > run.slot else None
+    return Drawn(run, _block(run.start, end, window, _NARROWEST), delay)
+
+
+def drawn_all(runs: Iterable[Run], window: Window) -> list[Drawn]:
+    found = (drawn(run, window) for run in sorted(runs, key=lambda run: run.start))
+    return [each for each in found if each is not None]
+
+
+def shaded(spans: Iterable[tuple[datetime, datetime]], window: Window) -> list[Block]:
+    return [_block(start, end, window) for start, end in spans if end > window.start and start < window.end]
+
+
+def _block(start: datetime, end: datetime, window: Window, narrowest: float = 0.0) -> Block:
+    left, right = window.percent(start), window.percent(end)
+    width = max(narrowest, right - left)
+    return Block(min(left, 100 - width), width)

@@ -1,0 +1,1 @@
+"""The dashboard: what runs now, the timeline, and the overview."""

@@ -1,0 +1,173 @@
+"""What the timeline shows: a page of OLTs with their runs, plans and windows, each asked for once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Q, QuerySet, When
+
+from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
+from facho.apps.executions.models import Execution, State
+from facho.apps.executions.selectors import BLOCKED_BY, WHAT
+from facho.apps.hosts.health import TROUBLE, Health, with_health
+from facho.apps.maintenance.selectors import olts_under_maintenance, windows_of
+from facho.config import Config
+from facho.core.plan import Entry, Task
+from facho.core.plan_data import Planned, read
+from facho.core.quota import running_hour
+from facho.core.schedule import advance
+from facho.engine.coordinate.workloads import workloads
+from facho.web.components.timeline import Row, Run, Window, drawn_all, shaded
+
+ROWS: Final = 25
+AHEAD: Final = timedelta(hours=1)
+# The hours back that one can choose.
+BACK: Final = (1, 2, 6, 12)
+USUAL_HOURS: Final = 2
+# More than an OLT has in twelve hours, unless something is wrong with its intervals.
+_MOST: Final = 20_000
+_LONGEST_TEXT: Final = 80
+_LONGEST_NUMBER: Final = 6
+PLANNED: Final = "PLANNED"
+DISCOVERY: Final = "discovery"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to see. Without health it is every OLT that is not disabled."""
+
+    text: str = ""
+    health: str = ""
+    site: str = ""
+    page: int = 1
+    hours: int = USUAL_HOURS
+    # Nobody turns the pages: they turn by themselves.
+    wall: str = ""
+
+
+def wanted_of(given: Mapping[str, str]) -> Wanted:
+    """What makes no sense is left out: it came from an address, not from a form with fields to blame."""
+    hours = given.get("hours", "")
+    page = given.get("page", "")
+    return Wanted(
+        text=given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip(),
+        health=given.get("health", ""),
+        site=given.get("site", "")[:_LONGEST_TEXT].replace("\0", ""),
+        page=int(page) if page.isdecimal() and len(page) < _LONGEST_NUMBER else 1,
+        hours=int(hours) if hours in map(str, BACK) else USUAL_HOURS,
+        wall="1" if given.get("wall") else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    window: Window
+    rows: Sequence[Row]
+    page: Page[Any]
+    wall: bool = False
+
+    @property
+    def page_after(self) -> int:
+        """The one to show at the next look."""
+        if not self.wall:
+            return self.page.number
+        return self.page.next_page_number() if self.page.has_next() else 1
+
+
+def timeline(wanted: Wanted, now: datetime, config: Config) -> Timeline:
+    window = Window.around(now, timedelta(hours=wanted.hours), AHEAD)
+    page = Paginator(_olts(wanted, now), ROWS).get_page(wanted.page)
+    olts = [(olt_id, name, site, health) for olt_id, name, site, health in page]
+    ids = [olt_id for olt_id, *_ in olts]
+    runs, closed = _runs(ids, window, config), windows_of(ids, window.start, window.end)
+    rows = [
+        Row(*olt, runs=drawn_all(runs[olt[0]], window), closed=shaded(closed.get(olt[0], ()), window))
+        for olt in olts
+    ]
+    return Timeline(window, rows, page, bool(wanted.wall))
+
+
+def _olts(wanted: Wanted, now: datetime) -> QuerySet[Any]:
+    """By site, and within it those in trouble first."""
+    rows = with_health(olts_under_maintenance(now))
+    if wanted.text:
+        rows = rows.filter(Q(name__icontains=wanted.text) | Q(site__icontains=wanted.text))
+    if wanted.site:
+        rows = rows.filter(site=wanted.site)
+    if wanted.health == "trouble":
+        rows = rows.filter(condition__in=TROUBLE)
+    elif wanted.health in Health.values:
+        rows = rows.filter(condition=wanted.health)
+    else:
+        rows = rows.exclude(condition=Health.DISABLED)
+    trouble_first = Case(When(condition__in=TROUBLE, then=0), default=1)
+    return rows.order_by("site", trouble_first, "name").values_list("id", "name", "site", "condition")
+
+
+def _runs(ids: Collection[int], window: Window, config: Config) -> Mapping[int, list[Run]]:
+    found: dict[int, list[Run]] = defaultdict(list)
+    begins = running_hour(window.now, config.time_zone).end
+    planned = list(_planned(ids, window))
+    without = set(ids) - {olt_id for olt_id, run in planned if run.slot > begins}
+    expected = _expected(without, begins, window, config)
+    for olt_id, run in (*_executed(ids, window, config), *planned, *expected):
+        found[olt_id].append(run)
+    return found
+
+
+_COLUMNS: Final = (
+    "olt_id", WHAT, "node__job__kind", "state", "slot", "started_at", "ended_at", "id", "delay_ms",
+    "why_late", BLOCKED_BY,
+)  # fmt: skip
+
+
+def _executed(ids: Collection[int], window: Window, config: Config) -> Iterator[tuple[int, Run]]:
+    ended = Q(ended_at__gte=window.start)
+    rows = Execution.objects.filter(ended | Q(state=State.RUNNING), olt__in=ids, started_at__isnull=False)
+    late_ms = config.delayed_after.total_seconds() * 1000
+    for row in rows.order_by().values_list(*_COLUMNS)[:_MOST]:
+        olt_id, job, kind, state, slot, start, end, execution_id, delay_ms, why, waited_for = row
+        run = Run(job or "", kind or "", state, slot, start, end, execution_id)
+        late = (delay_ms or 0) > late_ms
+        yield olt_id, replace(run, late=late, why=why, waited_for=waited_for or "")
+
+
+def _planned(ids: Collection[int], window: Window) -> Iterator[tuple[int, Run]]:
+    """What is left of the plans that there are: mostly those of the running hour."""
+    plans = ExecutionPlan.objects.filter(
+        olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
+    )
+    for olt_id, start, data in plans.values_list("olt_id", "period_start", "plan_data"):
+        for each in read(start, data).entries:
+            if each.start > window.now:
+                yield olt_id, _to_come(each.job, each.task_types, each)
+
+
+def _to_come(job: str, task_types: Collection[str], run: Planned | Entry) -> Run:
+    kind = DISCOVERY if DISCOVERY in task_types else ""
+    late = bool(run.waits_for)
+    return Run(job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
+
+
+def _expected(
+    ids: Collection[int], begins: datetime, window: Window, config: Config
+) -> Iterator[tuple[int, Run]]:
+    """Of the hour after, where it has no plan yet: as it would be planned now."""
+    for olt_id, work in workloads(list(ids), window.now, window.end, config).items():
+        tasks = {task.node_id: _due_once(task, window.now) for task in work.tasks}
+        for each in replace(work, tasks=tuple(tasks.values())).plan(window.now, window.end, config).entries:
+            if each.slot > begins and each.node_id in tasks:
+                task = tasks[each.node_id]
+                yield olt_id, _to_come(task.job, task.task_types, each)
+
+
+def _due_once(task: Task, now: datetime) -> Task:
+    """Of the slots that it missed one runs: of an engine that stopped long ago there are very many."""
+    if task.next_slot > now:
+        return task
+    return replace(task, next_slot=advance(task.next_slot, task.interval, now).slot)

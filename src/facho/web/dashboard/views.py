@@ -1,0 +1,79 @@
+"""The dashboard, and the parts of it that refresh."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facho.apps.db.clock import database_now
+from facho.apps.hosts.health import Health
+from facho.config import current
+from facho.core.roles import Role
+from facho.web.access.pages import for_role, part_for_role
+from facho.web.components.page import page_context
+from facho.web.dashboard.data import live, overview
+from facho.web.dashboard.lanes import BACK, timeline, wanted_of
+
+# A clock that shows minutes shows those that are over.
+_A_MINUTE: Final = timedelta(minutes=1)
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def dashboard(request: HttpRequest) -> HttpResponse:
+    wall = "wall" in request.GET
+    context = {**page_context(request, _("Dashboard")), **_live(), **_overview(), "wall": wall}
+    return render(request, "dashboard/wall.html" if wall else "dashboard/page.html", context)
+
+
+@require_safe
+@never_cache
+@part_for_role(Role.VIEWER)
+def live_part(request: HttpRequest) -> HttpResponse:
+    """What changes by the second. Whoever is logged out meanwhile is sent to the login page."""
+    return render(request, "dashboard/live.html", _live())
+
+
+@require_safe
+@never_cache
+@part_for_role(Role.VIEWER)
+def overview_part(request: HttpRequest) -> HttpResponse:
+    return render(request, "dashboard/overview.html", _overview())
+
+
+def _live() -> dict[str, Any]:
+    return {"board": live(database_now(), current())}
+
+
+def _overview() -> dict[str, Any]:
+    return {"overview": overview(database_now(), current())}
+
+
+@require_safe
+@never_cache
+@part_for_role(Role.VIEWER)
+def timeline_part(request: HttpRequest) -> HttpResponse:
+    """The page of OLTs that was asked for, and again by itself."""
+    wanted = wanted_of(request.GET)
+    found = timeline(wanted, database_now(), current())
+    context = {
+        "timeline": found,
+        "wanted": wanted,
+        "ticks": found.window.ticks(current().time_zone),
+        "hours": BACK,
+        "healths": Health.choices,
+    }
+    return render(request, "dashboard/timeline.html", context)
+
+
+@require_safe
+def root(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    return redirect(settings.LOGIN_REDIRECT_URL)

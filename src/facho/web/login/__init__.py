@@ -1,0 +1,1 @@
+"""The login page and the password change."""

@@ -1,0 +1,1 @@
+"""The list of OLTs, and the page of an OLT."""

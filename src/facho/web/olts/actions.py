@@ -1,0 +1,160 @@
+"""What the buttons on the page of an OLT do: commands of the engine, and a sentence about what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+
+from facho.apps.access.audited import note
+from facho.apps.access.words import Action
+from facho.apps.db.clock import database_now
+from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.hosts.credentials import Unreadable
+from facho.apps.hosts.models import Olt
+from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.config import current
+from facho.core.interval import format_interval
+from facho.engine.collect import connection_test
+from facho.engine.collect.identify import Identified
+from facho.engine.collect.targets import target_of
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
+from facho.engine.commands.olts import disable_olts, enable_olts
+from facho.engine.commands.runs import run_now
+from facho.engine.commands.violations import acknowledge
+from facho.engine.coordinate.plan_reports import shift_for
+from facho.web.components.page import action_for
+from facho.web.words import hour_in_words, translated
+
+
+@action_for("run", "snmp_jobs.snmpjobhost")
+def run_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+    node = _node(olt_id, node_id)
+
+    def act() -> str:
+        said = {"id": run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
+        return gettext("Execution %(id)d: %(job)s goes next on %(olt)s.") % said
+
+    return _told(request, olt_id, act)
+
+
+@action_for("enable", "snmp_jobs.snmpjobhost")
+def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+    node = _node(olt_id, node_id)
+
+    def act() -> str:
+        enable_nodes([node.pk], database_now())
+        interval = timedelta(seconds=node.interval_s or node.job.interval_s)
+        said = {"job": node.job.name, "interval": format_interval(interval)}
+        return gettext("%(job)s is enabled: it runs after one interval, %(interval)s.") % said
+
+    return _told(request, olt_id, act)
+
+
+@action_for("enable", "snmp_jobs.snmpjobhost")
+def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+    node = _node(olt_id, node_id)
+
+    def act() -> str:
+        disable_nodes([node.pk], database_now())
+        return gettext("%(job)s is disabled here.") % {"job": node.job.name}
+
+    return _told(request, olt_id, act)
+
+
+@action_for("enable", "hosts.olt")
+def enable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+    name = _olt(olt_id).name
+
+    def act() -> str:
+        enable_olts([name], database_now())
+        return gettext("%(olt)s is enabled: its nodes run after one interval.") % {"olt": name}
+
+    return _told(request, olt_id, act)
+
+
+@action_for("enable", "hosts.olt")
+def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+    name = _olt(olt_id).name
+
+    def act() -> str:
+        disable_olts([name], database_now())
+        return gettext("%(olt)s is disabled: nothing is asked there.") % {"olt": name}
+
+    return _told(request, olt_id, act)
+
+
+@action_for("change", "snmp_jobs.snmpjobhost")
+def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """The move that was shown, if it is still the one to propose: a second click must not move it twice."""
+    _olt(olt_id)
+
+    def act() -> str:
+        now = database_now()
+        shift = shift_for(olt_id, now, current())
+        shown = (request.POST.get("node"), request.POST.get("by"))
+        if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
+            raise CommandError("node", gettext("This proposal is out of date: look at the new one."))
+        shift_grid(shift.node_id, shift.by, now)
+        return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
+
+    return _told(request, olt_id, act)
+
+
+@action_for("acknowledge", "execution_coordinator.quotaviolation")
+def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> HttpResponse:
+    violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
+
+    def act() -> str:
+        acknowledge(violation.pk, request.user.get_username(), database_now())
+        hour = hour_in_words(violation.period_start, violation.period_end)
+        return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
+
+    return _told(request, olt_id, act)
+
+
+@action_for("test", "hosts.olt")
+def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """The answer goes into the page; without scripts it is told on the page that comes next."""
+    olt = _olt(olt_id)
+    answer = _asked(olt)
+    context = {"answer": answer} if isinstance(answer, Identified) else {"wrong": answer}
+    if request.htmx:  # type: ignore[attr-defined]  # of its middleware
+        return render(request, "olts/test_result.html", context)
+    if isinstance(answer, Identified):
+        messages.success(request, gettext("It answers: %(descr)s") % {"descr": answer.sys_descr})
+    else:
+        messages.error(request, translated(answer))
+    return redirect("olt", olt_id)
+
+
+def _asked(olt: Olt) -> Identified | str:
+    """What it says that it is; or, in one line, what is wrong."""
+    if isinstance(olt.credentials, Unreadable):
+        return gettext("those that are stored cannot be opened: enter them again")
+    note(Action.TEST, Olt, olt.id, olt.name)
+    answer = connection_test.ask(target_of(olt, current()))
+    return answer.sentence if isinstance(answer, connection_test.Silence) else answer
+
+
+def _told(request: HttpRequest, olt_id: int, act: Callable[[], str]) -> HttpResponse:
+    """Back to the page, which says what came of it."""
+    try:
+        messages.success(request, act())
+    except CommandError as refused:
+        messages.error(request, refused.message)
+    return redirect("olt", olt_id)
+
+
+def _olt(olt_id: int) -> Olt:
+    return get_object_or_404(Olt.objects.select_related("brand", "model"), id=olt_id)
+
+
+def _node(olt_id: int, node_id: int) -> SnmpJobHost:
+    rows = SnmpJobHost.objects.select_related("job", "olt").defer("olt__credentials")
+    return get_object_or_404(rows, id=node_id, olt=olt_id)

@@ -1,0 +1,107 @@
+"""The work that we put on an OLT, hour by hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.utils.timezone import localtime
+from django.utils.translation import ngettext
+
+from facho.apps.executions.models import Execution
+from facho.web.components.charts import Bar
+
+HOURS: Final = 24
+_HOUR: Final = timedelta(hours=1)
+# An hour is written below every so many bars.
+_NAMED: Final = 4
+
+
+@dataclass(slots=True)
+class HourOfLoad:
+    start: datetime
+    requests: int = 0
+    timeouts: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OltLoad:
+    hours: Sequence[HourOfLoad]
+
+    @property
+    def requests(self) -> int:
+        return sum(hour.requests for hour in self.hours)
+
+    @property
+    def timeouts(self) -> int:
+        return sum(hour.timeouts for hour in self.hours)
+
+    @property
+    def most_requests(self) -> int:
+        return max(hour.requests for hour in self.hours)
+
+    @property
+    def busiest_minutes(self) -> float:
+        return max(hour.seconds for hour in self.hours) / 60
+
+    @property
+    def pace_ms(self) -> float | None:
+        """From one request to the next while it is asked. Several may be under way at once."""
+        seconds = sum(hour.seconds for hour in self.hours)
+        return 1000 * seconds / self.requests if self.requests else None
+
+    @property
+    def request_bars(self) -> list[Bar]:
+        return _bars(self.hours, [hour.requests for hour in self.hours])
+
+    @property
+    def minute_bars(self) -> list[Bar]:
+        return _bars(self.hours, [round(hour.seconds / 60, 1) for hour in self.hours])
+
+
+def olt_load(olt_id: int, now: datetime) -> OltLoad:
+    """Of the last 24 hours; each execution counts in the hour in which it ended."""
+    last = localtime(now).replace(minute=0, second=0, microsecond=0).astimezone(UTC)
+    first = last - (HOURS - 1) * _HOUR
+    hours = [HourOfLoad(first + number * _HOUR) for number in range(HOURS)]
+    rows = Execution.objects.filter(olt=olt_id, ended_at__gte=first, ended_at__lte=now)
+    for ended_at, load in rows.values_list("ended_at", "load"):
+        if ended_at is not None:
+            _add(hours[min(HOURS - 1, (ended_at - first) // _HOUR)], load)
+    return OltLoad(hours)
+
+
+def _add(hour: HourOfLoad, load: dict[str, float]) -> None:
+    hour.requests += int(load.get("requests", 0))
+    hour.timeouts += int(load.get("timeouts", 0))
+    hour.seconds += load.get("seconds", 0.0)
+
+
+def _bars(hours: Sequence[HourOfLoad], values: Sequence[float]) -> list[Bar]:
+    """One that is weak is an hour with time-outs."""
+    most = max(values) or 1
+    width = 100 / len(hours)
+    return [
+        Bar(
+            left=number * width,
+            width=width,
+            height=100 * value / most,
+            count=value,
+            label=_label(hour),
+            weak=hour.timeouts > 0,
+            edge="" if number % _NAMED else f"{localtime(hour.start):%H:%M}",
+        )
+        for number, (hour, value) in enumerate(zip(hours, values, strict=True))
+    ]
+
+
+def _label(hour: HourOfLoad) -> str:
+    """`10:00 (3 time-outs)`."""
+    clock = f"{localtime(hour.start):%H:%M}"
+    if not hour.timeouts:
+        return clock
+    lost = ngettext("%(number)s time-out", "%(number)s time-outs", hour.timeouts)
+    return f"{clock} ({lost % {'number': hour.timeouts}})"

@@ -1,0 +1,83 @@
+"""The list of OLTs, and the page of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext
+
+from facho.apps.db.clock import database_now
+from facho.apps.hosts.health import Health
+from facho.apps.hosts.models import Olt
+from facho.config import current
+from facho.engine.coordinate.plan_reports import running_plan, shift_for
+from facho.web.components.page import page_for, part_for, render_page
+from facho.web.dashboard.lanes import wanted_of
+from facho.web.olts.details import olt_facts
+from facho.web.olts.live import olt_now
+from facho.web.olts.olt_list import olt_list
+
+VIEW = ("view", "hosts.olt")
+
+
+@page_for(*VIEW)
+def olts(request: HttpRequest) -> HttpResponse:
+    wanted, now = wanted_of(request.GET), database_now()
+    found = olt_list(wanted, now)
+    context = {"found": found, "wanted": wanted, "now": now, "healths": Health.choices}
+    if request.htmx and not request.htmx.boosted:  # type: ignore[attr-defined]  # of its middleware
+        return render(request, "olts/list_rows.html", context)
+    return render_page(request, "olts/list.html", "OLTs", **context)
+
+
+@page_for(*VIEW)
+def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+    context = _now(request, olt_id)
+    device = context["board"].olt
+    facts = olt_facts(device, context["board"].now, current())
+    return render_page(request, "olts/page.html", f"OLT {device.name}", **context, facts=facts)
+
+
+@part_for(*VIEW)
+def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """What changes by the second."""
+    return render(request, "olts/live.html", {**_now(request, olt_id), "again": True})
+
+
+@part_for(*VIEW)
+def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
+    rows = Olt.objects.select_related("brand", "model").defer("credentials")
+    device = get_object_or_404(rows, id=olt_id)
+    return render(request, "olts/details.html", {"facts": olt_facts(device, database_now(), current())})
+
+
+@part_for(*VIEW)
+def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """Looked for by itself: it takes longer than all the rest."""
+    get_object_or_404(Olt.objects.only("id"), id=olt_id)
+    now = database_now()
+    plan = running_plan(olt_id, now, current())
+    context = {
+        "olt_id": olt_id,
+        "infeasible": None if plan is None else plan.infeasible,
+        "shift": shift_for(olt_id, now, current()),
+        "may_shift": request.user.has_perm("snmp_jobs.change_snmpjobhost"),
+    }
+    return render(request, "olts/proposals.html", context)
+
+
+def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
+    board = olt_now(olt_id, database_now())
+    if board is None:
+        raise Http404(gettext("There is no such OLT."))
+    may = request.user.has_perm
+    return {
+        "board": board,
+        "may_run": may("snmp_jobs.run_snmpjobhost"),
+        "may_enable_nodes": may("snmp_jobs.enable_snmpjobhost"),
+        "may_enable": may("hosts.enable_olt"),
+        "may_test": may("hosts.test_olt"),
+        "may_change": may("hosts.change_olt"),
+    }

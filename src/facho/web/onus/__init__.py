@@ -1,0 +1,1 @@
+"""The page of an ONU, the worst ONUs, and the unprovisioned ONUs."""

@@ -1,0 +1,171 @@
+"""The page of an ONU: what is known of it and since when, what it measured, and what happened to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Final, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.happened import port_of
+from facho.apps.discovery.looking_up import onus_collected_at
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
+from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.history.selectors import Series, onu_series
+from facho.apps.written import number
+from facho.config import Config
+from facho.web.components.charts import Chart, Period, Values, line_chart
+from facho.web.components.state_band import (
+    ABSENT,
+    KINDS,
+    OFFLINE,
+    ONLINE,
+    UNKNOWN,
+    Change,
+    Stretch,
+    band,
+    share,
+)
+from facho.web.words import event_in_words
+from facho.web.words.facts import fact_name, fact_value
+
+# The days back that one can choose.
+DAYS: Final = (1, 7, 30)
+EVENTS_SHOWN: Final = 50
+# Of one that flaps, more would be a grey band.
+_MOST_CHANGES: Final = 2000
+_FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
+_TOLD: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
+_MARKED: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The others on its port that are online."""
+
+    onus: int
+    median_dbm: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    stretches: Sequence[Stretch]
+    online_percent: float | None
+
+
+class Fact(NamedTuple):
+    name: str
+    value: str
+    # When the OLT was last asked for it.
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnuPage:
+    onu: Onu
+    now: datetime
+    days: int
+    place: str
+    port: PonPort | None
+    port_place: str
+    collected: Mapping[str, datetime]
+    neighbours: Neighbours
+    band: Band
+    power: Chart
+    # Temperature and distance, those that it ever told.
+    others: Sequence[Chart]
+    events: Sequence[OnuEvent]
+    facts: Sequence[Fact]
+
+
+def onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
+    """Always the same number of queries."""
+    period = Period(now - timedelta(days=days), now, config.time_zone)
+    place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
+    series = onu_series(onu, _FACTS, period.start, period.end + timedelta(seconds=1))
+    events = list(events_of(onu)[:EVENTS_SHOWN])
+    collected = onus_collected_at(onu.olt_id)
+    return OnuPage(
+        onu=onu,
+        now=now,
+        days=days,
+        place=interface_of(onu),
+        port=PonPort.objects.filter(olt=onu.olt_id, place=place).first(),
+        port_place=place,
+        collected=collected,
+        neighbours=_neighbours(onu),
+        band=_band(onu, period),
+        power=_power(series, period, events, config),
+        others=[chart for chart in _others(series, period) if not chart.is_empty],
+        events=events,
+        facts=_facts(onu, collected),
+    )
+
+
+def _facts(onu: Onu, collected: Mapping[str, datetime]) -> list[Fact]:
+    """Those that it has, and those that were asked for in vain."""
+    facts = [
+        *(Fact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact)) for fact in _TOLD),
+        Fact(_("Technology"), onu.technology.upper()),
+        Fact(_("Index"), onu.raw_index),
+    ]
+    return [fact for fact in facts if fact.value or fact.at]
+
+
+def _neighbours(onu: Onu) -> Neighbours:
+    if onu.port is None:
+        return Neighbours(0, None)
+    there = Onu.objects.filter(olt=onu.olt_id, slot=onu.slot, port=onu.port, frame=onu.frame)
+    others = there.filter(presence=Presence.PRESENT, state="online").exclude(id=onu.id).order_by()
+    powers = list(others.values_list("onu_rx_dbm", flat=True))
+    known = [power for power in powers if power is not None]
+    return Neighbours(len(powers), median(known) if known else None)
+
+
+def _band(onu: Onu, period: Period) -> Band:
+    """One change from before the period says how it begins."""
+    rows = OnuEvent.objects.filter(onu=onu, kind__in=KINDS).values_list("at", "kind", "cause")
+    latest = [Change(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
+    earlier = [change for change in latest if change.at < period.start][:1]
+    changes = [*(change for change in latest if change.at >= period.start), *earlier]
+    stretches = band(changes[::-1], _state_now(onu), onu.first_seen, period)
+    return Band(stretches, share(stretches, ONLINE))
+
+
+def _state_now(onu: Onu) -> str:
+    if onu.presence == Presence.ABSENT:
+        return ABSENT
+    if onu.state in ("", "unknown", "starting"):
+        return UNKNOWN
+    return ONLINE if onu.state == "online" else OFFLINE
+
+
+def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: Config) -> Chart:
+    marks = [
+        (event.at, event_in_words(event))
+        for event in events
+        if event.kind in _MARKED and period.start <= event.at <= period.end
+    ]
+    limit = config.optical_weak
+    return line_chart(
+        _("Optical power"),
+        "dBm",
+        [
+            Values(_("at the ONU"), series.times, series.values["onu_rx_dbm"]),
+            Values(_("at the OLT"), series.times, series.values["olt_rx_dbm"]),
+        ],
+        period,
+        limit=(limit, f"{number(limit)} dBm"),
+        marks=marks,
+    )
+
+
+def _others(series: Series, period: Period) -> list[Chart]:
+    return [
+        line_chart(fact_name(fact), unit, [Values("", series.times, series.values[fact])], period)
+        for fact, unit in (("temperature_c", "°C"), ("distance_m", "m"))
+    ]

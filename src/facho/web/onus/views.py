@@ -1,0 +1,148 @@
+"""The pages of ONUs: one ONU and its reading on demand, the worst ones, the unprovisioned ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facho.apps.chassis.models import Unprovisioned
+from facho.apps.db.clock import database_now
+from facho.apps.discovery.models import Onu
+from facho.apps.discovery.worst import Where, flapping, weakest
+from facho.apps.executions.models import OPEN, Execution
+from facho.apps.hosts.models import Olt
+from facho.config import current
+from facho.core.roles import Role
+from facho.engine.commands.errors import CommandError
+from facho.engine.commands.runs import read_onu
+from facho.web.access.pages import for_role
+from facho.web.components.page import action_for, part_for, render_page
+from facho.web.onus.data import DAYS, onu_page
+from facho.web.words.facts import fact_name, fact_value, in_order
+
+_MOST_WAITING: Final = 500
+BY_POWER: Final = "power"
+BY_FLAPS: Final = "flaps"
+_WORST_DAYS: Final = (1, 7)
+_PORT: Final = re.compile(r"\d{1,9}(/\d{1,9}){0,2}", re.ASCII)
+_ID: Final = re.compile(r"\d{1,18}", re.ASCII)
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
+    found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
+    days = request.GET.get("days", "")
+    asked = int(days) if days in map(str, DAYS) else DAYS[0]
+    page = onu_page(found, asked, database_now(), current())
+    return render_page(request, "onus/page.html", _("ONU %(name)s") % {"name": found}, page=page, days=DAYS)
+
+
+@action_for("run", "discovery.onu")
+def read_now(request: HttpRequest, onu_id: int) -> HttpResponse:
+    """Queue a reading of the ONU, and return the part that shows its progress."""
+    try:
+        execution_id = read_onu(onu_id, database_now())
+    except CommandError as refused:
+        return render(request, "onus/reading.html", {"refused": refused.message})
+    return _render_reading(request, onu_id, execution_id)
+
+
+@part_for("view", "discovery.onu")
+def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
+    return _render_reading(request, onu_id, execution_id)
+
+
+def _render_reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
+    execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
+    result = execution.result or {}
+    read = in_order(result.get("facts", {}))
+    context = {
+        "execution": execution,
+        "open": execution.state in OPEN,
+        "onu_id": onu_id,
+        "read": [(fact_name(fact), fact_value(fact, value)) for fact, value in read],
+        "unread": _group_by_reason(in_order(result.get("unread", {}))).items(),
+    }
+    return render(request, "onus/reading.html", context)
+
+
+def _group_by_reason(unread: Iterable[tuple[str, object]]) -> dict[str, list[str]]:
+    """Return the names of the facts that were not read, by reason: there are few reasons and many facts."""
+    found: dict[str, list[str]] = {}
+    for fact, why in unread:
+        found.setdefault(str(why), []).append(fact_name(fact))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WorstQuery:
+    by: str = BY_POWER
+    days: int = 1
+    where: Where = field(default_factory=Where)
+    # What was entered as a port and is not one.
+    invalid_port: str = ""
+
+
+def parse_worst_query(given: Mapping[str, str]) -> WorstQuery:
+    """Read the parameters of the address; invalid ones are ignored. A port needs an OLT."""
+    olt, port, days = given.get("olt", ""), given.get("port", "").strip(), given.get("days", "")
+    olt_id = int(olt) if _ID.fullmatch(olt) else None
+    is_port = olt_id is not None and _PORT.fullmatch(port) is not None
+    return WorstQuery(
+        by=BY_FLAPS if given.get("by") == BY_FLAPS else BY_POWER,
+        days=int(days) if days in map(str, _WORST_DAYS) else _WORST_DAYS[0],
+        where=Where(given.get("site", "").strip(), olt_id, port if is_port else ""),
+        invalid_port="" if is_port else port,
+    )
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def worst(request: HttpRequest) -> HttpResponse:
+    """Show the ONUs with the least power, or those that go offline most often."""
+    query, now = parse_worst_query(request.GET), database_now()
+    olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
+    by_power = query.by == BY_POWER
+    return render_page(
+        request,
+        "onus/worst.html",
+        _("Worst ONUs"),
+        query=query,
+        now=now,
+        olts=olts,
+        sites=sorted({site for _id, _name, site in olts if site}),
+        weak=weakest(query.where) if by_power else (),
+        flapping=() if by_power else flapping(query.where, now - timedelta(days=query.days)),
+        days=_WORST_DAYS,
+        limit=current().optical_weak,
+    )
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def unprovisioned(request: HttpRequest) -> HttpResponse:
+    """Show the newest first: that is the one that somebody installs right now."""
+    rows = Unprovisioned.objects.select_related("olt").defer("olt__credentials")
+    found = list(rows.order_by(F("first_seen").desc(), "id")[: _MOST_WAITING + 1])
+    return render_page(
+        request,
+        "onus/unprovisioned.html",
+        _("Unprovisioned ONUs"),
+        rows=found[:_MOST_WAITING],
+        more=len(found) > _MOST_WAITING,
+        now=database_now(),
+    )

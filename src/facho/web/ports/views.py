@@ -1,0 +1,45 @@
+"""The page of a PON port."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext
+
+from facho.apps.chassis.models import PonPort
+from facho.apps.chassis.selectors import onus_by_port
+from facho.apps.db.clock import database_now
+from facho.apps.hosts.models import Olt
+from facho.config import current
+from facho.web.components.page import page_for, render_page
+from facho.web.ports.data import DAYS, asked_of, port_page
+
+VIEW = ("view", "chassis.ponport")
+
+
+@page_for(*VIEW)
+def port(request: HttpRequest, olt_id: int, port_id: int) -> HttpResponse:
+    rows = PonPort.objects.select_related("olt").defer("olt__credentials")
+    return _page(request, get_object_or_404(rows, id=port_id, olt=olt_id))
+
+
+@page_for(*VIEW)
+def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
+    """By its place: of OLTs that do not tell of their ports, ONUs do."""
+    olt = get_object_or_404(Olt.objects.defer("credentials"), id=olt_id)
+    row = PonPort.objects.filter(olt=olt_id, place=place).values_list("id", flat=True).first()
+    if row is not None:
+        return redirect("port", olt_id, row)
+    there = onus_by_port([olt_id]).get(olt_id, {}).get(place)
+    if there is None:
+        raise Http404(gettext("There is no such port."))
+    frame, slot, number = there.numbers[:3]
+    return _page(request, PonPort(olt=olt, place=place, frame=frame, slot=slot, port=number))
+
+
+def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
+    asked = asked_of(request.GET)
+    page = port_page(found, asked, database_now(), current())
+    title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
+    context = {"page": page, "asked": asked, "days": DAYS, "weak": current().optical_weak}
+    return render_page(request, "ports/page.html", title, **context)

@@ -1,0 +1,25 @@
+"""`/search/?q=`: everything by what it is called."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facho.apps.db.clock import database_now
+from facho.core.roles import Role
+from facho.web.access.pages import for_role
+from facho.web.components.page import render_page
+from facho.web.search.data import find
+
+
+@require_safe
+@never_cache
+@for_role(Role.VIEWER)
+def search(request: HttpRequest) -> HttpResponse:
+    found = find(request.GET.get("q", ""))
+    if found.exact is not None:
+        return redirect("onu", found.exact.id)
+    return render_page(request, "search/page.html", _("Search"), found=found, now=database_now())

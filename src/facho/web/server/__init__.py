@@ -1,0 +1,1 @@
+"""Middleware, and the limits of requests and queries."""

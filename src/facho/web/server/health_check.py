@@ -1,0 +1,48 @@
+"""`/health`: whether the system is well, for whoever asks, without a log-in and under any name.
+
+Load balancers ask by address, so the name that they ask for is not looked at: the answer neither repeats it
+nor depends on it. It comes before everything that needs the database, which may be what is missing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.deprecation import MiddlewareMixin
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from facho.config import current
+from facho.engine.upkeep.health import Health, Reason, health
+from facho.web.server.answer_cache import Busy, Once
+
+PATH: Final = "/health"
+_KEPT: Final = timedelta(seconds=2)
+_once: Final = Once("facho.health")
+
+
+class HealthCheck(MiddlewareMixin):
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        return answer(request) if request.path_info == PATH else None
+
+
+@require_safe
+@never_cache
+def answer(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    found = looked_at_lately()
+    status = HTTPStatus.SERVICE_UNAVAILABLE if found.reasons else HTTPStatus.OK
+    told = JsonResponse(found.as_json(), status=status)
+    # Django's own mark. Who asks every second must not fill the log while the database is away.
+    told._has_been_logged = True  # type: ignore[attr-defined]
+    return told
+
+
+def looked_at_lately() -> Health:
+    """Also for the dashboard, which tells the same."""
+    try:
+        return _once.get("all", _KEPT, lambda: health(current()))
+    except Busy:
+        return Health((Reason("health", "it takes long to find out"),))

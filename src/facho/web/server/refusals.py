@@ -1,0 +1,76 @@
+"""Requests that are not answered now, and what people and programs are told: why, and when to ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+if TYPE_CHECKING:
+    from django.http.response import HttpResponseBase
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_SLOW_WAIT_S: Final = 30
+
+
+class Refused(Exception):
+    """A request that is not answered: a sentence for who asked, and after how many seconds to ask again.
+
+    0 seconds where asking again would change nothing.
+    """
+
+    def __init__(self, status: HTTPStatus, sentence: str, wait_s: int) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.wait_s = status, sentence, wait_s
+
+    def problem(self) -> dict[str, object]:
+        """RFC 9457."""
+        return {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.sentence,
+        }
+
+
+def asked_too_often(wait_s: int) -> Refused:
+    said = _("too many requests: ask again in %(seconds)d seconds") % {"seconds": wait_s}
+    return Refused(HTTPStatus.TOO_MANY_REQUESTS, said, wait_s)
+
+
+def too_slow() -> Refused:
+    said = _("the database took too long to answer: ask for less, or try again in a while")
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _SLOW_WAIT_S)
+
+
+def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """As a problem for programs, as a page for people. It asks the database for nothing."""
+    answer: HttpResponse
+    if request.path_info.startswith("/api/"):
+        answer = JsonResponse(refused.problem(), status=refused.status, content_type=PROBLEM_TYPE)
+    else:
+        page = render_to_string("components/refused.html", {"refused": refused})
+        answer = HttpResponse(page, status=refused.status)
+    if refused.wait_s:
+        answer["Retry-After"] = str(refused.wait_s)
+    answer["Cache-Control"] = "no-store"
+    # Django's own mark: who asks again and again must not fill the log.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
+
+
+class RefusalPages:
+    """A middleware that answers what a view refused."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        return refusal(request, error) if isinstance(error, Refused) else None
