@@ -16,6 +16,7 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import parse, parse_columns, parse_index
+from facho.vendors.profile_entries import Form
 from facho.vendors.schema import PARTS
 from facho.vendors.vocabulary import CONFIDENCE_WORDS, FACTS
 from tests.integration.own_facho import new_facho
@@ -143,19 +144,12 @@ def test_the_reference_has_every_fact_with_its_unit_and_range() -> None:
 
 def test_the_reference_has_every_key() -> None:
     page = reference()
-    keys = {*parse._RULE_KEYS, *parse._TABLE_KEYS, *parse_columns._KEYS, *parse_index._KEYS, *PARTS}
-    keys |= {
-        "how",
-        "batch",
-        "slow",
-        "bulk",
-        "repetitions",
-        "in_flight",
-        "never",
-        "why",
-        "at",
-        "width",
-        "quirks",
+    forms = {
+        form
+        for module in (parse, parse_columns, parse_index)
+        for form in vars(module).values()
+        if isinstance(form, Form)
     }
+    keys = {*PARTS, *(key for form in forms for key in form.keys)}
     missing = {key for key in keys if not re.search(rf"[`{{ ]{key}[`:,]", page)}
     assert missing == set()

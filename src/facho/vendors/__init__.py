@@ -6,8 +6,8 @@
     decoded.onus.keys[0], decoded.onus.columns["onu_rx_dbm"][0]
     decoded.problems.first                           # rows that could not be read
 
-What is where: `vocabulary` has the facts, units and states; `schema` is a profile as data; `nodes` and the
-`parse` modules read it from YAML; `index`, `octets` and `rules` turn indices and values into places and
+What is where: `vocabulary` has the facts, units and states; `schema` is a profile as data;
+`profile_entries` and the `parse` modules read it from YAML; `index`, `octets` and `rules` turn indices and values into places and
 facts, `unread` turns both back; `decode` does it for whole tables; `detect` finds the profile of a device;
 `library` has the built-in profiles.
 """

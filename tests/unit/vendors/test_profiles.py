@@ -165,7 +165,7 @@ def test_a_good_profile_is_taken() -> None:
             "scale: 0.01",
             "scale: 0",
             "line 22, tables.onus.columns.onu_rx_dbm.scale",
-            "a scale of 0 would lose every value",
+            "a factor of 0 would lose every value",
         ),
         ("scale: 0.01", "scale: ten", "line 22, tables.onus.columns.onu_rx_dbm.scale", "expected a number"),
         ("scale: 0.01", "scale: 0.01, milliwatts: 0.1", "line 22", "is a scale of its own"),

@@ -1,55 +1,61 @@
-"""YAML that remembers its lines: so that a mistake can be named with its file, line and field."""
+"""The entries of a profile file with their lines and paths, and forms that say which of them may be where."""
 
 from __future__ import annotations
 
 import math
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import yaml
 
 from facho.core.oid_limits import LARGEST_ARC, MOST_ARCS
 from facho.vendors.errors import BadProfile, Mistake
 
+_T = TypeVar("_T")
 Scalar = str | int | float | bool | None
 _LARGEST_FILE: Final = 1 << 20
 _DEEPEST: Final = 50
 _LARGEST_NUMBER_BITS: Final = 256
 _NO_OID: Final = "0.0"
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
 _DATE_TAG: Final = "tag:yaml.org,2002:timestamp"
 
 
-class Notes:
-    """The mistakes found so far, all of them: people mend a file in one go."""
+class Mistakes:
+    """The mistakes found so far. All are collected, so that a person mends the file in one go."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.mistakes: list[Mistake] = []
+        self.found: list[Mistake] = []
 
     def add(self, line: int, field: str, what: str) -> None:
-        self.mistakes.append(Mistake(self.file, line, field, what))
+        self.found.append(Mistake(self.file, line, field, what))
 
     def raise_if_any(self) -> None:
-        if self.mistakes:
-            raise BadProfile(sorted(self.mistakes, key=lambda mistake: mistake.line))
+        if self.found:
+            raise BadProfile(sorted(self.found, key=lambda mistake: mistake.line))
 
 
-class Node:
-    """A value in the file. Reading it as what it is not notes a mistake and gives something harmless."""
+class Entry:
+    """A value of the file with its line and path.
 
-    def __init__(self, node: yaml.Node, field: str, notes: Notes) -> None:
+    Reading it as a type that it is not adds a mistake and returns a harmless value of that type.
+    """
+
+    def __init__(self, node: yaml.Node, field: str, mistakes: Mistakes) -> None:
         self._node = node
         self.field = field
-        self.notes = notes
+        self.mistakes = mistakes
         self.line: int = node.start_mark.line + 1
         self._unreadable = False
 
     def wrong(self, what: str) -> None:
-        # What cannot be read at all is said once; that it is no number either goes without saying.
+        # A value that cannot be read at all is reported once, not again as "no number".
         if not self._unreadable:
-            self.notes.add(self.line, self.field, what)
+            self.mistakes.add(self.line, self.field, what)
 
     @property
     def is_map(self) -> bool:
@@ -61,7 +67,7 @@ class Node:
             return None
         written: str = self._node.value
         if self._node.tag == _DATE_TAG:
-            # What looks like a date is meant as the text that it is.
+            # No field of a profile is a date; a text that looks like one stays a text.
             return written
         try:
             value = _Constructor().construct(self._node)
@@ -84,13 +90,27 @@ class Node:
         value = self.scalar()
         return "" if value is None else str(value)
 
+    def name(self) -> str:
+        text = self.text()
+        if not _NAME.fullmatch(text):
+            self.wrong(f"'{text}' is not a name: lower-case letters, digits and _")
+        return text
+
     def oid(self) -> str:
-        """An OID; its text is taken from the file, because YAML reads 1.3 as a number."""
+        """Return the OID as written in the file, because YAML reads 1.3 as a number."""
         text = self._node.value if isinstance(self._node, yaml.ScalarNode) else ""
         oid, why = checked_oid(text)
         if why:
             self.wrong(f"'{_short(text)}' is not an OID: {why}")
         return oid
+
+    def raw(self) -> int | str:
+        """Return a value as the device sends it."""
+        value = self.scalar()
+        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        self.wrong(f"expected a whole number or a text in quotes, not {value!r}")
+        return ""
 
     def whole(self, low: int | None = None, high: int | None = None) -> int:
         value = self.scalar()
@@ -103,7 +123,7 @@ class Node:
         return value
 
     def number(self) -> float:
-        """A number, or a fraction such as 1/256."""
+        """Return a number, which may be written as a fraction such as 1/256."""
         value = self.scalar()
         if isinstance(value, str):
             above, slash, below = value.partition("/")
@@ -113,6 +133,12 @@ class Node:
             self.wrong(f"expected a number, not {value!r}")
             return 1.0
         return float(value)
+
+    def factor(self) -> float:
+        number = self.number()
+        if not number:
+            self.wrong("a factor of 0 would lose every value")
+        return number or 1.0
 
     def flag(self) -> bool:
         value = self.scalar()
@@ -137,17 +163,17 @@ class Node:
             return known[0]
         return text
 
-    def items(self) -> list[Node]:
-        """The items of a list; a single value counts as a list of one."""
+    def items(self) -> list[Entry]:
+        """Return the items of a list; a single value counts as a list of one."""
         if isinstance(self._node, yaml.SequenceNode):
             return [
-                Node(each, f"{self.field}[{number}]", self.notes)
+                Entry(each, f"{self.field}[{number}]", self.mistakes)
                 for number, each in enumerate(self._node.value)
             ]
         return [self]
 
-    def pairs(self) -> Iterator[tuple[Node, Node]]:
-        """Key and value, in the order of the file. A key that comes twice is a mistake."""
+    def pairs(self) -> Iterator[tuple[Entry, Entry]]:
+        """Yield key and value in the order of the file. A key that comes twice is a mistake."""
         if not isinstance(self._node, yaml.MappingNode):
             self.wrong("expected a mapping (key: value)")
             return
@@ -156,30 +182,97 @@ class Node:
             name = key.value if isinstance(key, yaml.ScalarNode) else "?"
             field = f"{self.field}.{name}" if self.field else name
             if name in seen:
-                self.notes.add(key.start_mark.line + 1, field, "is there twice; one of them would be lost")
+                self.mistakes.add(key.start_mark.line + 1, field, "is there twice; one of them would be lost")
                 continue
             seen.add(name)
-            yield Node(key, field, self.notes), Node(value, field, self.notes)
+            yield Entry(key, field, self.mistakes), Entry(value, field, self.mistakes)
 
-    def map(self, known: Iterable[str], needed: Iterable[str] = ()) -> dict[str, Node]:
-        """The keys of a mapping; those that are not known, or missing, are mistakes."""
-        allowed = tuple(known)
-        found: dict[str, Node] = {}
-        for key, value in self.pairs():
+
+Read = Callable[[Entry], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A mapping of the file that was read by its Form: the values of its keys, and where they are."""
+
+    entry: Entry
+    entries: dict[str, Entry]
+    values: dict[str, Any]
+    complete: bool
+
+    def wrong(self, key: str, what: str) -> None:
+        self.entries[key].wrong(what)
+
+    def build(self, make: Callable[..., _T], **more: object) -> _T | None:
+        """Call it with the values of the keys, or return None where a required one is missing."""
+        return make(**self.values, **more) if self.complete else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """The keys that a mapping may have, how each is read, and which are required.
+
+    A form with `short` also takes a single value, which stands for that key.
+    """
+
+    keys: Mapping[str, Read]
+    required: tuple[str, ...] = ()
+    short: str = ""
+
+    def read(self, entry: Entry) -> Fields:
+        entries = {self.short: entry} if self.short and not entry.is_map else self._known(entry)
+        missing = [key for key in self.required if key not in entries]
+        for key in missing if entry.is_map else ():
+            entry.wrong(f"'{key}' is missing")
+        values = {key: self.keys[key](value) for key, value in entries.items()}
+        return Fields(entry, entries, values, not missing)
+
+    def _known(self, entry: Entry) -> dict[str, Entry]:
+        known = {}
+        for key, value in entry.pairs():
             name = key.text()
-            if name in allowed:
-                found[name] = value
+            if name in self.keys:
+                known[name] = value
             else:
-                key.wrong(f"unknown key '{name}': there are {', '.join(allowed)}")
-        if self.is_map:
-            for name in needed:
-                if name not in found:
-                    self.wrong(f"'{name}' is missing")
-        return found
+                key.wrong(f"unknown key '{name}': there are {', '.join(self.keys)}")
+        return known
+
+
+def whole(low: int, high: int) -> Read:
+    return lambda entry: entry.whole(low, high)
+
+
+def one_of(choices: Iterable[str]) -> Read:
+    """Return a reader of one of these words; members of an enumeration stay members."""
+    known = {str(choice): choice for choice in choices}
+    return lambda entry: known[entry.choice(known)]
+
+
+def list_of(read: Read) -> Read:
+    """Return a reader of lists that leaves out the items that could not be read."""
+    return lambda entry: tuple(value for item in entry.items() if (value := read(item)) is not None)
+
+
+def bounds(read: Read) -> Read:
+    """Return a reader of ranges [lowest, highest] whose ends are read by `read`."""
+
+    def read_bounds(entry: Entry) -> tuple[Any, Any]:
+        ends = [read(item) for item in entry.items()]
+        if len(ends) == 2 and ends[0] <= ends[1]:
+            return ends[0], ends[1]
+        entry.wrong("expected [lowest, highest]")
+        return None, None
+
+    return read_bounds
+
+
+def unread(entry: Entry) -> Entry:
+    """Leave an entry to be read when that is known on which it depends."""
+    return entry
 
 
 def checked_oid(text: str) -> tuple[str, str]:
-    """The OID, and what is wrong with it; then it is one that does no harm."""
+    """Return the OID and an empty text, or a harmless OID and what is wrong with the text."""
     parts = text.split(".")
     if not all(part.isascii() and part.isdigit() for part in parts):
         return _NO_OID, "write it as numbers with dots, such as 1.3.6.1.2.1.2.2.1.8"
@@ -203,7 +296,7 @@ def _short(text: str) -> str:
 
 
 class _Constructor(yaml.constructor.SafeConstructor, yaml.resolver.Resolver):
-    """For one value: it keeps notes on what it makes, and several threads may read profiles at once."""
+    """A constructor for one value: it keeps state, and several threads may read profiles at once."""
 
     def __init__(self) -> None:
         yaml.constructor.SafeConstructor.__init__(self)
@@ -219,7 +312,7 @@ _COMPOSER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.Safe
 
 
 def _too_deep(text: str) -> int:
-    """The line where it gets too deep, or 0: the composer in C goes down by recursion, and dies of it."""
+    """Return the line where nesting gets too deep, or 0: the composer in C recurses and would crash."""
     depth = 0
     for event in yaml.parse(text, Loader=_COMPOSER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -231,25 +324,23 @@ def _too_deep(text: str) -> int:
     return 0
 
 
-def read(text: str, file: str) -> Node:
-    """Raises BadProfile when the text is no YAML at all."""
-    notes = Notes(file)
-    if len(text) > _LARGEST_FILE:
-        notes.add(1, "", f"a profile has at most {_LARGEST_FILE} characters")
-        notes.raise_if_any()
+def read_file(text: str, file: str) -> Entry:
+    """Return the entry that holds the whole file. Raises BadProfile where the text is not YAML."""
+    mistakes = Mistakes(file)
     node = None
     try:
-        line = _too_deep(text)
-        if line:
-            notes.add(line, "", f"more than {_DEEPEST} lists and mappings in one another")
+        if len(text) > _LARGEST_FILE:
+            mistakes.add(1, "", f"a profile has at most {_LARGEST_FILE} characters")
+        elif line := _too_deep(text):
+            mistakes.add(line, "", f"more than {_DEEPEST} lists and mappings in one another")
         else:
             node = yaml.compose(text, Loader=_COMPOSER)
+            if node is None:
+                mistakes.add(1, "", "the file is empty")
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"
-        notes.add(1 if mark is None else mark.line + 1, "", f"this is not YAML: {problem}")
-    if notes.mistakes or node is None:
-        if not notes.mistakes:
-            notes.add(1, "", "the file is empty")
-        raise BadProfile(notes.mistakes)
-    return Node(node, "", notes)
+        mistakes.add(1 if mark is None else mark.line + 1, "", f"this is not YAML: {problem}")
+    mistakes.raise_if_any()
+    assert node is not None
+    return Entry(node, "", mistakes)
