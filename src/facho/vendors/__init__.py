@@ -7,9 +7,9 @@
     decoded.problems.first                           # rows that could not be read
 
 What is where: `vocabulary` has the facts, units and states; `schema` is a profile as data;
-`profile_entries` and the `parse` modules read it from YAML; `index`, `octets` and `rules` turn indices and values into places and
-facts, `unread` turns both back; `decode` does it for whole tables; `detect` finds the profile of a device;
-`library` has the built-in profiles.
+`profile_entries` and the `parse` modules read it from YAML; `index`, `octets` and `rules` turn indices and
+values into places and facts, `unread` turns both back; `decode` does it for whole tables; `detect` finds the
+profile of a device; `library` has the built-in profiles.
 """
 
 from facho.vendors.decode import Decoded, Decoder, Facts, Problem, UnreadableRows
