@@ -17,11 +17,11 @@ from facho.engine.collect.work_builder import plan_execution
 from facho.engine.coordinate.coordinator import Stepped, coordinator_step
 from facho.engine.coordinate.maintenance import leave_alone
 from facho.engine.process import leases
-from facho.engine.process.leases import Started, start
+from facho.engine.process.leases import StartedExecution, start_execution
 from facho.engine.record.recorder import record
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import heartbeat
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import update_heartbeat
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.snmp.peer import Load
 
 Ends = Callable[[str], str]
@@ -42,19 +42,21 @@ class Day:
         return coordinator_step(self.now, self.config)
 
     def queue(self) -> None:
-        queue_due(self.now, self.config)
+        queue_due_slots(self.now, self.config)
         leave_alone(self.now, self.config)
 
-    def begin(self) -> list[Started]:
+    def begin(self) -> list[StartedExecution]:
         """Whatever waits and may run, as many as there are OLTs."""
-        heartbeat("here", 50, self.now)
-        begun = (start(each, "here", self.config) for each in claim(self.now, self.config))
+        update_heartbeat("here", 50, self.now)
+        begun = (
+            start_execution(each, "here", self.config) for each in claim_executions(self.now, self.config)
+        )
         return [each for each in begun if each is not None]
 
-    def end(self, begun: Iterable[Started], ends: Ends = well, seconds: float = 2.0) -> list[State]:
+    def end(self, begun: Iterable[StartedExecution], ends: Ends = well, seconds: float = 2.0) -> list[State]:
         return [self._end(each, ends, seconds) for each in begun]
 
-    def _end(self, started: Started, ends: Ends, seconds: float) -> State:
+    def _end(self, started: StartedExecution, ends: Ends, seconds: float) -> State:
         # However long it took: somebody renewed its lease.
         Execution.objects.filter(id=started.execution_id).update(
             lease_expires_at=self.now + self.config.lease
@@ -67,7 +69,7 @@ class Day:
             parts.append(PartOutcome(part, state, wrong, seconds=seconds, load=Load(requests=1)))
         return record(started, planned, Collection(parts), self.now, self.config)
 
-    def silent(self, begun: Iterable[Started]) -> None:
+    def silent(self, begun: Iterable[StartedExecution]) -> None:
         """Nothing came from their OLTs at all."""
         for each in begun:
             planned = plan_execution(each.execution_id, each.run_id, self.now, self.config)

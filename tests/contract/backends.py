@@ -25,10 +25,10 @@ from facho.backends.local import LocalBackend
 from facho.celery import settings
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
-from facho.engine.process.leases import Keeper
+from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.loop import SchedulerLoop, keep_alive
-from facho.engine.schedule.pollers import Board, register
+from facho.engine.schedule.loop import SchedulerLoop, run_heartbeat_loop
+from facho.engine.schedule.pollers import PollerActivity, register_worker
 from facho.engine.schedule.runner import Runtime
 from tests.services import warm
 from tests.services.redis import Redis
@@ -73,7 +73,7 @@ class System(Protocol):
 class LocalSystem:
     """As in `facho engine`: the thread that steps is woken when an execution ends, and claims."""
 
-    def __init__(self, runtime: Runtime, board: Board) -> None:
+    def __init__(self, runtime: Runtime, board: PollerActivity) -> None:
         self._pollers = runtime.config.pollers
         self._ended = threading.Event()
         self._stopping = threading.Event()
@@ -109,13 +109,13 @@ class LocalSystem:
 @contextmanager
 def local_system() -> Iterator[LocalSystem]:
     name = "contract"
-    register(name, CONFIG.pollers, database_now())
+    register_worker(name, CONFIG.pollers, database_now())
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(CONFIG, name, snmp, Keeper(CONFIG))
-        board = Board(name, CONFIG.pollers, database_now())
+        runtime = Runtime(CONFIG, name, snmp, LeaseKeeper(CONFIG))
+        board = PollerActivity(name, CONFIG.pollers, database_now())
         system = LocalSystem(runtime, board)
-        keeper = threading.Thread(target=keep_alive, args=(runtime, CONFIG.pollers, board, ending))
+        keeper = threading.Thread(target=run_heartbeat_loop, args=(runtime, CONFIG.pollers, board, ending))
         keeper.start()
         try:
             yield system

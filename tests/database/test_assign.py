@@ -8,8 +8,8 @@ from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
-from facho.engine.schedule.assign import claim, claim_one
-from facho.engine.schedule.pollers import heartbeat, register
+from facho.engine.schedule.assign import claim_execution, claim_executions
+from facho.engine.schedule.pollers import register_worker, update_heartbeat
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def states() -> list[str]:
 def test_what_waits_is_claimed_for_a_free_poller() -> None:
     waiting = make_execution(make_node(), at("10:00"))
 
-    assert claim(NOW, CONFIG) == [waiting.id]
+    assert claim_executions(NOW, CONFIG) == [waiting.id]
 
     waiting.refresh_from_db()
     assert (waiting.state, waiting.lease_expires_at) == ("PENDING", NOW + timedelta(seconds=20))
@@ -38,20 +38,20 @@ def test_what_waits_is_claimed_for_a_free_poller() -> None:
 def test_no_more_than_there_are_pollers() -> None:
     for _ in range(3):
         make_execution(make_node(), at("10:00"))
-    assert len(claim(NOW, CONFIG)) == 2
-    assert claim(NOW, CONFIG) == []
+    assert len(claim_executions(NOW, CONFIG)) == 2
+    assert claim_executions(NOW, CONFIG) == []
 
 
 def test_no_more_than_the_caller_has_room_for() -> None:
     for _ in range(3):
         make_execution(make_node(), at("10:00"))
-    assert len(claim(NOW, CONFIG, room=1)) == 1
-    assert claim(NOW, CONFIG, room=0) == []
+    assert len(claim_executions(NOW, CONFIG, room=1)) == 1
+    assert claim_executions(NOW, CONFIG, room=0) == []
 
 
 def test_pollers_of_a_worker_that_is_gone_do_not_count() -> None:
     make_execution(make_node(), at("10:00"))
-    assert claim(NOW + timedelta(seconds=16), CONFIG) == []
+    assert claim_executions(NOW + timedelta(seconds=16), CONFIG) == []
 
 
 def test_what_no_worker_takes_stays_waiting() -> None:
@@ -59,8 +59,8 @@ def test_what_no_worker_takes_stays_waiting() -> None:
     make_execution(make_node(), at("09:00"))
     make_execution(make_node(), at("09:00"), attempt=1)
     asked = make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
-    assert claim(NOW, CONFIG) == [asked.id]
-    assert claim(NOW, CONFIG) == []
+    assert claim_executions(NOW, CONFIG) == [asked.id]
+    assert claim_executions(NOW, CONFIG) == []
 
 
 def test_a_retry_that_no_worker_takes_does_not_block_its_olt() -> None:
@@ -68,7 +68,7 @@ def test_a_retry_that_no_worker_takes_does_not_block_its_olt() -> None:
     olt = make_olt()
     make_execution(make_node(olt), at("09:00"), attempt=1)
     ordinary = make_execution(make_node(olt), at("10:00"))
-    assert claim(NOW, CONFIG) == [ordinary.id]
+    assert claim_executions(NOW, CONFIG) == [ordinary.id]
 
 
 def test_pollers_that_take_only_what_is_urgent_are_not_counted_for_the_rest() -> None:
@@ -77,10 +77,10 @@ def test_pollers_that_take_only_what_is_urgent_are_not_counted_for_the_rest() ->
         make_execution(make_node(), at("10:00"))
     for _ in range(6):
         make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
-    assert len(claim(NOW, CONFIG)) == 7
+    assert len(claim_executions(NOW, CONFIG)) == 7
 
     Execution.objects.filter(state=State.PENDING, run_now=True).update(state=State.SUCCESS)
-    claim(NOW, CONFIG)
+    claim_executions(NOW, CONFIG)
     assert states().count(State.PENDING) == 2
 
 
@@ -90,16 +90,16 @@ def test_what_runs_counts_for_the_worker_that_runs_it() -> None:
         urgent = make_execution(make_node(), at("10:00"), State.RUNNING, run_now=True, worker="here")
         Execution.objects.filter(id=urgent.id).update(trigger=Trigger.RUN_NOW)
     make_execution(make_node(), at("10:00"))
-    assert claim(NOW, CONFIG) == []
+    assert claim_executions(NOW, CONFIG) == []
 
 
 def test_a_worker_writes_which_queues_it_takes() -> None:
-    register("some", 3, NOW, frozenset({RETRY}))
+    register_worker("some", 3, NOW, frozenset({RETRY}))
     assert Worker.objects.get(name="some").queues == RETRY
     Worker.objects.filter(name="some").update(queues="")
-    heartbeat("some", 3, NOW, frozenset({RETRY, DEFAULT}))
+    update_heartbeat("some", 3, NOW, frozenset({RETRY, DEFAULT}))
     assert Worker.objects.get(name="some").queues == f"{DEFAULT},{RETRY}"
-    heartbeat("new", 3, NOW)
+    update_heartbeat("new", 3, NOW)
     assert Worker.objects.get(name="new").queues == ""
 
 
@@ -108,30 +108,30 @@ def test_discovery_goes_before_the_get_of_the_same_olt_and_the_get_waits() -> No
     get = make_execution(make_node(olt, make_job(kind="get")), at("10:00"))
     discovery = make_execution(make_node(olt, make_job(kind="discovery")), at("10:00"))
 
-    assert claim(NOW, CONFIG) == [discovery.id]
-    assert claim(NOW, CONFIG) == []
+    assert claim_executions(NOW, CONFIG) == [discovery.id]
+    assert claim_executions(NOW, CONFIG) == []
     Execution.objects.filter(id=discovery.id).update(state=State.SUCCESS, lease_expires_at=None)
-    assert claim(NOW, CONFIG) == [get.id]
+    assert claim_executions(NOW, CONFIG) == [get.id]
 
 
 def test_a_nodes_own_priority_counts() -> None:
     olt = make_olt()
     get = make_execution(make_node(olt, make_job(kind="get"), priority=95), at("10:00"))
     make_execution(make_node(olt, make_job(kind="discovery")), at("10:00"))
-    assert claim(NOW, CONFIG) == [get.id]
+    assert claim_executions(NOW, CONFIG) == [get.id]
 
 
 def test_run_now_goes_first() -> None:
     for _ in range(2):
         make_execution(make_node(), at("09:50"))
     asked = make_execution(make_node(), at("10:00"), trigger=Trigger.RUN_NOW, run_now=True)
-    assert claim(NOW, CONFIG)[0] == asked.id
+    assert claim_executions(NOW, CONFIG)[0] == asked.id
 
 
 def test_a_retry_waits_for_its_time() -> None:
     make_execution(make_node(), at("09:58"), attempt=1, not_before=at("10:00:03"))
-    assert claim(NOW, CONFIG) == []
-    assert len(claim(at("10:00:03"), CONFIG)) == 1
+    assert claim_executions(NOW, CONFIG) == []
+    assert len(claim_executions(at("10:00:03"), CONFIG)) == 1
 
 
 def test_an_olt_whose_aborted_holder_may_still_send_is_not_given_away() -> None:
@@ -140,14 +140,14 @@ def test_an_olt_whose_aborted_holder_may_still_send_is_not_given_away() -> None:
     Execution.objects.filter(id=aborted.id).update(state=State.ABORTED)
     make_execution(make_node(olt), at("10:00"))
 
-    assert claim(NOW, CONFIG) == []
-    assert len(claim(at("10:00:11"), CONFIG)) == 1
+    assert claim_executions(NOW, CONFIG) == []
+    assert len(claim_executions(at("10:00:11"), CONFIG)) == 1
 
 
 def test_by_hand_an_execution_is_claimed_without_a_poller() -> None:
     Worker.objects.all().delete()
     waiting = make_execution(make_node(), at("10:00"))
-    assert claim_one(waiting.id, NOW, CONFIG)
+    assert claim_execution(waiting.id, NOW, CONFIG)
     assert states() == ["PENDING"]
 
 
@@ -155,7 +155,7 @@ def test_by_hand_one_waits_for_the_olt_too() -> None:
     olt = make_olt()
     make_execution(make_node(olt), at("10:00"), State.RUNNING)
     waiting = make_execution(make_node(olt), at("10:00"))
-    assert not claim_one(waiting.id, NOW, CONFIG)
+    assert not claim_execution(waiting.id, NOW, CONFIG)
     assert states() == ["RUNNING", "WAITING"]
 
 
@@ -165,5 +165,5 @@ def test_an_olt_that_a_person_waits_for_is_left_to_that_person() -> None:
     by_hand = Execution.objects.create(
         olt=olt, trigger=Trigger.RUN_NOW, run_now=True, slot=NOW, not_before=NOW, queued_at=NOW
     )
-    assert claim(NOW, CONFIG) == []
-    assert claim_one(by_hand.id, NOW, CONFIG)
+    assert claim_executions(NOW, CONFIG) == []
+    assert claim_execution(by_hand.id, NOW, CONFIG)

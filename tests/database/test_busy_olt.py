@@ -10,7 +10,7 @@ from facho.apps.executions.models import Execution, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.engine.process import leases
-from facho.engine.process.leases import Keeper
+from facho.engine.process.leases import LeaseKeeper
 from facho.engine.record import recorder
 from facho.engine.schedule import runner
 from facho.engine.schedule.runner import Runtime
@@ -36,7 +36,7 @@ def fleet() -> Iterator[VirtualFleet]:
 @pytest.fixture
 def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
 
     def now() -> datetime:
         return site.now

@@ -17,12 +17,12 @@ from facho.config import current
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.work import PartOutcome
 from facho.engine.commands.runs import collect_all
-from facho.engine.process.leases import Keeper, LeaseLost, Started
+from facho.engine.process.leases import LeaseKeeper, LeaseLost, StartedExecution
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.recorder import record_by_hand
 from facho.engine.schedule import manual_session, runner
-from facho.engine.schedule.assign import claim_one
-from facho.engine.schedule.manual_session import Came, Conversing, converse
+from facho.engine.schedule.assign import claim_execution
+from facho.engine.schedule.manual_session import Conversing, ManualResult, run_manual_session
 from facho.engine.schedule.runner import Runtime
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
@@ -36,18 +36,18 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
     with SnmpLoop() as snmp:
-        yield Runtime(current(), "by hand", snmp, Keeper(current()))
+        yield Runtime(current(), "by hand", snmp, LeaseKeeper(current()))
 
 
 @pytest.fixture
 def claimed() -> Execution:
     execution_id = collect_all(make_olt("norte").name, database_now())
-    assert claim_one(execution_id, database_now(), current())
+    assert claim_execution(execution_id, database_now(), current())
     return Execution.objects.get(id=execution_id)
 
 
 def after(claimed: Execution, runtime: Runtime, conversation: Conversing) -> tuple[bool, Execution]:
-    whole = converse(claimed.pk, runtime, "record", conversation)
+    whole = run_manual_session(claimed.pk, runtime, "record", conversation)
     claimed.refresh_from_db()
     assert claimed.lease_token == "" or claimed.state == State.RUNNING
     return whole, claimed
@@ -57,10 +57,10 @@ def after(claimed: Execution, runtime: Runtime, conversation: Conversing) -> tup
 def test_what_came_is_told_and_the_olt_is_free_again(
     claimed: Execution, runtime: Runtime, error: str, state: State
 ) -> None:
-    async def conversation(_client: Client, guard: Guard, tag: int) -> Came:
+    async def conversation(_client: Client, guard: Guard, tag: int) -> ManualResult:
         guard()
         assert tag > 0
-        return Came(7, error, Load(requests=3))
+        return ManualResult(7, error, Load(requests=3))
 
     whole, execution = after(claimed, runtime, conversation)
     (part,) = execution.parts
@@ -70,11 +70,11 @@ def test_what_came_is_told_and_the_olt_is_free_again(
 
 
 def test_an_olt_that_cannot_even_be_asked_is_free_again(claimed: Execution, runtime: Runtime) -> None:
-    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> ManualResult:
         raise AddressError("nobody knows that name")
 
     with pytest.raises(AddressError):
-        converse(claimed.pk, runtime, "record", conversation)
+        run_manual_session(claimed.pk, runtime, "record", conversation)
     claimed.refresh_from_db()
     assert (claimed.state, claimed.error) == (State.FAILED, "nobody knows that name")
 
@@ -82,12 +82,12 @@ def test_an_olt_that_cannot_even_be_asked_is_free_again(claimed: Execution, runt
 def test_who_lost_the_olt_asks_nothing_more_and_writes_nothing(claimed: Execution, runtime: Runtime) -> None:
     asked = []
 
-    async def conversation(_client: Client, guard: Guard, _tag: int) -> Came:
+    async def conversation(_client: Client, guard: Guard, _tag: int) -> ManualResult:
         runtime.stopping.set()
         runtime.keeper.lose_all()
         guard()
         asked.append("something")
-        return Came(7)
+        return ManualResult(7)
 
     whole, execution = after(claimed, runtime, conversation)
     assert (whole, asked, execution.state, execution.parts) == (False, [], State.ABORTED, [])
@@ -96,14 +96,14 @@ def test_who_lost_the_olt_asks_nothing_more_and_writes_nothing(claimed: Executio
 def test_what_somebody_else_started_is_not_asked_twice(claimed: Execution, runtime: Runtime) -> None:
     Execution.objects.filter(id=claimed.pk).update(state=State.ABORTED)
 
-    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> ManualResult:
         raise AssertionError("it was asked")
 
-    assert not converse(claimed.pk, runtime, "record", conversation)
+    assert not run_manual_session(claimed.pk, runtime, "record", conversation)
 
 
 def test_who_lost_an_olt_that_cannot_be_asked_is_told_so(claimed: Execution, runtime: Runtime) -> None:
-    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> ManualResult:
         raise AddressError("nobody knows that name")
 
     def lost(*_: object) -> None:
@@ -111,18 +111,18 @@ def test_who_lost_an_olt_that_cannot_be_asked_is_told_so(claimed: Execution, run
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manual_session, "record_by_hand", lost)
-        assert not converse(claimed.pk, runtime, "record", conversation)
+        assert not run_manual_session(claimed.pk, runtime, "record", conversation)
 
 
 def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
     claimed: Execution, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def conversation(_client: Client, _guard: Guard, _tag: int) -> Came:
-        return Came(7)
+    async def conversation(_client: Client, _guard: Guard, _tag: int) -> ManualResult:
+        return ManualResult(7)
 
     troubles = [OperationalError("database is locked")]
 
-    def store(started: Started, outcome: PartOutcome, now: datetime) -> None:
+    def store(started: StartedExecution, outcome: PartOutcome, now: datetime) -> None:
         if troubles:
             raise troubles.pop()
         record_by_hand(started, outcome, now)

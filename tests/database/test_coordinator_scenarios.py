@@ -18,7 +18,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.engine.commands.olts import disable_olts
 from facho.engine.coordinate import coordinator
 from facho.engine.coordinate.quotas import reconcile
-from facho.engine.process.leases import LeaseLost, release
+from facho.engine.process.leases import LeaseLost, release_lease
 from facho.engine.schedule.assign import busy_olts
 from tests.engine_day import Day, figures, reasons
 from tests.factories import add_job, add_olts, at, know_brands, node_of
@@ -121,7 +121,7 @@ def test_an_olt_is_disabled_while_it_is_being_walked(day: Day, logged: Logged) -
     assert {row.state for row in Execution.objects.all()} == {State.ABORTED}
     with pytest.raises(LeaseLost):
         day.end([running])
-    release(running)
+    release_lease(running)
     assert not Onu.objects.exists()
     assert not Execution.objects.exclude(lease_token="").exists()
     assert busy_olts(day.now) == set()

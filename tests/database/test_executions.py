@@ -19,15 +19,15 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.process import leases
-from facho.engine.process.leases import Keeper
-from facho.engine.process.snmp_loop import Errand
+from facho.engine.process.leases import LeaseKeeper
+from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record import recorder
 from facho.engine.schedule import probes, runner
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import register
-from facho.engine.schedule.probes import AT_ONCE, due_probes, run_probes
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import register_worker
+from facho.engine.schedule.probes import AT_ONCE, claim_due_probes, run_probes
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario
@@ -76,24 +76,24 @@ class Site:
 
     def step(self) -> list[Execution]:
         """Everything that can be done now: due slots queued, claimed and run, one after the other."""
-        register("here", 1, self.now)
-        queue_due(self.now, CONFIG)
+        register_worker("here", 1, self.now)
+        queue_due_slots(self.now, CONFIG)
         done: list[int] = []
-        while claimed := claim(self.now, CONFIG):
+        while claimed := claim_executions(self.now, CONFIG):
             for execution_id in claimed:
                 run_execution(execution_id, self._runtime)
             done += claimed
         return [Execution.objects.get(id=each) for each in done]
 
     def probe(self) -> list[bool]:
-        due = due_probes(self.now, CONFIG)
-        return run_probes(due, Errand(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
+        due = claim_due_probes(self.now, CONFIG)
+        return run_probes(due, SnmpTask(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
 
 
 @pytest.fixture
 def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
 
     def now() -> datetime:
         return site.now
@@ -448,7 +448,7 @@ def test_what_a_person_disabled_is_not_probed(site: Site, off: str) -> None:
 
 def test_an_olt_that_was_not_asked_is_not_said_to_answer(site: Site) -> None:
     node = site.node(make_job("optics", kind="get", facts=["onu_rx_dbm"]), next_run_at=site.now)
-    queue_due(site.now, CONFIG)
+    queue_due_slots(site.now, CONFIG)
     away = {"reachable": False, "unreachable_since": at("09:00"), "cpu_pct": 95.0, "cpu_read_at": site.now}
     Olt.objects.filter(id=site.olt.id).update(**away)
     (execution,) = site.step()

@@ -12,12 +12,12 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.models import PollerStats, Worker
 from facho.config import Config
-from facho.engine.process.leases import Started
+from facho.engine.process.leases import StartedExecution
 from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
-from facho.engine.schedule.pollers import write_stats
-from facho.engine.schedule.recovery import give_time, recover
-from facho.engine.schedule.runner import Runtime, let_go
-from facho.engine.schedule.scheduler import set_right
+from facho.engine.schedule.pollers import write_poller_stats
+from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
+from facho.engine.schedule.runner import Runtime, abandon_execution
+from facho.engine.schedule.scheduler import reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -63,9 +63,9 @@ def test_what_a_dead_process_left(logged: Logged) -> None:
 
 
 def test_a_clock_that_was_set(logged: Logged) -> None:
-    give_time(NOW, timedelta(hours=1), CONFIG)
+    extend_leases_after_clock_jump(NOW, timedelta(hours=1), CONFIG)
     make_node(next_run_at=NOW + timedelta(hours=2, minutes=4), job=make_job(interval=300))
-    set_right(NOW, CONFIG)
+    reset_slots_too_far_ahead(NOW, CONFIG)
     assert told(logged) == [
         ("CLOCK_CHANGED", None, {"seconds": 3600.0}),
         ("CLOCK_CHANGED", None, {"seconds": -7140.0}),
@@ -80,7 +80,7 @@ def test_the_beginning_and_the_end_of_saturation(logged: Logged, monkeypatch: py
     busy = iter([10.0, 80.0, 90.0, 20.0, 20.0])
     monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
     for minute in range(5):
-        write_stats(NOW + minute * MINUTE, CONFIG)
+        write_poller_stats(NOW + minute * MINUTE, CONFIG)
     assert PollerStats.objects.count() == 5
     assert [(row.event_type, row.timestamp) for row in logged()] == [
         ("SATURATION_BEGINS", NOW + MINUTE),
@@ -90,13 +90,13 @@ def test_the_beginning_and_the_end_of_saturation(logged: Logged, monkeypatch: py
 
 def given_up(execution: Execution, *, stopping: bool = False) -> None:
     assert execution.node_id is not None
-    started = Started(
+    started = StartedExecution(
         execution.id, 1, execution.olt_id, execution.node_id, execution.lease_token, 1, NOW, False, 0.0
     )
     runtime = Runtime(CONFIG, "w1", cast(Any, None), cast(Any, None))
     if stopping:
         runtime.stopping.set()
-    let_go(started, runtime)
+    abandon_execution(started, runtime)
 
 
 def test_a_lease_that_was_lost_to_somebody_else(logged: Logged) -> None:

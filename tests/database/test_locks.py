@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
-from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, start
+from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
 from facho.engine.record import recorder
 from facho.engine.record.recorder import hand_back, record_failure
 from facho.engine.schedule.recovery import Recovered, recover
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.scheduler import queue_due_slots
 from tests.factories import at, make_execution, make_node
 from tests.waiting import PATIENCE_S
 
@@ -34,8 +34,10 @@ def only_where_rows_are_locked(transactional_db: None) -> None:
         cursor.execute("SET lock_timeout = '500ms'")
 
 
-def running(number: int = 1) -> Started:
-    started = start(make_execution(make_node(), at("10:00"), State.PENDING).id, f"worker-{number}", CONFIG)
+def running(number: int = 1) -> StartedExecution:
+    started = start_execution(
+        make_execution(make_node(), at("10:00"), State.PENDING).id, f"worker-{number}", CONFIG
+    )
     assert started is not None
     return started
 
@@ -60,13 +62,13 @@ def aside(work: Callable[[Event, Event], object]) -> Iterator[Future[object]]:
             go_on.set()
 
 
-def recording(started: Started, monkeypatch: pytest.MonkeyPatch) -> Callable[[Event, Event], object]:
+def recording(started: StartedExecution, monkeypatch: pytest.MonkeyPatch) -> Callable[[Event, Event], object]:
     """A store that takes as long as the test wants."""
 
     def work(there: Event, go_on: Event) -> object:
         check = recorder._check_lease
 
-        def check_and_wait(ours: Started, now: datetime) -> None:
+        def check_and_wait(ours: StartedExecution, now: datetime) -> None:
             check(ours, now)
             there.set()
             assert go_on.wait(PATIENCE_S)
@@ -77,11 +79,11 @@ def recording(started: Started, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ev
     return work
 
 
-def held_by(keeper: Keeper, every: list[Started], stack: ExitStack) -> list[Held]:
+def held_by(keeper: LeaseKeeper, every: list[StartedExecution], stack: ExitStack) -> list[HeldLease]:
     return [stack.enter_context(keeper.holding(each, lambda: None)) for each in every]
 
 
-def run_out(started: Started) -> None:
+def run_out(started: StartedExecution) -> None:
     Execution.objects.filter(id=started.execution_id).update(
         lease_expires_at=datetime.now(UTC) - timedelta(seconds=1)
     )
@@ -91,7 +93,7 @@ def test_a_long_store_keeps_no_other_lease_from_being_renewed(monkeypatch: pytes
     stored, other = running(1), running(2)
     before = Execution.objects.get(id=other.execution_id).lease_expires_at
     with ExitStack() as stack:
-        keeper = Keeper(CONFIG)
+        keeper = LeaseKeeper(CONFIG)
         held = held_by(keeper, [stored, other], stack)
         with aside(recording(stored, monkeypatch)) as working:
             keeper.renew()
@@ -107,7 +109,7 @@ def test_a_long_store_keeps_no_other_lease_from_being_renewed(monkeypatch: pytes
 def test_who_was_aborted_during_the_store_of_another_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     stored, aborted = running(1), running(2)
     with ExitStack() as stack:
-        keeper = Keeper(CONFIG)
+        keeper = LeaseKeeper(CONFIG)
         held = held_by(keeper, [stored, aborted], stack)
         with aside(recording(stored, monkeypatch)):
             Execution.objects.filter(id=aborted.execution_id).update(state=State.ABORTED)
@@ -136,23 +138,23 @@ def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_i
 ) -> None:
     """The skipped slot refers to the execution, and the recorder wants the node that the scheduler has."""
     node = make_node(next_run_at=at("10:10"))
-    started = start(make_execution(node, at("10:00"), State.PENDING).id, "worker-1", CONFIG)
+    started = start_execution(make_execution(node, at("10:00"), State.PENDING).id, "worker-1", CONFIG)
     assert started is not None
     with aside(recording(started, monkeypatch)) as working:
-        assert queue_due(at("10:10"), CONFIG).skipped == 1
+        assert queue_due_slots(at("10:10"), CONFIG).skipped == 1
     assert working.result(PATIENCE_S) == State.WAITING
     assert SkippedSlots.objects.get().execution_id == started.execution_id
 
 
-def fail(started: Started) -> None:
+def fail(started: StartedExecution) -> None:
     record_failure(started, "no answer", datetime.now(UTC), CONFIG)
 
 
-def stop(started: Started) -> None:
+def stop(started: StartedExecution) -> None:
     hand_back(started, datetime.now(UTC), CONFIG)
 
 
-def disappear(started: Started) -> None:
+def disappear(started: StartedExecution) -> None:
     assert recover(datetime.now(UTC) + CONFIG.lease, CONFIG).abandoned == 1
 
 
@@ -174,7 +176,7 @@ def locked(queries: CaptureQueriesContext) -> list[str]:
     ],
 )
 def test_all_who_end_an_execution_lock_it_first_then_its_olt_then_its_node(
-    end: Callable[[Started], None], order: list[str]
+    end: Callable[[StartedExecution], None], order: list[str]
 ) -> None:
     """In two orders, two of them could wait for each other until the database ends one."""
     started = running()

@@ -23,8 +23,8 @@ from facho.engine.commands.maintenance import (
 from facho.engine.commands.runs import collect_all, run_now
 from facho.engine.coordinate.quotas import reconcile
 from facho.engine.process.leases import LeaseLost
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.probes import due_probes
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.probes import claim_due_probes
 from facho.engine.schedule.step import scheduler_step
 from tests.engine_day import Day, figures, reasons, violations
 from tests.factories import add_job, add_olts, at, next_run, node_of, refused
@@ -153,7 +153,7 @@ def test_a_retry_that_would_fall_into_it_is_ended(day: Day) -> None:
     day.now = at("10:05")
     assert day.run(lambda _job: "no answer") == [State.WAITING]
     day.now = at("10:07:10")
-    assert claim(day.now, day.config) == []
+    assert claim_executions(day.now, day.config) == []
     day.queue()
     assert Execution.objects.get().state == State.ABORTED
     day.pass_until(at("11:02"))
@@ -194,9 +194,9 @@ def test_what_is_suspended_is_probed_afterwards(day: Day) -> None:
     SnmpJobHost.objects.filter(olt__name="south").update(suspended_reason="x", next_probe_at=at("10:01"))
     add_window(window("10:00", "10:30"), day.now)
     add_window(window("10:00", "10:40", site="Sur", name="sur"), day.now)
-    assert due_probes(at("10:29"), day.config) == []
-    assert [each.olt_id for each in due_probes(at("10:30"), day.config)] == [north.id]
-    assert [each.node_id is not None for each in due_probes(at("10:40"), day.config)][-1]
+    assert claim_due_probes(at("10:29"), day.config) == []
+    assert [each.olt_id for each in claim_due_probes(at("10:30"), day.config)] == [north.id]
+    assert [each.node_id is not None for each in claim_due_probes(at("10:40"), day.config)][-1]
     # Its slots are not lost because it is silent.
     day.now = at("10:05")
     day.queue()

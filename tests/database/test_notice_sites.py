@@ -12,7 +12,7 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine.record.suspension import resume_node, suspend_node
-from facho.engine.schedule.pollers import write_stats
+from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.probes import Probe, _note_answer
 from tests.engine_day import Day
 from tests.factories import at, make_job, make_node, make_olt
@@ -91,7 +91,7 @@ def test_the_beginning_and_the_end_of_saturation(monkeypatch: pytest.MonkeyPatch
     busy = iter([10.0, 80.0, 90.0, 20.0])
     monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
     for minute in range(4):
-        write_stats(NOW + minute * MINUTE, CONFIG)
+        write_poller_stats(NOW + minute * MINUTE, CONFIG)
     assert told() == [
         ("SATURATION_BEGINS", "MEDIUM", "", {"busy_percentage": 80.0, "queue_size": 0}),
         ("SATURATION_ENDS", "MEDIUM", "", {"busy_percentage": 20.0, "queue_size": 0}),

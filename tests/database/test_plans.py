@@ -11,11 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
-from facho.engine.process.leases import start
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import register, stats_now
-from facho.engine.schedule.recovery import give_time, recover
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.process.leases import start_execution
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import register_worker, stats_now
+from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.web.dashboard.data import live, overview
 from tests.factories import at, make_execution, make_node
 
@@ -26,22 +26,22 @@ LAST = PollerStats(timestamp=NOW - timedelta(minutes=1), total_tasks_completed=0
 
 
 def claim_some() -> None:
-    register("here", 10, NOW)
-    assert claim(NOW, CONFIG)
+    register_worker("here", 10, NOW)
+    assert claim_executions(NOW, CONFIG)
 
 
 def start_late() -> None:
     late = make_execution(make_node(), NOW - timedelta(minutes=10), State.PENDING)
-    assert start(late.id, "here", CONFIG) is not None
+    assert start_execution(late.id, "here", CONFIG) is not None
 
 
 ASKED: dict[str, Callable[[], object]] = {
     "the dashboard": lambda: (live(NOW, CONFIG), overview(NOW, CONFIG)),
     "the row of poller stats": lambda: stats_now(NOW, CONFIG, LAST),
-    "the scheduler": lambda: queue_due(NOW, CONFIG),
+    "the scheduler": lambda: queue_due_slots(NOW, CONFIG),
     "the claim": claim_some,
     "the recovery": lambda: recover(NOW, CONFIG),
-    "a clock set forward": lambda: give_time(NOW, timedelta(hours=1), CONFIG),
+    "a clock set forward": lambda: extend_leases_after_clock_jump(NOW, timedelta(hours=1), CONFIG),
     "a late start": start_late,
 }
 

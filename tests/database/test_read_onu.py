@@ -24,13 +24,13 @@ from facho.config import Config
 from facho.engine.collect.onu_read import ANOTHER, NOT_ONLINE
 from facho.engine.commands.runs import read_onu
 from facho.engine.process import leases
-from facho.engine.process.leases import Keeper
+from facho.engine.process.leases import LeaseKeeper
 from facho.engine.record import recorder
 from facho.engine.schedule import runner
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import register
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import register_worker
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario
@@ -62,9 +62,9 @@ class Site:
         make_node(self.olt, make_job("discovery", facts=["state"]), next_run_at=self.now)
 
     def run(self) -> Execution:
-        register("here", 1, self.now)
-        queue_due(self.now, CONFIG)
-        (execution_id,) = claim(self.now, CONFIG)
+        register_worker("here", 1, self.now)
+        queue_due_slots(self.now, CONFIG)
+        (execution_id,) = claim_executions(self.now, CONFIG)
         run_execution(execution_id, self.runtime)
         return Execution.objects.get(id=execution_id)
 
@@ -80,7 +80,7 @@ class Site:
 @pytest.fixture
 def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, Keeper(CONFIG)))
+    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
 
     def now() -> datetime:
         return site.now

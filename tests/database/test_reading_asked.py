@@ -20,7 +20,7 @@ from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.maintenance import Window, add_window
 from facho.engine.commands.runs import read_onu, still_wanted
-from facho.engine.schedule.assign import claim
+from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.recovery import recover
 from tests.api_clients import asking, refused_at
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -92,8 +92,8 @@ def test_a_poller_takes_it_before_what_is_due_and_one_at_a_time_per_olt() -> Non
     found = queue(NOW, [], 5, 5, limit=10)
     assert [each.execution_id for each in found.first] == [asked, second, due.id]
     assert [each.job for each in found.first[:2]] == ["ONU HWTC1234ABCD"] * 2
-    assert claim(NOW, CONFIG) == [asked]
-    assert claim(NOW, CONFIG) == []
+    assert claim_executions(NOW, CONFIG) == [asked]
+    assert claim_executions(NOW, CONFIG) == []
 
 
 @pytest.mark.both_databases

@@ -12,8 +12,8 @@ from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
 from facho.engine.coordinate.changes import notice_changes
 from facho.engine.schedule import scheduler, step
-from facho.engine.schedule.pollers import write_stats
-from facho.engine.schedule.scheduler import Queued, queue_due, set_right
+from facho.engine.schedule.pollers import write_poller_stats
+from facho.engine.schedule.scheduler import Queued, queue_due_slots, reset_slots_too_far_ahead
 from facho.engine.schedule.step import scheduler_step
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
@@ -29,7 +29,7 @@ def next_run(node: SnmpJobHost) -> object:
 def test_a_due_node_is_queued_and_its_next_slot_set() -> None:
     node = make_node(next_run_at=at("10:01"), job=make_job(interval=600))
 
-    assert queue_due(at("10:01"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:01"), CONFIG) == Queued(queued=1)
 
     execution = Execution.objects.get()
     assert (execution.state, execution.slot, execution.trigger) == ("WAITING", at("10:01"), "schedule")
@@ -38,19 +38,19 @@ def test_a_due_node_is_queued_and_its_next_slot_set() -> None:
 
 def test_a_second_step_does_nothing_more() -> None:
     make_node(next_run_at=at("10:01"))
-    queue_due(at("10:01"), CONFIG)
-    assert queue_due(at("10:01:01"), CONFIG) == Queued()
+    queue_due_slots(at("10:01"), CONFIG)
+    assert queue_due_slots(at("10:01:01"), CONFIG) == Queued()
 
 
 def test_a_node_that_is_not_due_is_left_alone() -> None:
     make_node(next_run_at=at("10:01"))
-    assert queue_due(at("10:00:59"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:00:59"), CONFIG) == Queued()
 
 
 def test_after_a_stop_a_node_runs_once_and_the_rest_is_counted_as_skipped() -> None:
     node = make_node(next_run_at=at("10:00"), job=make_job(interval=300))
 
-    assert queue_due(at("11:02"), CONFIG) == Queued(queued=1, skipped=12)
+    assert queue_due_slots(at("11:02"), CONFIG) == Queued(queued=1, skipped=12)
 
     assert Execution.objects.get().slot == at("11:00")
     skipped = SkippedSlots.objects.get()
@@ -68,14 +68,14 @@ def test_what_is_switched_off_is_not_queued(what: str) -> None:
         "olt": Olt,
     }
     models[what].objects.update(enabled=False)
-    assert queue_due(at("10:00"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:00"), CONFIG) == Queued()
 
 
 def test_a_slot_is_skipped_while_the_one_before_runs() -> None:
     node = make_node(next_run_at=at("10:10"))
     running = make_execution(node, at("10:00"), State.RUNNING)
 
-    assert queue_due(at("10:10"), CONFIG) == Queued(skipped=1)
+    assert queue_due_slots(at("10:10"), CONFIG) == Queued(skipped=1)
 
     skipped = SkippedSlots.objects.get()
     assert (skipped.why, skipped.execution_id) == ("still_running", running.id)
@@ -88,7 +88,7 @@ def test_a_slot_that_comes_while_the_one_before_waits_for_its_olt_names_what_hol
     node = make_node(olt, next_run_at=at("10:10"))
     make_execution(node, at("10:00"))
 
-    queue_due(at("10:10"), CONFIG)
+    queue_due_slots(at("10:10"), CONFIG)
 
     skipped = SkippedSlots.objects.get()
     assert (skipped.why, skipped.execution_id) == ("olt_busy", holder.id)
@@ -97,7 +97,7 @@ def test_a_slot_that_comes_while_the_one_before_waits_for_its_olt_names_what_hol
 def test_a_slot_that_comes_while_the_one_before_waits_for_a_poller_says_so() -> None:
     node = make_node(next_run_at=at("10:10"))
     make_execution(node, at("10:00"))
-    queue_due(at("10:10"), CONFIG)
+    queue_due_slots(at("10:10"), CONFIG)
     assert SkippedSlots.objects.get().why == "pollers_busy"
 
 
@@ -107,7 +107,7 @@ def test_a_slot_that_comes_before_the_retry_is_the_next_attempt() -> None:
         node, at("10:00"), attempt=1, trigger=Trigger.RETRY, not_before=at("10:11"), error="no answer"
     )
 
-    assert queue_due(at("10:10"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:10"), CONFIG) == Queued(queued=1)
 
     failed.refresh_from_db()
     assert (failed.state, failed.error) == ("FAILED", "no answer")
@@ -119,7 +119,7 @@ def test_a_run_that_a_person_asked_for_becomes_the_slots_run() -> None:
     node = make_node(next_run_at=at("10:10"))
     asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
 
-    assert queue_due(at("10:10"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:10"), CONFIG) == Queued()
 
     asked.refresh_from_db()
     assert (asked.trigger, asked.slot, asked.run_now) == ("schedule", at("10:10"), True)
@@ -134,7 +134,7 @@ def test_a_run_that_a_person_asked_for_becomes_the_slots_run() -> None:
 def test_slots_of_what_is_suspended_are_skipped_with_the_reason(olt: str, node: str, why: str) -> None:
     made = make_node(make_olt(suspended_reason=olt), next_run_at=at("10:00"), suspended_reason=node)
 
-    assert queue_due(at("10:00"), CONFIG) == Queued(skipped=1)
+    assert queue_due_slots(at("10:00"), CONFIG) == Queued(skipped=1)
 
     skipped = SkippedSlots.objects.get()
     assert (skipped.why, skipped.detail) == (why, olt or node)
@@ -150,7 +150,7 @@ def test_an_olt_whose_cpu_is_too_high_is_spared_gets(kind: str, cpu: float, queu
     olt = make_olt(cpu_pct=cpu, cpu_read_at=at("09:55"))
     make_node(olt, make_job(kind=kind), next_run_at=at("10:00"))
 
-    assert queue_due(at("10:00"), CONFIG).queued == queued
+    assert queue_due_slots(at("10:00"), CONFIG).queued == queued
     assert list(SkippedSlots.objects.values_list("why", flat=True)) == ([] if queued else ["cpu_high"])
 
 
@@ -158,14 +158,14 @@ def test_many_due_nodes_are_queued_in_one_step() -> None:
     job = make_job()
     for _ in range(1100):
         make_node(job=job, next_run_at=at("10:00"))
-    assert queue_due(at("10:00"), CONFIG) == Queued(queued=1100)
+    assert queue_due_slots(at("10:00"), CONFIG) == Queued(queued=1100)
 
 
 def test_a_clock_that_was_set_back_does_not_silence_a_node() -> None:
     node = make_node(next_run_at=at("12:00"), job=make_job(interval=600))
     ordinary = make_node(next_run_at=at("10:09"), job=make_job(interval=600))
 
-    assert set_right(at("10:00"), CONFIG) == 1
+    assert reset_slots_too_far_ahead(at("10:00"), CONFIG) == 1
 
     assert next_run(node) == at("10:10")
     assert next_run(ordinary) == at("10:09")
@@ -176,7 +176,7 @@ def test_a_clock_that_was_set_back_does_not_put_off_probes() -> None:
     olt, node = make_olt(**away), make_node(**away)
     due = make_olt(suspended_reason="silent", next_probe_at=at("10:30"))
 
-    set_right(at("10:00"), CONFIG)
+    reset_slots_too_far_ahead(at("10:00"), CONFIG)
 
     for each, when in ((olt, "11:00"), (node, "11:00"), (due, "10:30")):
         each.refresh_from_db()
@@ -184,9 +184,9 @@ def test_a_clock_that_was_set_back_does_not_put_off_probes() -> None:
 
 
 def test_a_clock_that_was_set_back_does_not_make_a_row_of_statistics_every_second() -> None:
-    write_stats(at("12:00"), CONFIG)
+    write_poller_stats(at("12:00"), CONFIG)
     for clock in ("10:00", "10:00:01", "10:00:02"):
-        write_stats(at(clock), CONFIG)
+        write_poller_stats(at(clock), CONFIG)
     assert PollerStats.objects.count() == 2
 
 
@@ -194,7 +194,7 @@ def test_a_node_set_back_to_a_slot_that_it_has_had_keeps_no_other_from_its_own()
     node, other = (make_node(next_run_at=at("10:00")) for _ in range(2))
     make_execution(node, at("10:00"), State.SUCCESS)
 
-    assert queue_due(at("10:00"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:00"), CONFIG) == Queued(queued=1)
 
     assert Execution.objects.get(state=State.WAITING).node == other
     assert (next_run(node), next_run(other)) == (at("10:10"), at("10:10"))
@@ -207,7 +207,7 @@ def test_a_part_of_the_step_that_fails_keeps_no_node_from_its_slot(monkeypatch: 
         raise RuntimeError("a row that nobody thought of")
 
     monkeypatch.setattr(step, "recover", fail)
-    monkeypatch.setattr(step, "set_right", fail)
+    monkeypatch.setattr(step, "reset_slots_too_far_ahead", fail)
     with pytest.raises(RuntimeError, match="nobody thought of"):
         scheduler_step(at("10:00"), CONFIG)
     assert Execution.objects.get().state == State.WAITING
@@ -226,14 +226,14 @@ def test_a_slot_whose_run_by_hand_begins_just_then_is_skipped_and_not_lost(
         return adopted(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scheduler, "_adopted", claimed_first)
-    assert queue_due(at("10:10"), CONFIG) == Queued(skipped=1)
+    assert queue_due_slots(at("10:10"), CONFIG) == Queued(skipped=1)
     skipped = SkippedSlots.objects.get()
     assert (skipped.first_slot, skipped.why, skipped.execution) == (at("10:10"), "still_running", asked)
 
 
 def test_a_first_run_that_was_spread_is_not_too_far() -> None:
     node = make_node(next_run_at=at("10:00") + timedelta(seconds=30 + 60 + 300), job=make_job(interval=30))
-    assert set_right(at("10:00"), CONFIG) == 0
+    assert reset_slots_too_far_ahead(at("10:00"), CONFIG) == 0
     assert next_run(node) == at("10:06:30")
 
 

@@ -27,15 +27,15 @@ from facho.engine.collect.collector import collect
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.events.journal import journal
-from facho.engine.process.leases import Keeper
-from facho.engine.process.loops import attempt
+from facho.engine.process.leases import LeaseKeeper
+from facho.engine.process.loops import run_step
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.recorder import record
 from facho.engine.schedule import runner
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import register
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import register_worker
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
@@ -108,12 +108,12 @@ def break_things(olts: dict[str, Olt], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_all(config: Config, snmp: SnmpLoop) -> None:
-    runtime = Runtime(config, "here", snmp, Keeper(config))
-    register("here", 10, database_now())
-    queue_due(database_now(), config)
-    while claimed := claim(database_now(), config):
+    runtime = Runtime(config, "here", snmp, LeaseKeeper(config))
+    register_worker("here", 10, database_now())
+    queue_due_slots(database_now(), config)
+    while claimed := claim_executions(database_now(), config):
         for execution_id in claimed:
-            attempt("poller", lambda each=execution_id: run_execution(each, runtime))  # type: ignore[misc]
+            run_step("poller", lambda each=execution_id: run_execution(each, runtime))  # type: ignore[misc]
 
 
 def everything(config: Config) -> dict[str, str]:

@@ -24,7 +24,7 @@ from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.events.notification_texts import NotifiedEvent, compose_message
-from facho.engine.process.leases import start
+from facho.engine.process.leases import start_execution
 from facho.engine.record import recorder
 from facho.snmp import Load
 from facho.vendors import Decoder
@@ -63,7 +63,7 @@ class Site:
     def _discover(self, found: dict[bytes, object]) -> Execution:
         self._now += timedelta(minutes=10)
         execution = make_execution(self._node, self._now, State.PENDING)
-        started = start(execution.id, "here", CONFIG)
+        started = start_execution(execution.id, "here", CONFIG)
         assert started is not None
         # The lease began now; the test's day is another one.
         Execution.objects.filter(id=execution.id).update(lease_expires_at=self._now + timedelta(hours=1))

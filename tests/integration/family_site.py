@@ -23,9 +23,9 @@ from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.process.leases import Keeper
+from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.assign import claim_one
+from facho.engine.schedule.assign import claim_execution
 from facho.engine.schedule.runner import Runtime, run_execution
 from facho.sim import snmprec
 from facho.sim.fleet import Fleet, FleetConfig
@@ -47,7 +47,7 @@ class FamilySite:
     def __init__(self, snmp: SnmpLoop, fleet: Fleet) -> None:
         self._snmp = snmp
         self._fleet = fleet
-        self._runtime = Runtime(CONFIG, "here", snmp, Keeper(CONFIG))
+        self._runtime = Runtime(CONFIG, "here", snmp, LeaseKeeper(CONFIG))
 
     def add(self, name: str = "olt") -> Olt:
         """As what it is detected as."""
@@ -69,7 +69,7 @@ class FamilySite:
             yield self._run(run_now(job.nodes.get().id, now))
 
     def _run(self, execution_id: int) -> Execution:
-        assert claim_one(execution_id, database_now(), CONFIG)
+        assert claim_execution(execution_id, database_now(), CONFIG)
         run_execution(execution_id, self._runtime)
         return Execution.objects.get(id=execution_id)
 

@@ -24,13 +24,20 @@ from facho.config import Config
 from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
 from facho.engine.collect.work_builder import Before, Planned
 from facho.engine.coordinate.coordinator import coordinator_step
-from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, release, start
+from facho.engine.process.leases import (
+    HeldLease,
+    LeaseKeeper,
+    LeaseLost,
+    StartedExecution,
+    release_lease,
+    start_execution,
+)
 from facho.engine.record.recorder import hand_back, record, record_failure
 from facho.engine.schedule import probes
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import heartbeat
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import update_heartbeat
 from facho.engine.schedule.recovery import recover
-from facho.engine.schedule.scheduler import queue_due
+from facho.engine.schedule.scheduler import queue_due_slots
 from facho.engine.schedule.step import scheduler_step
 from facho.snmp import Target
 from facho.snmp.peer import Load
@@ -56,7 +63,7 @@ class Manner:
 
 @dataclass(slots=True)
 class _Running:
-    started: Started
+    started: StartedExecution
     parts: list[Part]
     # Seconds of each part, and how it ends; the master's first.
     came: list[tuple[float, PartState]]
@@ -75,7 +82,7 @@ class Driver:
         # Nothing is stepped through that has no meaning: it is called whenever the coordinator has stepped.
         self.look: Callable[[datetime], None] = lambda now: None
         self._pollers = pollers
-        self._keeper = Keeper(config)
+        self._keeper = LeaseKeeper(config)
         self._running: dict[int, _Running] = {}
         self._ends: list[tuple[datetime, int]] = []
         self._happenings: list[tuple[datetime, int, Callable[[datetime], None]]] = []
@@ -123,7 +130,7 @@ class Driver:
             self._tend(now)
             self._step(now)
         elif not now.microsecond:
-            queue_due(now, self.config)
+            queue_due_slots(now, self.config)
             self.rules.step(now)
         self._claim(now)
         if is_mark:
@@ -136,8 +143,8 @@ class Driver:
 
     def _tend(self, now: datetime) -> None:
         self._keeper.renew()
-        heartbeat(WORKER, self._pollers, now)
-        for each in probes.due_probes(now, self.config):
+        update_heartbeat(WORKER, self._pollers, now)
+        for each in probes.claim_due_probes(now, self.config):
             manner = self.manners.get(each.olt_id, Manner())
             if manner.silent or each.node_id in manner.broken:
                 continue
@@ -148,14 +155,14 @@ class Driver:
                 self.rules.node_back(each.node_id, now)
 
     def _claim(self, now: datetime) -> None:
-        for execution_id in claim(now, self.config):
-            started = start(execution_id, WORKER, self.config)
+        for execution_id in claim_executions(now, self.config):
+            started = start_execution(execution_id, WORKER, self.config)
             assert started is not None
             assert started.node_id is not None
             assert started.attempt == self.rules.started(started.node_id, now)
             self._begin(started, started.node_id)
 
-    def _begin(self, started: Started, node_id: int) -> None:
+    def _begin(self, started: StartedExecution, node_id: int) -> None:
         jobs = members_to_ask(node_id)
         parts = [Part(job.node_id, job.name, job.kind, job.task_type, (), ()) for job in jobs]
         manner = self.manners.get(started.olt_id, Manner())
@@ -175,9 +182,9 @@ class Driver:
         fails = manner.silent or part.node_id in manner.broken or self.random.random() < 0.06
         return (9.0, PartState.FAILED) if fails else (seconds, PartState.SUCCESS)
 
-    def _held(self, started: Started) -> ExitStack:
+    def _held(self, started: StartedExecution) -> ExitStack:
         stack = ExitStack()
-        held: AbstractContextManager[Held] = self._keeper.holding(
+        held: AbstractContextManager[HeldLease] = self._keeper.holding(
             started, lambda: self._lose(started.execution_id)
         )
         stack.enter_context(held)
@@ -185,7 +192,7 @@ class Driver:
 
     def _lose(self, execution_id: int) -> None:
         """It was aborted: it stops, and writes nothing."""
-        release(self._running[execution_id].started)
+        release_lease(self._running[execution_id].started)
         self._running[execution_id].came.clear()
 
     def _end(self, execution_id: int) -> None:
@@ -194,7 +201,7 @@ class Driver:
         try:
             state = self._record(each)
         except LeaseLost:
-            release(each.started)
+            release_lease(each.started)
         else:
             assert state == self._tell(each)
 
@@ -242,7 +249,7 @@ class Driver:
             if each.came and each.started.node_id is not None:
                 hand_back(each.started, now, self.config)
                 self.rules.handed_back(each.started.node_id, now)
-            release(each.started)
+            release_lease(each.started)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -253,7 +260,7 @@ class Driver:
 
     def come_up(self, now: datetime, *, coordinator_first: bool = False) -> None:
         self.up = True
-        heartbeat(WORKER, self._pollers, now)
+        update_heartbeat(WORKER, self._pollers, now)
         if coordinator_first:
             coordinator_step(now, self.config)
         self._find_lost(now)
@@ -279,7 +286,7 @@ class Driver:
             waiting.not_before = not_before
 
 
-def _planned(started: Started, parts: list[Part]) -> Planned:
+def _planned(started: StartedExecution, parts: list[Part]) -> Planned:
     profile, target = builtin()["huawei"], Target("127.0.0.1", "public")
     work = Work(
         started.execution_id, started.run_id, started.olt_id, "simulated", target, profile, tuple(parts)

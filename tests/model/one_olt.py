@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.engine.process.leases import Started
+from facho.engine.process.leases import StartedExecution
 from tests.engine_day import Day
 
 
@@ -18,7 +18,7 @@ class OneOlt:
         self.day = day
         self.coordinate = coordinate
         self.takes = takes
-        self._running: tuple[Started, datetime, float] | None = None
+        self._running: tuple[StartedExecution, datetime, float] | None = None
         self._coordinate_at = day.now
 
     def until(self, end: datetime) -> None:

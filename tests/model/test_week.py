@@ -22,7 +22,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import current
 from facho.core.delay import Why
 from facho.engine.coordinate.coordinator import coordinator_step
-from facho.engine.schedule.pollers import register
+from facho.engine.schedule.pollers import register_worker
 from tests.factories import add_job, add_olts
 from tests.model.driver import WORKER, Driver
 from tests.model.happenings import EVERY, Happenings
@@ -67,7 +67,7 @@ class Week:
         self.happenings.plan(scene.begin + HOUR, scene.begin + (scene.hours - 4) * HOUR, scene.rounds)
 
     def _set_up(self) -> None:
-        register(WORKER, self.scene.pollers, self.scene.begin)
+        register_worker(WORKER, self.scene.pollers, self.scene.begin)
         olts = [olt.name for olt in add_olts(*(f"olt-{number}" for number in range(self.scene.olts)))]
         self._job("discovery", olts, "1h", kind="discovery", facts=())
         self._job("description", olts[1:], "1h", master="discovery", facts=("description",))

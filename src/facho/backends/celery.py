@@ -12,7 +12,7 @@ from facho.apps.executions.models import Execution
 from facho.backends import queues
 from facho.backends.local import unclaim
 from facho.config import Config
-from facho.engine.schedule.assign import claim
+from facho.engine.schedule.assign import claim_executions
 
 log = logging.getLogger(__name__)
 
@@ -43,5 +43,5 @@ class CeleryBackend:
 
 
 def assign(backend: CeleryBackend, config: Config) -> None:
-    for execution_id in claim(database_now(), config):
+    for execution_id in claim_executions(database_now(), config):
         backend.submit(execution_id)

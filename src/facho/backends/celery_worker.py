@@ -21,8 +21,8 @@ from facho.backends.distributed import key_problem, reasons_not_to_start
 from facho.backends.poller_process import PollerProcess, in_background, poller_process
 from facho.config import current
 from facho.core.queue import SNMP_QUEUES
-from facho.engine.process.loops import attempt
-from facho.engine.schedule.pollers import heartbeat
+from facho.engine.process.loops import run_step
+from facho.engine.schedule.pollers import update_heartbeat
 from facho.engine.schedule.runner import run_execution
 from facho.engine.upkeep.schema import SchemaProblem, refuse_unready
 from facho.file_modes import repair_modes
@@ -45,19 +45,21 @@ class Pollers:
 
     def run(self, execution_id: int) -> None:
         """What is lost to the database is tried again when its lease has run out."""
-        number, board, runtime = self._free.get(), self._process.board, self._process.runtime
-        attempt(
+        number, activity, runtime = self._free.get(), self._process.activity, self._process.runtime
+        run_step(
             "poller",
-            lambda: run_execution(execution_id, runtime, begun=lambda started: board.begin(number, started)),
+            lambda: run_execution(
+                execution_id, runtime, begun=lambda started: activity.begin(number, started)
+            ),
         )
-        attempt("poller", lambda: board.end(number, database_now()))
+        run_step("poller", lambda: activity.end(number, database_now()))
         self._free.put(number)
 
     def drain(self, seconds: float) -> None:
         """Lends nothing more, and hands back after a while what has not ended by itself."""
         runtime = self._process.runtime
         runtime.stopping.set()
-        attempt("stop", lambda: heartbeat(runtime.worker, 0, database_now(), runtime.queues))
+        run_step("stop", lambda: update_heartbeat(runtime.worker, 0, database_now(), runtime.queues))
         connection.close()
         time.sleep(seconds)
         runtime.keeper.lose_all()

@@ -23,7 +23,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
     with poller_process(config) as process:
         # The scheduler and the backend each need the other: one wakes, the other submits.
         wake = threading.Event()
-        backend = LocalBackend(process.runtime, process.board, wake.set)
+        backend = LocalBackend(process.runtime, process.activity, wake.set)
         backend.start()
         in_background("waker", lambda: _wake_when(stopping, wake))
         others = (
@@ -33,7 +33,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         )
         log.info("engine started", extra={"action": "engine_started", "worker": process.runtime.worker})
         try:
-            SchedulerLoop(config, backend, process.board, wake).run(stopping)
+            SchedulerLoop(config, backend, process.activity, wake).run(stopping)
         finally:
             stopping.set()
             backend.stop()

@@ -16,8 +16,8 @@ from facho.apps.db import sql
 from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.backends import message
-from facho.engine.process.loops import attempt
-from facho.engine.schedule.pollers import Board
+from facho.engine.process.loops import run_step
+from facho.engine.schedule.pollers import PollerActivity
 from facho.engine.schedule.runner import Runtime, run_execution
 
 log = logging.getLogger(__name__)
@@ -29,9 +29,9 @@ _FINISH_SHARE: Final = 0.8
 class LocalBackend:
     """`ended` is called whenever a poller is free again."""
 
-    def __init__(self, runtime: Runtime, board: Board, ended: Callable[[], None]) -> None:
+    def __init__(self, runtime: Runtime, activity: PollerActivity, ended: Callable[[], None]) -> None:
         self._runtime = runtime
-        self._board = board
+        self._activity = activity
         self._ended = ended
         self._messages: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -74,7 +74,7 @@ class LocalBackend:
             except queue.Empty:
                 return
             if text is not None:
-                attempt("stop", partial(unclaim, message.read(text)))
+                run_step("stop", partial(unclaim, message.read(text)))
 
     def _poll(self, number: int) -> None:
         while (text := self._messages.get()) is not None:
@@ -84,20 +84,20 @@ class LocalBackend:
     def _run(self, number: int, execution_id: int) -> None:
         try:
             run_execution(
-                execution_id, self._runtime, begun=lambda started: self._board.begin(number, started)
+                execution_id, self._runtime, begun=lambda started: self._activity.begin(number, started)
             )
         except DatabaseError as error:
             # Its lease runs out, and it is tried again.
             log.error(
-                "an execution was lost to the database",
+                "database unavailable, execution lost",
                 extra={"action": "database_failed", "execution_id": execution_id, "error": str(error)},
             )
             connection.close()
         except Exception:
-            log.exception("a poller failed by a bug", extra={"action": "bug", "execution_id": execution_id})
+            log.exception("poller failed", extra={"action": "bug", "execution_id": execution_id})
             connection.close()
         finally:
-            attempt("poller", lambda: self._board.end(number, database_now()))
+            run_step("poller", lambda: self._activity.end(number, database_now()))
             sql.give_back()
             with self._lock:
                 self._taken -= 1

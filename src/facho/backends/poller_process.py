@@ -20,11 +20,11 @@ from facho.backends.garbage_collection import collect_until, young_objects_only
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.databases import most_connections
-from facho.engine.process.leases import Keeper
-from facho.engine.process.loops import attempt
+from facho.engine.process.leases import LeaseKeeper
+from facho.engine.process.loops import run_step
 from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.loop import keep_alive, keep_probing
-from facho.engine.schedule.pollers import Board, leave, register
+from facho.engine.schedule.loop import run_heartbeat_loop, run_probe_loop
+from facho.engine.schedule.pollers import PollerActivity, register_worker, unregister_worker
 from facho.engine.schedule.runner import Runtime
 from facho.vendors import builtin
 
@@ -40,7 +40,7 @@ def worker_name() -> str:
 @dataclass(frozen=True, slots=True)
 class PollerProcess:
     runtime: Runtime
-    board: Board
+    activity: PollerActivity
 
 
 @contextmanager
@@ -53,25 +53,25 @@ def poller_process(
     builtin()
     sql.make_room(most_connections(config.pollers))
     name = worker_name()
-    register(name, config.pollers, database_now(), queues)
+    register_worker(name, config.pollers, database_now(), queues)
     ending = threading.Event()
     with SnmpLoop() as snmp, young_objects_only():
-        runtime = Runtime(config, name, snmp, Keeper(config), queues)
-        board = Board(name, config.pollers, database_now())
+        runtime = Runtime(config, name, snmp, LeaseKeeper(config), queues)
+        activity = PollerActivity(name, config.pollers, database_now())
         threads = [
-            in_background("keeper", lambda: keep_alive(runtime, config.pollers, board, ending)),
-            in_background("probes", lambda: keep_probing(runtime, ending)),
+            in_background("keeper", lambda: run_heartbeat_loop(runtime, config.pollers, activity, ending)),
+            in_background("probes", lambda: run_probe_loop(runtime, ending)),
             in_background("garbage", lambda: collect_until(ending)),
         ]
         try:
-            yield PollerProcess(runtime, board)
+            yield PollerProcess(runtime, activity)
         finally:
             ending.set()
             for thread in threads:
                 thread.join(config.stop_within.total_seconds())
             # This thread's connection may be older than the database's last restart.
             connection.close()
-            attempt("stop", lambda: leave(name))
+            run_step("stop", lambda: unregister_worker(name))
 
 
 def in_background(name: str, target: Callable[[], object]) -> threading.Thread:

@@ -16,7 +16,7 @@ from facho.celery import app
 from facho.config import current
 from facho.engine.coordinate.coordinator import close_hours, coordinator_step
 from facho.engine.events.sender import Sender
-from facho.engine.process.loops import attempt
+from facho.engine.process.loops import run_step
 from facho.engine.schedule.step import step_now
 from facho.engine.upkeep.housekeeping import keep_house
 from facho.engine.upkeep.retention import clean_logs
@@ -30,7 +30,7 @@ _notifying: Final = threading.Lock()
 def execute_one(execution_id: int) -> None:
     """Runs an execution, and claims the next one at once: for its OLT, or for the poller that is free now."""
     poller().run(execution_id)
-    attempt("assign", lambda: assign(backend, current()))
+    run_step("assign", lambda: assign(backend, current()))
     sql.give_back()
 
 
@@ -41,8 +41,8 @@ def execute_one_retry(execution_id: int) -> None:
 
 @app.task(name=queues.SCHEDULER_STEP)
 def zabbix_scheduler_loop_task() -> None:
-    attempt("scheduler", lambda: step_now(current()))
-    attempt("assign", lambda: assign(backend, current()))
+    run_step("scheduler", lambda: step_now(current()))
+    run_step("assign", lambda: assign(backend, current()))
 
 
 @app.task(name=queues.COORDINATOR_STEP)
@@ -66,7 +66,7 @@ def _alone(lock: threading.Lock, name: str, step: Callable[[], object]) -> None:
     if not lock.acquire(blocking=False):
         return
     try:
-        attempt(name, step)
+        run_step(name, step)
     finally:
         lock.release()
 
@@ -74,12 +74,12 @@ def _alone(lock: threading.Lock, name: str, step: Callable[[], object]) -> None:
 @app.task(name=queues.CHECK_QUOTAS)
 def check_quota_violations_task() -> None:
     """Each step of the coordinator does this too; here it does not depend on what a step does before."""
-    attempt("quotas", lambda: close_hours(database_now(), current()))
+    run_step("quotas", lambda: close_hours(database_now(), current()))
 
 
 @app.task(name=queues.CLEAN_LOGS)
 def cleanup_old_coordinator_logs_task(days_old: float | None = None) -> None:
-    attempt("logs", lambda: clean_logs(database_now(), current(), days_old))
+    run_step("logs", lambda: clean_logs(database_now(), current(), days_old))
 
 
 @app.task(name=queues.HOUSEKEEPING)

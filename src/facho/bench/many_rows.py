@@ -199,10 +199,10 @@ class _Maker:
         from facho.apps.db.clock import database_now
         from facho.apps.execution_coordinator.models import CoordinatorState
         from facho.core.steps import SCHEDULER
-        from facho.engine.schedule.pollers import register
+        from facho.engine.schedule.pollers import register_worker
 
         now = database_now()
-        register("bench", 10, now)
+        register_worker("bench", 10, now)
         CoordinatorState.objects.update_or_create(name=SCHEDULER, defaults={"updated_at": now})
 
 

@@ -242,22 +242,22 @@ def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
 def _all_due(config: Config) -> AllDue:
     """Nothing is asked of anybody: only rows are made and claimed."""
     from facho.apps.db.clock import database_now
-    from facho.engine.schedule.assign import claim
-    from facho.engine.schedule.pollers import leave, register
+    from facho.engine.schedule.assign import claim_executions
+    from facho.engine.schedule.pollers import register_worker, unregister_worker
     from facho.engine.schedule.step import scheduler_step
 
     steps, claims = [], []
     for _ in range(_ALL_DUE_ROUNDS):
         _make_all_due()
-        register("bench", config.pollers, database_now())
+        register_worker("bench", config.pollers, database_now())
         began = time.perf_counter()
         scheduler_step(database_now(), config)
         stepped = time.perf_counter()
-        claim(database_now(), config)
+        claim_executions(database_now(), config)
         ended = time.perf_counter()
         steps.append((stepped - began) * 1000)
         claims.append((ended - stepped) * 1000)
-    leave("bench")
+    unregister_worker("bench")
     return AllDue(statistics.median(steps), statistics.median(claims))
 
 

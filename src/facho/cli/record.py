@@ -246,23 +246,23 @@ def _from_stored(name: str, wanted: Wanted, gently: Gently, patience: _Patience)
         from facho.engine.collect.targets import target_of as target_of_stored
         from facho.engine.collect.work_builder import profile_of
         from facho.engine.commands.runs import collect_all
-        from facho.engine.schedule.manual_session import Came, converse
+        from facho.engine.schedule.manual_session import ManualResult, run_manual_session
 
         olt = _named(name)
         target = gently.limit(patience.of(target_of_stored(olt, config)))
         asked = _asked_as(profile_of(olt), olt.model.name if olt.model else "")
 
-        async def ask(client: Client, guard: Guard, tag: int) -> Came:
+        async def ask(client: Client, guard: Guard, tag: int) -> ManualResult:
             never = never_read(builtin().values())
             await record_into(asked, client, target, wanted, never, steps, guard=guard, tag=tag)
-            return Came(_count(asked.rows), _reason(asked) or "", asked.load)
+            return ManualResult(_count(asked.rows), _reason(asked) or "", asked.load)
 
         execution_id = collect_all(name, database_now())
         steps.step("waiting for the OLT")
         wait_for_turn(execution_id, config, stopping)
         stop_with(stopping, runtime)
         try:
-            whole = converse(execution_id, runtime, "record", ask)
+            whole = run_manual_session(execution_id, runtime, "record", ask)
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(exit_of(error)) from error

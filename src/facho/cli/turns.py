@@ -22,15 +22,15 @@ LOOK_EVERY_S: Final = 0.3
 @contextmanager
 def runtime_by_hand(config: Config) -> Iterator[Runtime]:
     from facho.backends.poller_process import worker_name
-    from facho.engine.process.leases import Keeper
+    from facho.engine.process.leases import LeaseKeeper
     from facho.engine.process.snmp_loop import SnmpLoop
-    from facho.engine.schedule.loop import keep_leases
+    from facho.engine.schedule.loop import run_lease_loop
     from facho.engine.schedule.runner import Runtime
 
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, Keeper(config))
-        keeper = threading.Thread(target=keep_leases, args=(runtime.keeper, config, ending), daemon=True)
+        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, LeaseKeeper(config))
+        keeper = threading.Thread(target=run_lease_loop, args=(runtime.keeper, config, ending), daemon=True)
         keeper.start()
         try:
             yield runtime
@@ -43,11 +43,11 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
     """Claims it for this process, unless an engine was quicker; then that one runs it."""
     from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import abort, still_wanted
-    from facho.engine.schedule.assign import claim_one
+    from facho.engine.schedule.assign import claim_execution
     from facho.engine.schedule.recovery import recover
 
     told = now = database_now()
-    while not claim_one(execution_id, now, config):
+    while not claim_execution(execution_id, now, config):
         if execution_of(execution_id).state != "WAITING":
             return
         if now - told > config.lease_renew:

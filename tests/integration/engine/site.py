@@ -11,7 +11,7 @@ from unittest.mock import Mock, patch
 
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartOutcome, Work
-from facho.engine.process.snmp_loop import Errand, SnmpLoop
+from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
 from facho.sim.fleet import FleetConfig
 from facho.sim.report import OltReport
 from facho.sim.scenario import Scenario
@@ -54,7 +54,7 @@ class Site:
         guard: Callable[[], None] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Collection:
-        return collect(work, Errand(self.snmp).run, self.snmp.client, guard, threading.Lock(), progress)
+        return collect(work, SnmpTask(self.snmp).run, self.snmp.client, guard, threading.Lock(), progress)
 
     def ask(self, *parts: Part, **more: Any) -> Collection:
         return self.collect(self.work(*parts, **more))

@@ -14,7 +14,7 @@ import pytest
 from facho.core.cpu import Asking
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartState
-from facho.engine.process.snmp_loop import Errand
+from facho.engine.process.snmp_loop import SnmpTask
 from facho.snmp import Learned, Target
 from facho.vendors import Entity, Key
 from tests.integration.engine.site import FAMILIES, Site, site
@@ -147,7 +147,7 @@ def test_a_silent_olt_in_a_chained_part_skips_the_rest() -> None:
             asked += 1
             if asked == 2:
                 olt.fleet.call(0, "silence")
-            return Errand(olt.snmp).run(coroutine)
+            return SnmpTask(olt.snmp).run(coroutine)
 
         work = olt.work(
             olt.part("discovery", "serial", "state"),

@@ -28,7 +28,7 @@ def boottime() -> float:
     return time.clock_gettime(_BOOTTIME)
 
 
-class Forward:
+class ClockJumpDetector:
     """Notices that the wall clock was set forward, by the clock that nobody sets."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from facho.config import Config
 from facho.engine.commands.olts import olt_named
-from facho.engine.process.loops import give_way
+from facho.engine.process.loops import pause_for_other_writers
 from facho.engine.upkeep.olt_removal import lost_with, remove_olt_in_chunks
 
 
@@ -21,7 +21,7 @@ def remove_olt(
     now: datetime,
     config: Config,
     *,
-    between: Callable[[], None] = give_way,
+    between: Callable[[], None] = pause_for_other_writers,
     chunks: int | None = None,
 ) -> bool:
     """Disable the OLT, then delete its rows in chunks. Return whether it is gone.

@@ -41,7 +41,7 @@ from facho.engine.coordinate.quotas import reconcile
 from facho.engine.events.journal import journal
 from facho.engine.events.journal_writing import named
 from facho.engine.events.notices import tell
-from facho.engine.process.loops import Parts, give_way, repeat
+from facho.engine.process.loops import StepFailures, pause_for_other_writers, run_loop
 
 # Of so many OLTs in one transaction: what ends meanwhile waits for it.
 _AT_ONCE: Final = 100
@@ -61,7 +61,7 @@ def coordinator_step(now: datetime, config: Config) -> Stepped:
     began = time.perf_counter()
     last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     _tell_of_a_stop(last, now, config)
-    parts = Parts()
+    parts = StepFailures()
     found: Sequence[int] = parts.run(lambda: notice_changes(now), [])
     opened = parts.run(lambda: _open_hours(last, now, config), False)
     parts.run(lambda: note_windows(now, config), None)
@@ -129,7 +129,7 @@ def _some(olt_ids: Iterable[int]) -> Iterator[list[int]]:
         yield some
         some = list(islice(every, _AT_ONCE))
         if some:
-            give_way()
+            pause_for_other_writers()
 
 
 def _close(hour: Hour, olt_ids: Sequence[int], overdue: bool, now: datetime, config: Config) -> int:
@@ -280,4 +280,4 @@ def coordinate_until(stopping: threading.Event, config: Config) -> None:
     def step() -> None:
         coordinator_step(database_now(), config)
 
-    repeat("coordinator", step, config.coordinator_step, stopping)
+    run_loop("coordinator", step, config.coordinator_step, stopping)

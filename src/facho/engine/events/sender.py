@@ -28,7 +28,7 @@ from facho.engine.events import outgoing_messages
 from facho.engine.events.notification_texts import combine_messages
 from facho.engine.events.notifications import create_deliveries, silent_hours
 from facho.engine.events.outgoing_messages import MessageInTransit, OutgoingMessage, Send
-from facho.engine.process.loops import attempt, repeat
+from facho.engine.process.loops import run_loop, run_step
 from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)
@@ -207,7 +207,7 @@ def notify_until(stopping: threading.Event, config: Config) -> None:
     def step() -> None:
         sender.step(database_now())
 
-    repeat("notifications", step, config.notify_step, stopping)
+    run_loop("notifications", step, config.notify_step, stopping)
     # What is on its way would be sent again by the next one, if nobody noted that it arrived.
-    attempt("notifications", lambda: sender.settle(database_now(), config.stop_within / 2))
+    run_step("notifications", lambda: sender.settle(database_now(), config.stop_within / 2))
     connection.close()

@@ -34,7 +34,7 @@ class LeaseLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedExecution:
     """An execution that this process now runs."""
 
     execution_id: int
@@ -50,7 +50,7 @@ class Started:
     send_until: float
 
 
-def start(execution_id: int, worker: str, config: Config) -> Started | None:
+def start_execution(execution_id: int, worker: str, config: Config) -> StartedExecution | None:
     """PENDING -> RUNNING. None when another process has it, or when it is not wanted any more."""
     before = boottime()
     now = database_now()
@@ -72,7 +72,7 @@ def start(execution_id: int, worker: str, config: Config) -> Started | None:
             },
         )
         ((run_id,),) = sql.rows(_NEW_ATTEMPT, [execution_id, execution.attempt, sql.written(now), worker])
-    return Started(
+    return StartedExecution(
         execution_id,
         run_id,
         execution.olt_id,
@@ -141,10 +141,10 @@ def _blockers(execution: _Taken) -> list[Blocker]:
     return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows]
 
 
-class Held:
+class HeldLease:
     """One lease in the hands of this process. `check` is the guard of everything that it sends."""
 
-    def __init__(self, started: Started, lost: Callable[[], None]) -> None:
+    def __init__(self, started: StartedExecution, lost: Callable[[], None]) -> None:
         self.started = started
         self._send_until = started.send_until
         self._lost = lost
@@ -162,18 +162,18 @@ class Held:
         self._lost()
 
 
-class Keeper:
+class LeaseKeeper:
     """Renews the leases of a process, all of them with one statement."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, HeldLease] = {}
         self._lock = threading.Lock()
 
     @contextmanager
-    def holding(self, started: Started, lost: Callable[[], None]) -> Iterator[Held]:
+    def holding(self, started: StartedExecution, lost: Callable[[], None]) -> Iterator[HeldLease]:
         """`lost` is called from another thread when the lease turns out to be gone."""
-        held = Held(started, lost)
+        held = HeldLease(started, lost)
         with self._lock:
             self._held[started.token] = held
         try:
@@ -231,7 +231,7 @@ def _hold(count: int) -> str:
     return f"state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places})"
 
 
-def release(started: Started) -> bool:
+def release_lease(started: StartedExecution) -> bool:
     """The OLT of an execution that was aborted under us is free as soon as we stopped. Whether it was."""
     aborted = (
         Execution.objects.filter(id=started.execution_id, lease_token=started.token)

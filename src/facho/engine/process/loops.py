@@ -19,35 +19,35 @@ T = TypeVar("T")
 _GIVES_WAY_S: Final = 0.1
 
 
-def repeat(name: str, step: Callable[[], None], every: timedelta, stopping: threading.Event) -> None:
+def run_loop(name: str, step: Callable[[], None], every: timedelta, stopping: threading.Event) -> None:
     """On a fixed grid of its own. A step that fails is logged, and the next one comes in its time."""
     next_time = time.monotonic()
     while not stopping.is_set():
-        attempt(name, step)
+        run_step(name, step)
         next_time = max(next_time + every.total_seconds(), time.monotonic())
         stopping.wait(next_time - time.monotonic())
     connection.close()
 
 
-def attempt(name: str, step: Callable[[], object]) -> bool:
+def run_step(name: str, step: Callable[[], object]) -> bool:
     """False when it raised: a database that is away, locked or full, or a bug. Neither ends the process."""
     try:
         step()
     except DatabaseError as error:
         log.error(
-            "the database does not let us",
+            "database unavailable, retrying",
             extra={"action": "database_failed", "loop": name, "error": str(error)},
         )
         connection.close()
         return False
     except Exception:
-        log.exception("a step failed by a bug", extra={"action": "bug", "loop": name})
+        log.exception("step failed", extra={"action": "bug", "loop": name})
         connection.close()
         return False
     return True
 
 
-class Parts:
+class StepFailures:
     """What failed is raised at the end, when all had their turn."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Parts:
             raise self._failed[0]
 
 
-def give_way() -> None:
+def pause_for_other_writers() -> None:
     """SQLite has one writer at a time, and the next one must not be us again."""
     if connection.vendor == "sqlite":
         time.sleep(_GIVES_WAY_S)

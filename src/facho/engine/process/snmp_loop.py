@@ -46,7 +46,7 @@ async def _close(*clients: Client) -> None:
         client.close()
 
 
-class Errand:
+class SnmpTask:
     """What one poller has on the loop, one coroutine after the other, until it is cancelled."""
 
     def __init__(self, snmp: SnmpLoop) -> None:

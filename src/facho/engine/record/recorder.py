@@ -40,7 +40,7 @@ from facho.engine.coordinate.replanning import OltBefore, update_reachability
 from facho.engine.events.execution_logs import note_ended
 from facho.engine.events.journal import journal
 from facho.engine.events.notices import tell
-from facho.engine.process.leases import LeaseLost, Started
+from facho.engine.process.leases import LeaseLost, StartedExecution
 from facho.engine.record.chassis import store_chassis
 from facho.engine.record.failures import FailedAttempt, count_failure, may_queue, may_read, next_attempt
 from facho.engine.record.findings import data_collected, findings_of, tables_read
@@ -60,7 +60,7 @@ _MOST_NAMED: Final = 200
 
 
 def record(
-    started: Started, planned: Planned, collection: Collection, now: datetime, config: Config
+    started: StartedExecution, planned: Planned, collection: Collection, now: datetime, config: Config
 ) -> State:
     """Raises LeaseLost, and has then written nothing."""
     with sql.writing():
@@ -99,7 +99,7 @@ def record(
     return state
 
 
-def record_failure(started: Started, error: str, now: datetime, config: Config) -> State:
+def record_failure(started: StartedExecution, error: str, now: datetime, config: Config) -> State:
     """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
     with sql.writing():
         ours = _check_lease(started, now)
@@ -115,7 +115,7 @@ def record_failure(started: Started, error: str, now: datetime, config: Config) 
     return state
 
 
-def record_by_hand(started: Started, part: PartOutcome, now: datetime) -> None:
+def record_by_hand(started: StartedExecution, part: PartOutcome, now: datetime) -> None:
     """What a person asked for, and kept: only that it was asked is stored. Raises LeaseLost."""
     with sql.writing():
         _check_lease(started, now)
@@ -131,7 +131,7 @@ def record_by_hand(started: Started, part: PartOutcome, now: datetime) -> None:
         )
 
 
-def hand_back(started: Started, now: datetime, config: Config) -> None:
+def hand_back(started: StartedExecution, now: datetime, config: Config) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
     with sql.writing():
         running = lock_running(started.execution_id, lease_token=started.token)
@@ -157,7 +157,7 @@ def hand_back(started: Started, now: datetime, config: Config) -> None:
             note_ended([started.execution_id])
 
 
-def _forget_attempt(started: Started) -> None:
+def _forget_attempt(started: StartedExecution) -> None:
     Attempt.objects.filter(execution=started.execution_id, number=started.attempt).delete()
 
 
@@ -175,7 +175,7 @@ class _Ours:
     had_unreadable: bool
 
 
-def _check_lease(started: Started, now: datetime) -> _Ours:
+def _check_lease(started: StartedExecution, now: datetime) -> _Ours:
     """Locks the row, so that nobody aborts or takes it back before this transaction ends.
 
     Everything else that the transaction locks comes after it, in the order of `locks`.
@@ -231,7 +231,7 @@ def _came(part: PartOutcome) -> Came:
     return Came(_OUTCOMES[part.state], part.seconds, FAILED, part.error)
 
 
-def _end(started: Started, now: datetime, *, state: State, error: str, **columns: Any) -> None:
+def _end(started: StartedExecution, now: datetime, *, state: State, error: str, **columns: Any) -> None:
     sql.update_one(
         Execution,
         started.execution_id,
@@ -301,7 +301,7 @@ def _result(planned: Planned, collection: Collection, stored: Stored) -> dict[st
     return {name: rows for part in collection.parts for name, rows in part.raw.items()}
 
 
-def _outcome(started: Started, collection: Collection, now: datetime) -> dict[str, Any]:
+def _outcome(started: StartedExecution, collection: Collection, now: datetime) -> dict[str, Any]:
     if collection.succeeded:
         return {"state": State.SUCCESS, "ended_at": now}
     if collection.parts[0].state is PartState.SKIPPED:
@@ -309,7 +309,7 @@ def _outcome(started: Started, collection: Collection, now: datetime) -> dict[st
     return next_attempt(_failed(started, collection.error, silent=collection.silent), now)
 
 
-def _failed(started: Started, error: str, *, silent: bool = False) -> FailedAttempt:
+def _failed(started: StartedExecution, error: str, *, silent: bool = False) -> FailedAttempt:
     return FailedAttempt(
         started.execution_id,
         started.olt_id,
@@ -321,7 +321,9 @@ def _failed(started: Started, error: str, *, silent: bool = False) -> FailedAtte
     )
 
 
-def _after(started: Started, state: State, collection: Collection, now: datetime, config: Config) -> None:
+def _after(
+    started: StartedExecution, state: State, collection: Collection, now: datetime, config: Config
+) -> None:
     if state is State.SUCCESS:
         _after_success(started, collection, now)
     elif state is not State.ABORTED:
@@ -329,7 +331,7 @@ def _after(started: Started, state: State, collection: Collection, now: datetime
         count_failure(failed, state, now, config)
 
 
-def _after_success(started: Started, collection: Collection, now: datetime) -> None:
+def _after_success(started: StartedExecution, collection: Collection, now: datetime) -> None:
     """Date the run of the node and of every chained one that was asked for; resume what was suspended."""
     if started.node_id is not None:
         ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
@@ -353,7 +355,7 @@ _WAS_AWAY: Final = (
 )
 
 
-def _note_olt(started: Started, planned: Planned, collection: Collection, now: datetime) -> None:
+def _note_olt(started: StartedExecution, planned: Planned, collection: Collection, now: datetime) -> None:
     if collection.silent:
         olt = Olt.objects.filter(id=started.olt_id, unreachable_since__isnull=True)
         olt.update(reachable=False, unreachable_since=now)

@@ -26,7 +26,7 @@ from facho.core.pool import Active, FreePollers, WorkerSeen
 _LOCK: Final = 0xFAC40
 
 
-def claim(now: datetime, config: Config, *, room: int | None = None) -> list[int]:
+def claim_executions(now: datetime, config: Config, *, room: int | None = None) -> list[int]:
     """The ids of executions that are now PENDING, the first to start first.
 
     `room` is how many the caller itself can take, where it has no queue to share with others.
@@ -53,7 +53,7 @@ def _reserve(ids: Sequence[int], until: datetime) -> None:
         sql.change(_RESERVE.format(places), [sql.written(until), *ids])
 
 
-def claim_one(execution_id: int, now: datetime, config: Config) -> bool:
+def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
     """For a person who waits in front of the screen and needs no poller. False while the OLT is busy."""
     with sql.writing():
         _lock()

@@ -12,12 +12,12 @@ from django.db import connection
 
 from facho.apps.db.clock import database_now
 from facho.config import Config
-from facho.engine.process.leases import Keeper
-from facho.engine.process.loops import attempt, repeat
-from facho.engine.process.snmp_loop import Errand
-from facho.engine.schedule.assign import claim
-from facho.engine.schedule.pollers import Board, heartbeat
-from facho.engine.schedule.probes import due_probes, run_probes
+from facho.engine.process.leases import LeaseKeeper
+from facho.engine.process.loops import run_loop, run_step
+from facho.engine.process.snmp_loop import SnmpTask
+from facho.engine.schedule.assign import claim_executions
+from facho.engine.schedule.pollers import PollerActivity, update_heartbeat
+from facho.engine.schedule.probes import claim_due_probes, run_probes
 from facho.engine.schedule.runner import Runtime
 from facho.engine.schedule.step import step_now
 
@@ -38,11 +38,13 @@ class Backend(Protocol):
 class SchedulerLoop:
     """Steps every second, and claims in between as soon as a poller is free again."""
 
-    def __init__(self, config: Config, backend: Backend, board: Board, wake: threading.Event) -> None:
+    def __init__(
+        self, config: Config, backend: Backend, activity: PollerActivity, wake: threading.Event
+    ) -> None:
         """`wake` is set when an execution ended: who waits for its OLT or its poller is next."""
         self._config = config
         self._backend = backend
-        self._board = board
+        self._activity = activity
         self._wake = wake
 
     def run(self, stopping: threading.Event) -> None:
@@ -50,22 +52,24 @@ class SchedulerLoop:
         next_step = time.monotonic()
         while not stopping.is_set():
             if time.monotonic() >= next_step:
-                attempt("scheduler", self.step)
+                run_step("scheduler", self.step)
                 next_step = max(next_step + every, time.monotonic())
-            attempt("assign", self.assign)
+            run_step("assign", self.assign)
             self._wake.wait(max(0.0, next_step - time.monotonic()))
             self._wake.clear()
         connection.close()
 
     def step(self) -> None:
-        self._board.write(step_now(self._config))
+        self._activity.write(step_now(self._config))
 
     def assign(self) -> None:
-        for execution_id in claim(database_now(), self._config, room=self._backend.room()):
+        for execution_id in claim_executions(database_now(), self._config, room=self._backend.room()):
             self._backend.submit(execution_id)
 
 
-def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading.Event) -> None:
+def run_heartbeat_loop(
+    runtime: Runtime, pollers: int, activity: PollerActivity, stopping: threading.Event
+) -> None:
     """Renews the leases, and shows that this process lives."""
 
     def step() -> None:
@@ -74,20 +78,20 @@ def keep_alive(runtime: Runtime, pollers: int, board: Board, stopping: threading
         now = database_now()
         # Who stops takes nothing more.
         lent = 0 if runtime.stopping.is_set() else pollers
-        heartbeat(runtime.worker, lent, now, runtime.queues)
-        board.write(now, always=True)
+        update_heartbeat(runtime.worker, lent, now, runtime.queues)
+        activity.write(now, always=True)
 
-    repeat("keeper", step, runtime.config.lease_renew, stopping)
+    run_loop("keeper", step, runtime.config.lease_renew, stopping)
 
 
-def keep_leases(keeper: Keeper, config: Config, stopping: threading.Event) -> None:
+def run_lease_loop(keeper: LeaseKeeper, config: Config, stopping: threading.Event) -> None:
     """For a process that has no pollers: somebody collects by hand."""
-    repeat("keeper", keeper.renew, config.lease_renew, stopping)
+    run_loop("keeper", keeper.renew, config.lease_renew, stopping)
 
 
-def keep_probing(runtime: Runtime, stopping: threading.Event) -> None:
+def run_probe_loop(runtime: Runtime, stopping: threading.Event) -> None:
     def step() -> None:
-        due = due_probes(database_now(), runtime.config)
-        run_probes(due, Errand(runtime.snmp).run, runtime.snmp.aside, runtime.config)
+        due = claim_due_probes(database_now(), runtime.config)
+        run_probes(due, SnmpTask(runtime.snmp).run, runtime.snmp.aside, runtime.config)
 
-    repeat("probes", step, _PROBE_EVERY, stopping)
+    run_loop("probes", step, _PROBE_EVERY, stopping)

@@ -12,15 +12,15 @@ from facho.apps.db import sql
 from facho.apps.db.clock import database_now
 from facho.engine.collect.conversation import Guard, tag_of
 from facho.engine.collect.work import Part, PartOutcome, PartState
-from facho.engine.process.leases import LeaseLost, start
-from facho.engine.process.snmp_loop import Errand
+from facho.engine.process.leases import LeaseLost, start_execution
+from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record.recorder import record_by_hand
-from facho.engine.schedule.runner import Runtime, insist, let_go
+from facho.engine.schedule.runner import Runtime, abandon_execution, retry_while_leased
 from facho.snmp import Client, Load, SnmpError
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class ManualResult:
     """What came of a conversation, for the execution that is its trace."""
 
     values: int = 0
@@ -28,42 +28,44 @@ class Came:
     load: Load = field(default_factory=Load)
 
 
-Conversing = Callable[[Client, Guard, int], Coroutine[Any, Any, Came]]
+Conversing = Callable[[Client, Guard, int], Coroutine[Any, Any, ManualResult]]
 
 
-def converse(execution_id: int, runtime: Runtime, what: str, conversation: Conversing) -> bool:
+def run_manual_session(execution_id: int, runtime: Runtime, what: str, conversation: Conversing) -> bool:
     """Under the lease of an execution that was claimed. False when the OLT was taken away meanwhile.
 
     What is asked must go through the client, the guard and the tag that `conversation` is given. Raises the
     SnmpError that it raises.
     """
-    started = start(execution_id, runtime.worker, runtime.config)
+    started = start_execution(execution_id, runtime.worker, runtime.config)
     if started is None:
         return False
-    errand = Errand(runtime.snmp)
-    with runtime.keeper.holding(started, errand.cancel) as held:
+    task = SnmpTask(runtime.snmp)
+    with runtime.keeper.holding(started, task.cancel) as held:
         began = time.monotonic()
         try:
             sql.give_back()
-            came, error = _said(errand, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
+            came, error = _said(task, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
             outcome = _outcome(what, came, began)
-            insist(lambda: record_by_hand(started, outcome, database_now()), held, runtime.config)
+            retry_while_leased(lambda: record_by_hand(started, outcome, database_now()), held, runtime.config)
         except (LeaseLost, CancelledError):
-            let_go(started, runtime)
+            abandon_execution(started, runtime)
             return False
     if error is not None:
         raise error
     return True
 
 
-def _said(errand: Errand, conversation: Coroutine[Any, Any, Came]) -> tuple[Came, SnmpError | None]:
+def _said(
+    task: SnmpTask, conversation: Coroutine[Any, Any, ManualResult]
+) -> tuple[ManualResult, SnmpError | None]:
     try:
-        return errand.run(conversation), None
+        return task.run(conversation), None
     except SnmpError as error:
-        return Came(error=str(error)), error
+        return ManualResult(error=str(error)), error
 
 
-def _outcome(what: str, came: Came, began: float) -> PartOutcome:
+def _outcome(what: str, came: ManualResult, began: float) -> PartOutcome:
     part = Part(None, what, "walk", what, (), ())
     return PartOutcome(
         part,

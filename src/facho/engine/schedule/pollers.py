@@ -21,10 +21,10 @@ from facho.core.queue import SNMP_QUEUES
 from facho.core.severity import Severity
 from facho.engine.events.journal import journal
 from facho.engine.events.notices import tell
-from facho.engine.process.leases import Started
+from facho.engine.process.leases import StartedExecution
 
 
-def register(
+def register_worker(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
     lent = {"pollers": pollers, "queues": queue.written(queues)}
@@ -36,16 +36,16 @@ def register(
         )
 
 
-def heartbeat(
+def update_heartbeat(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
     lent = {"pollers": pollers, "queues": queue.written(queues)}
     if not Worker.objects.filter(name=worker).update(seen_at=now, **lent):
         # Others thought that we were gone: the machine slept, or the database was away.
-        register(worker, pollers, now, queues)
+        register_worker(worker, pollers, now, queues)
 
 
-def leave(worker: str) -> None:
+def unregister_worker(worker: str) -> None:
     """Whoever leaves last gives back what was claimed while it was leaving: nobody is there to begin it."""
     Worker.objects.filter(name=worker).delete()
     Poller.objects.filter(worker=worker).delete()
@@ -62,7 +62,7 @@ class _Slot:
     delayed: int = 0
 
 
-class Board:
+class PollerActivity:
     """What the slots of this process do, kept here and written now and then."""
 
     def __init__(self, worker: str, pollers: int, now: datetime) -> None:
@@ -72,7 +72,7 @@ class Board:
         self._lock = threading.Lock()
         self._changed = True
 
-    def begin(self, number: int, started: Started) -> None:
+    def begin(self, number: int, started: StartedExecution) -> None:
         with self._lock:
             slot = self._slots[number]
             slot.node_id, slot.since = started.node_id, started.started_at
@@ -124,7 +124,7 @@ _SHOW: Final = (
 )
 
 
-def write_stats(now: datetime, config: Config) -> PollerStats | None:
+def write_poller_stats(now: datetime, config: Config) -> PollerStats | None:
     """A row, unless one was written lately, by whatever process."""
     last = last_stats(now)
     if last is not None and now - last.timestamp < config.poller_stats_every:

@@ -42,7 +42,7 @@ class Probe:
     column: str | None = None
 
 
-def due_probes(now: datetime, config: Config) -> list[Probe]:
+def claim_due_probes(now: datetime, config: Config) -> list[Probe]:
     """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
     # Their turn comes when they are not left alone any more.
     closed = list(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))

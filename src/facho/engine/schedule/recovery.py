@@ -103,7 +103,7 @@ def _end_unwanted(now: datetime, config: Config) -> None:
         note_ended(ids)
 
 
-def give_time(now: datetime, ahead: timedelta, config: Config) -> None:
+def extend_leases_after_clock_jump(now: datetime, ahead: timedelta, config: Config) -> None:
     """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
     for leased in _leased():
         leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)

@@ -22,8 +22,15 @@ from facho.core.queue import SNMP_QUEUES
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.journal import journal
-from facho.engine.process.leases import Held, Keeper, LeaseLost, Started, release, start
-from facho.engine.process.snmp_loop import Errand, SnmpLoop
+from facho.engine.process.leases import (
+    HeldLease,
+    LeaseKeeper,
+    LeaseLost,
+    StartedExecution,
+    release_lease,
+    start_execution,
+)
+from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
 from facho.engine.record.recorder import hand_back, record, record_failure
 from facho.keys import KeyProblem
 
@@ -40,7 +47,7 @@ class Runtime:
     config: Config
     worker: str
     snmp: SnmpLoop
-    keeper: Keeper
+    keeper: LeaseKeeper
     # Whose executions its pollers take.
     queues: frozenset[str] = frozenset(SNMP_QUEUES)
     # One poller at a time decodes: many at once would make every answer wait for the interpreter.
@@ -50,10 +57,10 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """What a poller did. None for the state when the execution was lost to somebody else, or handed back."""
 
-    started: Started
+    started: StartedExecution
     state: State | None
 
 
@@ -61,29 +68,29 @@ def run_execution(
     execution_id: int,
     runtime: Runtime,
     *,
-    begun: Callable[[Started], None] | None = None,
+    begun: Callable[[StartedExecution], None] | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Ran | None:
+) -> RunResult | None:
     """None when there was nothing to start: delivered twice, aborted, or taken by another process."""
-    started = start(execution_id, runtime.worker, runtime.config)
+    started = start_execution(execution_id, runtime.worker, runtime.config)
     if started is None:
         log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
         return None
     if begun is not None:
         begun(started)
-    errand = Errand(runtime.snmp)
-    with runtime.keeper.holding(started, errand.cancel) as held:
+    task = SnmpTask(runtime.snmp)
+    with runtime.keeper.holding(started, task.cancel) as held:
         try:
-            return Ran(started, _run(started, held, errand, runtime, progress))
+            return RunResult(started, _run(started, held, task, runtime, progress))
         except (LeaseLost, CancelledError):
-            let_go(started, runtime)
-            return Ran(started, None)
+            abandon_execution(started, runtime)
+            return RunResult(started, None)
 
 
 def _run(
-    started: Started,
-    held: Held,
-    errand: Errand,
+    started: StartedExecution,
+    held: HeldLease,
+    task: SnmpTask,
     runtime: Runtime,
     progress: Callable[[int], None] | None,
 ) -> State:
@@ -93,18 +100,20 @@ def _run(
         # It may be long until the OLT has answered.
         sql.give_back()
         collection = collect(
-            planned.work, errand.run, runtime.snmp.client, held.check, runtime.decoding, progress
+            planned.work, task.run, runtime.snmp.client, held.check, runtime.decoding, progress
         )
     except (LeaseLost, CancelledError, DatabaseError):
         raise
     except (NothingToAsk, KeyProblem) as reason:
         return _fail(str(reason), started, held, config)
     except Exception as bug:
-        log.exception("execution failed by a bug", extra={"action": "bug", **_about(started)})
+        log.exception("execution failed by an internal error", extra={"action": "bug", **_about(started)})
         return _fail(_by_bug(bug), started, held, config)
     try:
         # Each try reads the clock again: the lease is checked at the time of the try.
-        return insist(lambda: record(started, planned, collection, database_now(), config), held, config)
+        return retry_while_leased(
+            lambda: record(started, planned, collection, database_now(), config), held, config
+        )
     except LeaseLost:
         raise
     except Exception as bug:
@@ -113,15 +122,15 @@ def _run(
         return _fail(_by_bug(bug), started, held, config)
 
 
-def _fail(why: str, started: Started, held: Held, config: Config) -> State:
-    return insist(lambda: record_failure(started, why, database_now(), config), held, config)
+def _fail(why: str, started: StartedExecution, held: HeldLease, config: Config) -> State:
+    return retry_while_leased(lambda: record_failure(started, why, database_now(), config), held, config)
 
 
 def _by_bug(bug: Exception) -> str:
     return f"internal error, see the log: {type(bug).__name__}"
 
 
-def insist(store: Callable[[], T], held: Held, config: Config) -> T:
+def retry_while_leased(store: Callable[[], T], held: HeldLease, config: Config) -> T:
     """A database that is locked, full or away is tried again for as long as the OLT is ours.
 
     One that refuses what it is given refuses it again: that is raised at once.
@@ -142,12 +151,12 @@ def insist(store: Callable[[], T], held: Held, config: Config) -> T:
             time.sleep(_PAUSE_S)
 
 
-def let_go(started: Started, runtime: Runtime) -> None:
+def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
     stopping, aborted = runtime.stopping.is_set(), False
     with contextlib.suppress(DatabaseError):
         if stopping:
             hand_back(started, database_now(), runtime.config)
-        aborted = release(started)
+        aborted = release_lease(started)
     if stopping or aborted:
         log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
     else:
@@ -156,5 +165,5 @@ def let_go(started: Started, runtime: Runtime) -> None:
         journal.lease_lost(now, started.olt_id, execution_id=started.execution_id, worker=runtime.worker)
 
 
-def _about(started: Started) -> dict[str, int]:
+def _about(started: StartedExecution) -> dict[str, int]:
     return {"olt_id": started.olt_id, "execution_id": started.execution_id}

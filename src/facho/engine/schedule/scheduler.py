@@ -50,7 +50,7 @@ class Queued:
         return Queued(self.queued + other.queued, self.skipped + other.skipped)
 
 
-def queue_due(now: datetime, config: Config) -> Queued:
+def queue_due_slots(now: datetime, config: Config) -> Queued:
     done = Queued()
     while True:
         try:
@@ -289,7 +289,7 @@ def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
             )
 
 
-def set_right(now: datetime, config: Config) -> int:
+def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
     """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
     slack = config.first_run_delay + config.spread_limit
     with sql.writing():

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from facho.apps.db import sql
-from facho.apps.db.clock import Forward, database_now
+from facho.apps.db.clock import ClockJumpDetector, database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.lease import SEND_SHARE
 from facho.core.steps import SCHEDULER
 from facho.engine.coordinate.maintenance import leave_alone
-from facho.engine.process.loops import Parts
-from facho.engine.schedule.pollers import write_stats
-from facho.engine.schedule.recovery import Recovered, give_time, recover
-from facho.engine.schedule.scheduler import Queued, queue_due, set_right
+from facho.engine.process.loops import StepFailures
+from facho.engine.schedule.pollers import write_poller_stats
+from facho.engine.schedule.recovery import Recovered, extend_leases_after_clock_jump, recover
+from facho.engine.schedule.scheduler import Queued, queue_due_slots, reset_slots_too_far_ahead
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Stepped:
     recovered: Recovered
 
 
-_forward: Final = Forward()
+_forward: Final = ClockJumpDetector()
 
 
 def step_now(config: Config) -> datetime:
@@ -42,7 +42,7 @@ def step_now(config: Config) -> datetime:
     ahead = _forward.since_last(now)
     # Half of what a holder stops earlier than its lease: less than that harms nobody.
     if ahead > config.lease * (1 - SEND_SHARE) / 2:
-        give_time(now, ahead, config)
+        extend_leases_after_clock_jump(now, ahead, config)
     scheduler_step(now, config)
     return now
 
@@ -52,23 +52,23 @@ def scheduler_step(now: datetime, config: Config) -> Stepped:
 
     A part that fails keeps no other from its turn.
     """
-    parts = Parts()
+    parts = StepFailures()
     recovered = parts.run(lambda: recover(now, config), Recovered())
     parts.run(lambda: _check(now, config), None)
     queued = parts.run(lambda: _queue(now, config), Queued())
     parts.run(lambda: leave_alone(now, config), None)
-    parts.run(lambda: write_stats(now, config), None)
+    parts.run(lambda: write_poller_stats(now, config), None)
     parts.end()
     return Stepped(queued, recovered)
 
 
 def _check(now: datetime, config: Config) -> None:
     if _is_time_to_check(now):
-        set_right(now, config)
+        reset_slots_too_far_ahead(now, config)
 
 
 def _queue(now: datetime, config: Config) -> Queued:
-    queued = queue_due(now, config)
+    queued = queue_due_slots(now, config)
     with sql.writing():
         sql.change(_NOTE, [SCHEDULER, sql.written(now)])
     return queued

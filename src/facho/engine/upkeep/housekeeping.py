@@ -10,7 +10,7 @@ from typing import Final
 
 from facho.apps.db.clock import database_now
 from facho.config import Config
-from facho.engine.process.loops import attempt, repeat
+from facho.engine.process.loops import run_loop, run_step
 from facho.engine.record.optics import tend_optics
 from facho.engine.upkeep.history import tend_history
 from facho.engine.upkeep.olt_removal import go_on_removing
@@ -32,7 +32,7 @@ def keep_house(config: Config, tasks: tuple[Task, ...] = TASKS) -> None:
         return
     try:
         for task in tasks:
-            attempt(task.__name__, partial(_do, task, config))
+            run_step(task.__name__, partial(_do, task, config))
     finally:
         _under_way.release()
 
@@ -43,4 +43,4 @@ def _do(task: Task, config: Config) -> None:
 
 def keep_house_until(stopping: threading.Event, config: Config) -> None:
     """For a process that has no beat: in a thread of its own, so that the scheduler never waits for it."""
-    repeat("housekeeping", partial(keep_house, config), config.housekeeping_step, stopping)
+    run_loop("housekeeping", partial(keep_house, config), config.housekeeping_step, stopping)

@@ -20,7 +20,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine.coordinate.changes import replan
 from facho.engine.process.command_transaction import command
-from facho.engine.process.loops import give_way
+from facho.engine.process.loops import pause_for_other_writers
 from facho.engine.upkeep.retention import one_at_a_time
 
 _LONG: Final[tuple[type[Model], ...]] = (
@@ -53,7 +53,7 @@ def remove_olt_in_chunks(
     now: datetime,
     config: Config,
     *,
-    between: Callable[[], None] = give_way,
+    between: Callable[[], None] = pause_for_other_writers,
     chunks: int | None = None,
 ) -> bool:
     """Disabled first, so that nothing more comes: what runs there writes nothing. Whether it is gone: what is
@@ -63,7 +63,9 @@ def remove_olt_in_chunks(
     return _go_on(olt_id, config, between, chunks)
 
 
-def go_on_removing(now: datetime, config: Config, *, between: Callable[[], None] = give_way) -> int:
+def go_on_removing(
+    now: datetime, config: Config, *, between: Callable[[], None] = pause_for_other_writers
+) -> int:
     """A turn at the OLTs that are being removed, so many chunks of each. How many are gone now."""
     going = Olt.objects.filter(removed_at__lte=now).order_by("removed_at").values_list("id", flat=True)
     return sum(_go_on(olt_id, config, between, _A_TURN) for olt_id in list(going))

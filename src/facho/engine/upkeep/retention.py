@@ -47,7 +47,7 @@ from facho.core.retention import (
     next_turn,
 )
 from facho.engine.events.journal import journal
-from facho.engine.process.loops import give_way
+from facho.engine.process.loops import pause_for_other_writers
 
 log = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ def remove_old(
     config: Config,
     *,
     rules: Sequence[Rule] = RULES,
-    between: Callable[[], None] = give_way,
+    between: Callable[[], None] = pause_for_other_writers,
 ) -> Removed:
     """A turn: at most so many chunks, the tables by turns. `between` is called after each one."""
     turns = next_turn(turns_before(), now, every=config.housekeeping_step)
@@ -384,7 +384,7 @@ def clean_logs(
     config: Config,
     days_old: float | None = None,
     *,
-    between: Callable[[], None] = give_way,
+    between: Callable[[], None] = pause_for_other_writers,
 ) -> int:
     """All of the coordinator's log that is too old or too much, chunk by chunk. How many rows it were."""
     keep = config.keep_logs if days_old is None else timedelta(days=days_old)
