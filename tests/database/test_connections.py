@@ -46,7 +46,7 @@ def test_who_is_the_writer_already_waits_for_no_turn() -> None:
     other = threading.Thread(target=hold)
     other.start()
     has_turn.wait()
-    with transaction.atomic(), sql.writing():
+    with transaction.atomic(), sql.write_transaction():
         written.set()
     other.join()
     assert in_time == [True]

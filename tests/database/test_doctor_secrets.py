@@ -63,7 +63,7 @@ def test_secrets_of_another_row_are_to_be_entered_again_and_no_key_is_asked_for(
     one, two = make_olt("olt-1"), make_olt("olt-2")
     assert _credentials(NOW, Config()).level == "ok"
     swap = "UPDATE olts SET credentials = (SELECT credentials FROM olts WHERE id = %s) WHERE id = %s"
-    sql.change(swap, [one.pk, two.pk])
+    sql.execute(swap, [one.pk, two.pk])
     found = _credentials(NOW, Config())
     assert (found.level, found.told) == ("error", "those of 1 were not encrypted for their row: olt-2")
     assert found.do == "enter them again"
@@ -72,11 +72,11 @@ def test_secrets_of_another_row_are_to_be_entered_again_and_no_key_is_asked_for(
 def test_each_secret_that_cannot_be_opened_has_its_own_advice() -> None:
     one, two = make_olt("olt-1"), make_olt("olt-2")
     swap = "UPDATE olts SET credentials = (SELECT credentials FROM olts WHERE id = %s) WHERE id = %s"
-    sql.change(swap, [one.pk, two.pk])
+    sql.execute(swap, [one.pk, two.pk])
     channel = NotificationChannel(name="noc")
     channel.url = SecretText("json://noc.example")
     channel.save()
-    sql.change("UPDATE notification_channels SET url = 'gAAAAAnothing'", [])
+    sql.execute("UPDATE notification_channels SET url = 'gAAAAAnothing'", [])
     found = _credentials(NOW, Config())
     assert "no key here opens those of 1: channel noc; those of 1 were not" in found.told
     assert found.do == "put the old key back, or enter them again; enter those of olt-2 again"

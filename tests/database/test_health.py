@@ -90,7 +90,7 @@ def test_a_database_that_is_away_is_a_reason_and_no_error(monkeypatch: pytest.Mo
     def away() -> None:
         raise OperationalError('connection to server at "db.internal", user "facho" failed')
 
-    monkeypatch.setattr(sql, "reach", away)
+    monkeypatch.setattr(sql, "check_reachable", away)
     assert reasons() == {"database": "the database cannot be reached or used"}
 
 

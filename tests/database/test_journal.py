@@ -348,7 +348,7 @@ def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
     def away(*_: object) -> None:
         raise OperationalError("away")
 
-    monkeypatch.setattr("facho.apps.db.sql.rows", away)
+    monkeypatch.setattr("facho.apps.db.sql.fetch_rows", away)
     own.olt_back(NOW, 12)
     assert lines(config)[0].endswith("OLT 12 ha vuelto")
 

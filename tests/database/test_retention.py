@@ -263,11 +263,11 @@ def test_a_chunk_takes_as_many_statements_for_50_executions_as_for_2() -> None:
 
 
 def many_events(count: int, when: datetime) -> None:
-    sql.change(
+    sql.execute(
         "INSERT INTO onu_events (olt_id, kind, at, serial, place, before, cause)"
         " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
         " SELECT %s, 'offline', %s, '', '', '', '' FROM n",
-        [count, make_olt().pk, sql.written(when)],
+        [count, make_olt().pk, sql.db_time(when)],
     )
 
 
@@ -412,7 +412,7 @@ def in_another_thread(write: Callable[[], object]) -> None:
     """As a poller writes. It would wait for its turn, and for the database, for as long as we hold them."""
 
     def run() -> None:
-        with sql.writing():
+        with sql.write_transaction():
             write()
         connection.close()
 

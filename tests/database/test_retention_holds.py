@@ -53,10 +53,10 @@ def clock_is_believed(now: datetime) -> None:
 
 
 def events(count: int, first: datetime, every: timedelta) -> None:
-    sql.change(
+    sql.execute(
         "INSERT INTO onu_events (olt_id, kind, at, serial, place, before, cause)"
         " VALUES " + ", ".join(["(%s, 'offline', %s, '', '', '', '')"] * count),
-        [value for number in range(count) for value in (make_olt().pk, sql.written(first + number * every))],
+        [value for number in range(count) for value in (make_olt().pk, sql.db_time(first + number * every))],
     )
 
 

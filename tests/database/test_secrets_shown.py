@@ -251,7 +251,7 @@ def test_a_database_that_says_how_it_is_reached_is_not_repeated(
 
     for place in (olts, hosts):
         monkeypatch.setattr(place, "olts_under_maintenance", away)
-    monkeypatch.setattr(sql, "reach", away)
+    monkeypatch.setattr(sql, "check_reachable", away)
     failing = {
         "page": asking.page.get("/admin/hosts/olt/"),
         "answer": asking.program.get(f"{API}/olts/"),

@@ -40,7 +40,7 @@ BINDING = Schema(missing=("notifications.0003_addresses_of_one_channel",))
 
 def lose_key(table: str, column: str, key: int) -> None:
     lost = Fernet(new_key()).encrypt(b"{}").decode()
-    sql.change(f"UPDATE {table} SET {column} = %s WHERE id = %s", [lost, key])
+    sql.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [lost, key])
 
 
 def make_channel(name: str) -> NotificationChannel:
@@ -89,7 +89,7 @@ def test_secrets_of_all_tables_are_looked_at_before_the_first_one_is_changed() -
 def test_what_was_encrypted_for_no_row_yet_can_be_opened() -> None:
     olt = make_olt("olt-1")
     unbound = Fernet(vault().keys()[0]).encrypt(b'{"community": "x"}').decode()
-    sql.change("UPDATE olts SET credentials = %s WHERE id = %s", [unbound, olt.pk])
+    sql.execute("UPDATE olts SET credentials = %s WHERE id = %s", [unbound, olt.pk])
     refuse_unreadable_secrets(BINDING)
 
 
@@ -130,11 +130,11 @@ def test_workers_that_were_seen_lately_are_named() -> None:
 
 
 def test_a_database_from_before_there_were_workers_is_no_problem() -> None:
-    sql.change("ALTER TABLE workers RENAME TO no_workers", [])
+    sql.execute("ALTER TABLE workers RENAME TO no_workers", [])
     try:
         refuse_running_workers(NOW, within=WITHIN)
     finally:
-        sql.change("ALTER TABLE no_workers RENAME TO workers", [])
+        sql.execute("ALTER TABLE no_workers RENAME TO workers", [])
 
 
 def test_the_tables_are_not_changed_while_a_worker_runs(migrated: list[str]) -> None:
@@ -159,7 +159,7 @@ def test_the_tables_are_not_changed_while_a_secret_would_be_lost(migrated: list[
 
 def test_a_secret_of_another_row_does_not_keep_workers_from_starting() -> None:
     one, two = make_olt("olt-1"), make_olt("olt-2")
-    sql.change("UPDATE olts SET credentials = (SELECT credentials FROM olts WHERE id = %s)", [one.pk])
+    sql.execute("UPDATE olts SET credentials = (SELECT credentials FROM olts WHERE id = %s)", [one.pk])
     assert key_problem() is None
     lose_key("olts", "credentials", two.pk)
     assert "every machine needs the same keys" in str(key_problem())

@@ -98,7 +98,7 @@ class LocalBackend:
             connection.close()
         finally:
             run_step("poller", lambda: self._activity.end(number, database_now()))
-            sql.give_back()
+            sql.release_connection()
             with self._lock:
                 self._taken -= 1
             self._ended()

@@ -51,7 +51,7 @@ def poller_process(
     sys.setswitchinterval(_SWITCH_S)
     # Before several pollers want them at once.
     builtin()
-    sql.make_room(most_connections(config.pollers))
+    sql.resize_pool(most_connections(config.pollers))
     name = worker_name()
     register_worker(name, config.pollers, database_now(), queues)
     ending = threading.Event()

@@ -31,7 +31,7 @@ def execute_one(execution_id: int) -> None:
     """Runs an execution, and claims the next one at once: for its OLT, or for the poller that is free now."""
     poller().run(execution_id)
     run_step("assign", lambda: assign(backend, current()))
-    sql.give_back()
+    sql.release_connection()
 
 
 @app.task(name=queues.EXECUTE_RETRY)

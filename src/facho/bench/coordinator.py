@@ -148,7 +148,7 @@ class _Bench:
         """By SQL, one node of each: its interval is another one."""
         from facho.apps.db import sql
 
-        sql.change(
+        sql.execute(
             "UPDATE snmp_job_hosts SET interval_s = %s WHERE id IN"
             " (SELECT max(id) FROM snmp_job_hosts WHERE olt_id <= %s GROUP BY olt_id)",
             [next(self._intervals), self._last_changed()],
@@ -213,7 +213,7 @@ def _another_writer() -> Iterator[list[float]]:
     stopping = threading.Event()
 
     def write() -> None:
-        with sql.writing():
+        with sql.write_transaction():
             CoordinatorState.objects.update_or_create(name="bench", defaults={"updated_at": database_now()})
 
     def run() -> None:

@@ -210,7 +210,7 @@ class _Month:
             )
             for number, place in enumerate(ports)
         ]
-        with sql.writing():
+        with sql.write_transaction():
             HistoryHour.objects.bulk_create(rows)
         return round(sum(map(_values_in, told)) * len(self._onus) / len(self._made))
 
@@ -218,7 +218,7 @@ class _Month:
         from facho.apps.db import sql
         from facho.apps.history.store import append_frame
 
-        with sql.writing():
+        with sql.write_transaction():
             append_frame(self._olt_id, at, "onu", self._ids, columns)
 
     def _close(self, hour: datetime) -> None:
@@ -265,7 +265,7 @@ def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
         for hour in (end - number * _HOUR for number in range(24 * days, 0, -1))
         for place, data in _sheets(hour, onus, islice(optics, _HOUR // EVERY)).items()
     ]
-    with sql.writing():
+    with sql.write_transaction():
         HistoryHour.objects.bulk_create(rows, batch_size=500)
 
 

@@ -42,7 +42,7 @@ def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
     SnmpJobHost.objects.bulk_create(SnmpJobHost(job=job, olt=olt) for job, olt in places)
     if connection.vendor == "postgresql":
         # As autovacuum would have done long before there are so many.
-        sql.change("ANALYZE", [])
+        sql.execute("ANALYZE", [])
 
 
 def plan(first: datetime) -> None:

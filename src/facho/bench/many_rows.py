@@ -238,7 +238,7 @@ def _insert(model: type[Model], count: int, **expressions: str) -> None:
         columns.append(f'"{name}"')
         values.append(value)
         parameters += parameter
-    sql.change(
+    sql.execute(
         f"INSERT INTO {model._meta.db_table} ({', '.join(columns)})"  # noqa: S608  # all of it from here
         " WITH RECURSIVE numbers(i) AS"
         " (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM numbers WHERE i + 1 < %s)"
@@ -264,4 +264,4 @@ def _analyze() -> None:
     """As autovacuum would have done long before there are so many."""
     from facho.apps.db import sql
 
-    sql.change("ANALYZE", [])
+    sql.execute("ANALYZE", [])

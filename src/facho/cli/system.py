@@ -127,7 +127,7 @@ def told(error: CommandError) -> str:
 def reach_database() -> None:
     from facho.apps.db import sql
 
-    sql.reach()
+    sql.check_reachable()
 
 
 def fail(message: str) -> NoReturn:

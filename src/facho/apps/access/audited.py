@@ -172,7 +172,7 @@ class AuditedRows(QuerySet[M]):
         columns = audited.among(values) if audited is not None and somebody_acts() else ()
         if not columns:
             return super().update(**values)
-        with sql.writing(), gathered():
+        with sql.write_transaction(), gathered():
             before = look(self.all(), columns)
             count = super().update(**values)
             after = look(self.model._base_manager.filter(pk__in=list(before)), columns)
@@ -184,7 +184,7 @@ class AuditedRows(QuerySet[M]):
             return super().bulk_create(objs, *args, **kwargs)
         # Which of them were made would not be known.
         assert not kwargs.get("ignore_conflicts")
-        with sql.writing(), gathered():
+        with sql.write_transaction(), gathered():
             made = super().bulk_create(objs, *args, **kwargs)
             audited = audited_of(self.model)
             assert audited is not None
@@ -197,7 +197,7 @@ class AuditedRows(QuerySet[M]):
         audited = audited_of(self.model)
         if audited is None or not somebody_acts():
             return super().delete()
-        with sql.writing(), gathered():
+        with sql.write_transaction(), gathered():
             rows = look(self.all(), audited.columns)
             record(self.model, rows, {}, action=Action.DELETE)
             with told_already(self.model, rows):

@@ -130,12 +130,12 @@ class KeyBeforeRow(models.BigAutoField):  # type: ignore[type-arg]
     def get_pk_value_on_save(self, instance: models.Model) -> int:  # noqa: ARG002
         table = self.model._meta.db_table
         if connection.vendor == "postgresql":
-            ((key,),) = sql.rows("SELECT nextval(pg_get_serial_sequence(%s, %s))", [table, self.column])
+            ((key,),) = sql.fetch_rows("SELECT nextval(pg_get_serial_sequence(%s, %s))", [table, self.column])
             return int(key)
-        with sql.writing():
-            found = sql.rows(_NEXT_IN_SQLITE, [table])
+        with sql.write_transaction():
+            found = sql.fetch_rows(_NEXT_IN_SQLITE, [table])
             if not found:
-                sql.change("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, 1)", [table])
+                sql.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, 1)", [table])
             return int(found[0][0]) if found else 1
 
 

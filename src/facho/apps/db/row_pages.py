@@ -35,7 +35,7 @@ def read_pages(rows: QuerySet[Any], columns: Sequence[str], size: int) -> Iterat
     keys = _keys_of(rows.model, order)
     pages = _by_ids(rows.order_by(*order, "pk"), columns, size) if keys is None else None
     for page in pages or _by_keys(rows, keys or [], columns, size):
-        sql.give_back()
+        sql.release_connection()
         yield page
 
 

@@ -1,4 +1,4 @@
-"""Plain statements for what each execution does: writing them with the ORM takes longer than running them."""
+"""Plain SQL statements for what each execution does: building them with the ORM takes longer than running."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _turns = threading.RLock()
 
 
 @contextmanager
-def writing() -> Iterator[None]:
+def write_transaction() -> Iterator[None]:
     """A transaction that will write.
 
     SQLite has one writer at a time, and lets others sleep for up to a tenth of a second between two looks.
@@ -29,18 +29,18 @@ def writing() -> Iterator[None]:
         yield
 
 
-def rows(statement: str, values: Sequence[Any]) -> list[Row]:
+def fetch_rows(statement: str, values: Sequence[Any]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         found: list[Row] = cursor.fetchall()
         return found
 
 
-def blobs(statement: str, values: Sequence[Any]) -> list[bytes]:
+def fetch_blobs(statement: str, values: Sequence[Any]) -> list[bytes]:
     """Of rows that have one column, of bytes."""
     if connection.vendor == "postgresql":
         return _binary(statement, values)
-    return [data for (data,) in rows(statement, values)]
+    return [data for (data,) in fetch_rows(statement, values)]
 
 
 def _binary(statement: str, values: Sequence[Any]) -> list[bytes]:
@@ -53,7 +53,7 @@ def _binary(statement: str, values: Sequence[Any]) -> list[bytes]:
         return [data for (data,) in cursor.fetchall()]
 
 
-def change(statement: str, values: Sequence[Any]) -> int:
+def execute(statement: str, values: Sequence[Any]) -> int:
     """How many rows it was that changed."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
@@ -61,12 +61,12 @@ def change(statement: str, values: Sequence[Any]) -> int:
         return count
 
 
-def update_one(model: type[models.Model], key: int, values: Mapping[str, Any]) -> int:
+def update_row(model: type[models.Model], key: int, values: Mapping[str, Any]) -> int:
     """By the names of fields, as for a queryset."""
     fields = {_field(model, name): value for name, value in values.items()}
     sets = ", ".join(f"{field.column} = %s" for field in fields)
     prepared = [field.get_db_prep_save(value, connection) for field, value in fields.items()]
-    return change(f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", [*prepared, key])  # noqa: S608
+    return execute(f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", [*prepared, key])  # noqa: S608
 
 
 def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
@@ -75,19 +75,19 @@ def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
     return field
 
 
-def written(moment: datetime | None) -> Any:
+def db_time(moment: datetime | None) -> Any:
     """A moment as the database takes it."""
     return connection.ops.adapt_datetimefield_value(moment)
 
 
-def read(moment: Any) -> datetime:
+def parse_time(moment: Any) -> datetime:
     """A moment as the database has it: SQLite's are texts or naive, and in UTC."""
     found = parse_datetime(moment) if isinstance(moment, str) else moment
     assert isinstance(found, datetime)
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-def reach() -> None:
+def check_reachable() -> None:
     """Once past the pool of connections, which would try for long and keep the reason to itself."""
     if connection.vendor == "postgresql":
         import psycopg
@@ -106,13 +106,13 @@ def database_sentence(error: Exception) -> str:
     return f"the database cannot be used: {lines[0]}"
 
 
-def give_back() -> None:
+def release_connection() -> None:
     """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
     if connection.vendor != "sqlite" and not connection.in_atomic_block:
         connection.close()
 
 
-def make_room(connections: int) -> None:
+def resize_pool(connections: int) -> None:
     """For so many threads of this process at once. On SQLite each has its own connection anyway."""
     pool = getattr(connection, "pool", None)
     if pool is not None:

@@ -112,7 +112,7 @@ class Happened:
 
     def write(self, olt_id: int, now: datetime) -> None:
         """After the roster, so that those that are new have their ids."""
-        when = sql.written(now)
+        when = sql.db_time(now)
         ids = self._roster.ids
         statements.update(("state_before",), [(ids[position], state) for position, state in self._quiet])
         rows = [

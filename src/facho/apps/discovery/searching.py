@@ -87,7 +87,7 @@ def called(word: str) -> Q:
 
 def has_trigrams() -> bool:
     """Whether the index is there: a database may be without the extension."""
-    return connection.vendor == "postgresql" and bool(sql.rows(_IS_THERE, [INDEX]))
+    return connection.vendor == "postgresql" and bool(sql.fetch_rows(_IS_THERE, [INDEX]))
 
 
 _IS_THERE: Final = "SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(%s)"

@@ -84,9 +84,9 @@ def note_collected(olt_id: int, data: Iterable[str], now: datetime) -> None:
     """Date these as collected now."""
     rows = sorted({datum[:_LONGEST_DATUM] for datum in data})
     if rows:
-        when = sql.written(now)
+        when = sql.db_time(now)
         given = ", ".join(["(%s, %s, %s)"] * len(rows))
-        sql.change(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, when)])
+        sql.execute(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, when)])
 
 
 _COLLECTED: Final = (

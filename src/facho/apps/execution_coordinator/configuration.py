@@ -40,20 +40,20 @@ def configured(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
 
 def _of(statement: str, column: str, olt_ids: Sequence[int] | None) -> list[sql.Row]:
     if olt_ids is None:
-        return sql.rows(statement.format(""), [])
+        return sql.fetch_rows(statement.format(""), [])
     if not olt_ids:
         return []
     places = ", ".join(["%s"] * len(olt_ids))
-    return sql.rows(statement.format(f" WHERE {column} IN ({places})"), olt_ids)
+    return sql.fetch_rows(statement.format(f" WHERE {column} IN ({places})"), olt_ids)
 
 
 def _jobs() -> dict[int, tuple[bool, int, int, str]]:
     """Whether it is on, its interval and priority, and what a task has of it as it is written."""
     oids: dict[int, list[str]] = defaultdict(list)
-    for job_id, oid in sql.rows(_OIDS, []):
+    for job_id, oid in sql.fetch_rows(_OIDS, []):
         oids[job_id].append(oid)
     found = {}
-    for enabled, interval_s, priority, facts, job_id, *job in sql.rows(_JOBS, []):
+    for enabled, interval_s, priority, facts, job_id, *job in sql.fetch_rows(_JOBS, []):
         asked = tuple(map(str, json.loads(facts))), tuple(oids.get(job_id, ()))
         found[job_id] = bool(enabled), interval_s, priority, written_job((job_id, *job, *asked))
     return found

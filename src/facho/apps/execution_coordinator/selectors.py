@@ -103,7 +103,7 @@ def outlook(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) 
     where = "" if olt_ids is None else f" AND {{}} IN ({', '.join(['%s'] * len(olt_ids))})"
     statement = _OUTLOOK.format(where.format("n.olt_id"), where.format("e.olt_id"), where.format("o.id"))
     found: tuple[list[sql.Row], ...] = ([], [], [])
-    for kind, *row in sql.rows(statement, [*(olt_ids or ())] * 3):
+    for kind, *row in sql.fetch_rows(statement, [*(olt_ids or ())] * 3):
         found[kind].append(tuple(row))
     nodes, executions, olts = found
     enabled = frozenset(olt for olt, *_ in olts)
@@ -130,7 +130,7 @@ def _grids(nodes: Iterable[sql.Row]) -> Iterator[Grid]:
     """A chained node has no time of its own, and the slots of its master."""
     rows = list(nodes)
     times = {
-        (olt, job): (sql.read(next_run_at), timedelta(seconds=interval_s))
+        (olt, job): (sql.parse_time(next_run_at), timedelta(seconds=interval_s))
         for olt, job, _, interval_s, _, next_run_at, *_ in rows
         if next_run_at is not None
     }
@@ -143,4 +143,4 @@ def _grids(nodes: Iterable[sql.Row]) -> Iterator[Grid]:
 def _open(row: sql.Row) -> Open:
     olt, attempt, _, _, state, slot, owes, queued_at = row
     parts = tuple(Owed(*each) for each in json.loads(owes))
-    return Open(olt, sql.read(slot), state, attempt, sql.read(queued_at), parts)
+    return Open(olt, sql.parse_time(slot), state, attempt, sql.parse_time(queued_at), parts)

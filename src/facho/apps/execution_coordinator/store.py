@@ -53,7 +53,7 @@ def settle(outcomes: Iterable[Settled], now: datetime) -> None:
     for first in range(0, len(keys), _AT_ONCE):
         chunk = keys[first : first + _AT_ONCE]
         rows = [_row(key, by_key[key], now) for key in chunk]
-        sql.change(_settle(len(rows)), [value for row in rows for value in row])
+        sql.execute(_settle(len(rows)), [value for row in rows for value in row])
     _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
 
 
@@ -62,12 +62,12 @@ def _row(key: Key, settled: Sequence[Settled], now: datetime) -> tuple[Any, ...]
     counts = {outcome: sum(each.count for each in settled if each.outcome is outcome) for outcome in Outcome}
     total = sum(each.duration_ms for each in settled)
     completed = counts[Outcome.COMPLETED]
-    moment = sql.written(now)
+    moment = sql.db_time(now)
     return (
         key.olt_id,
         key.task_type,
-        sql.written(key.hour.start),
-        sql.written(key.hour.end),
+        sql.db_time(key.hour.start),
+        sql.db_time(key.hour.end),
         sum(counts.values()),
         completed,
         counts[Outcome.FAILED],
@@ -122,7 +122,7 @@ def _add_reasons(new: Mapping[Key, Sequence[LostSlots]]) -> None:
     rows.sort()
     statement = "UPDATE quota_tracker SET reasons = %s WHERE id = %s"
     for row_id, written in rows:
-        sql.change(statement, [written, row_id])
+        sql.execute(statement, [written, row_id])
 
 
 def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str, Any]]]]:

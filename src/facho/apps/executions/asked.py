@@ -34,13 +34,13 @@ class About:
 
 
 def about(execution_id: int) -> About:
-    (row,) = sql.rows(_ABOUT, [execution_id])
+    (row,) = sql.fetch_rows(_ABOUT, [execution_id])
     node_id, onu_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
     values = dict(zip(_OLT, rest, strict=True))
     values["credentials"] = Olt._meta.get_field("credentials").from_db_value(credentials)
     values["learned"], values["lacks"] = json.loads(learned), json.loads(lacks)
     for name, when in (("cpu_read_at", cpu_read_at), ("uptime_read_at", uptime_read_at)):
-        values[name] = None if when is None else sql.read(when)
+        values[name] = None if when is None else sql.parse_time(when)
     olt = _olt(values)
     olt.brand = Brand(id=olt.brand_id, name=brand)
     return About(olt, [] if node_id is None else members_to_ask(node_id), onu_id)

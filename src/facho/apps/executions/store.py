@@ -13,4 +13,4 @@ _CLOSE_ATTEMPT: Final = (
 
 
 def close_attempt(execution_id: int, number: int, now: datetime, error: str) -> None:
-    sql.change(_CLOSE_ATTEMPT, [sql.written(now), error, execution_id, number])
+    sql.execute(_CLOSE_ATTEMPT, [sql.db_time(now), error, execution_id, number])

@@ -47,7 +47,7 @@ def add(end: AttemptEnd) -> None:
     }
     # A delay counts once, whatever the number of attempts.
     ended = int(end.state in _ENDED)
-    sql.change(_ADD, [*(_number(counts[name]) for name in _GIVEN), ended, ended, end.execution_id])
+    sql.execute(_ADD, [*(_number(counts[name]) for name in _GIVEN), ended, ended, end.execution_id])
 
 
 def _outcome(end: AttemptEnd) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def _number(value: Any) -> Any:
 
 
 def _waited(end: AttemptEnd) -> timedelta:
-    rows = sql.rows(_GAP, [end.execution_id, end.number])
-    return sql.read(rows[0][0]) - sql.read(rows[0][1]) if rows else timedelta()
+    rows = sql.fetch_rows(_GAP, [end.execution_id, end.number])
+    return sql.parse_time(rows[0][0]) - sql.parse_time(rows[0][1]) if rows else timedelta()
 
 
 _GAP: Final = (

@@ -42,8 +42,8 @@ class _Closed:
 
 def _close(olt_id: int, subject: str, hour: datetime) -> bool:
     """Everything is read and worked out before the transaction that writes, so that others hardly wait."""
-    values = [olt_id, subject, sql.written(hour), sql.written(hour + HOUR)]
-    frames = sql.rows(_FRAMES, values)
+    values = [olt_id, subject, sql.db_time(hour), sql.db_time(hour + HOUR)]
+    frames = sql.fetch_rows(_FRAMES, values)
     if not frames:
         return True
     sheets = _readable(olt_id, [bytes(data) for _, data in frames])
@@ -96,7 +96,7 @@ def _known(olt_id: int, subject: str, hour: datetime, places: Iterable[str]) -> 
     if not (wanted := list(places)):
         return {}
     marks = ", ".join(["%s"] * len(wanted))
-    found = sql.rows(_KNOWN.format(marks), [olt_id, subject, sql.written(hour), *wanted])
+    found = sql.fetch_rows(_KNOWN.format(marks), [olt_id, subject, sql.db_time(hour), *wanted])
     return {place: bytes(data) for place, data in found}
 
 
@@ -122,13 +122,13 @@ class _Lost(Exception):
 
 def _write(closed: _Closed) -> None:
     """All of it or nothing, and nothing unless all is still as it was read."""
-    with sql.writing():
+    with sql.write_transaction():
         marks = ", ".join(["%s"] * len(closed.frames))
-        if sql.change(_TAKE.format(marks), closed.frames) != len(closed.frames):
+        if sql.execute(_TAKE.format(marks), closed.frames) != len(closed.frames):
             raise _Lost
-        key = [closed.olt_id, closed.subject, sql.written(closed.hour)]
+        key = [closed.olt_id, closed.subject, sql.db_time(closed.hour)]
         for place, (before, after) in closed.changed.items():
-            if sql.change(_REPLACE, [after, *key, place, before]) != 1:
+            if sql.execute(_REPLACE, [after, *key, place, before]) != 1:
                 raise _Lost
         HistoryHour.objects.bulk_create(_rows(closed))
 

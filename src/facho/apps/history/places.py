@@ -25,7 +25,7 @@ class Places(dict[int, str]):
 
 
 def places_of_olt(olt_id: int) -> Places:
-    rows = sql.rows("SELECT id, frame, slot, port FROM onu_data WHERE olt_id = %s", [olt_id])
+    rows = sql.fetch_rows("SELECT id, frame, slot, port FROM onu_data WHERE olt_id = %s", [olt_id])
     return Places((onu, place_of(onu, *numbers)) for onu, *numbers in rows)
 
 

@@ -103,13 +103,15 @@ class _Asked:
 
     def open_sheets(self) -> Iterator[Sheet]:
         """Read before the closed ones: an hour that is closed in between is then read twice, not never."""
-        values = [self.olt_id, self.subject, sql.written(self.start), sql.written(self.end)]
-        return self._sheets(sql.blobs(_OPEN, values))
+        values = [self.olt_id, self.subject, sql.db_time(self.start), sql.db_time(self.end)]
+        return self._sheets(sql.fetch_blobs(_OPEN, values))
 
     def closed_sheets(self, places: Sequence[str]) -> Iterator[Sheet]:
         marks = ", ".join(["%s"] * len(places))
-        hours = [sql.written(hour_of(self.start)), sql.written(self.end)]
-        return self._sheets(sql.blobs(_CLOSED.format(marks), [self.olt_id, self.subject, *places, *hours]))
+        hours = [sql.db_time(hour_of(self.start)), sql.db_time(self.end)]
+        return self._sheets(
+            sql.fetch_blobs(_CLOSED.format(marks), [self.olt_id, self.subject, *places, *hours])
+        )
 
     def _sheets(self, found: list[bytes]) -> Iterator[Sheet]:
         """A damaged one is a gap in the chart, and no reason to show none."""

@@ -38,8 +38,8 @@ def append_frame(
         return
     time = milliseconds(at)
     # The row has it to the millisecond too: what is read twice while its hour is closed has the same time.
-    values = [olt_id, subject, sql.written(moment_of(time)), write_frame(time, ids, kept)]
-    sql.change(_APPEND, values)
+    values = [olt_id, subject, sql.db_time(moment_of(time)), write_frame(time, ids, kept)]
+    sql.execute(_APPEND, values)
 
 
 _APPEND: Final = "INSERT INTO onu_history_frames (olt_id, subject, at, data) VALUES (%s, %s, %s, %s)"
@@ -65,8 +65,8 @@ def close_hours(now: datetime, *, grace: timedelta, most: int) -> int:
 
 def _due(before: datetime, most: int) -> list[tuple[int, datetime]]:
     """OLTs that have frames of hours before this one, and the first such hour of each."""
-    found = sql.rows(_DUE, [sql.written(before), most])
-    return [(olt_id, hour_of(sql.read(at))) for olt_id, at in found]
+    found = sql.fetch_rows(_DUE, [sql.db_time(before), most])
+    return [(olt_id, hour_of(sql.parse_time(at))) for olt_id, at in found]
 
 
 _DUE: Final = (

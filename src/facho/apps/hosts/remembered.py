@@ -21,7 +21,7 @@ _MOST: Final = 256
 
 
 def columns_now(olt: Olt, facts: tuple[str, ...], kind: str) -> tuple[AskedFact, ...]:
-    rows = tuple(sql.rows(_ROWS, [olt.brand_id, GENERIC]))
+    rows = tuple(sql.fetch_rows(_ROWS, [olt.brand_id, GENERIC]))
     return _columns(olt.brand_id, olt.brand.name, olt.model_id, facts, kind, rows)
 
 

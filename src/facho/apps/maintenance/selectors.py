@@ -35,7 +35,7 @@ def closed_times(
 ) -> dict[int, list[Span]]:
     """The spans of each OLT that has any; of all OLTs, if none are named. Three queries at most."""
     # Mostly there are none, and everybody who claims asks: a plain statement is soon answered.
-    if not sql.rows(_ANY, [sql.written(until), sql.written(after)]):
+    if not sql.fetch_rows(_ANY, [sql.db_time(until), sql.db_time(after)]):
         return {}
     found: dict[int, list[Span]] = defaultdict(list)
     sites: dict[str, list[Span]] = defaultdict(list)

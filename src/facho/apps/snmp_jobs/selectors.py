@@ -39,7 +39,7 @@ def members_of(master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
     """Return the members of these composite nodes, suspended ones too, in the order in which they run."""
     if not master_ids:
         return {}
-    rows = sql.rows(_OF_SAME_OLTS.format(", ".join(["%s"] * len(master_ids))), master_ids)
+    rows = sql.fetch_rows(_OF_SAME_OLTS.format(", ".join(["%s"] * len(master_ids))), master_ids)
     jobs = {row[0]: row for row in rows}
     found = members(map(_link_of_row, rows), master_ids)
     return {master: [_node_job(jobs[node_id]) for node_id in node_ids] for master, node_ids in found.items()}
@@ -52,7 +52,7 @@ def members_to_ask(master_id: int) -> list[NodeJob]:
 
 
 def job_of_node(node_id: int) -> NodeJob:
-    (row,) = sql.rows(_OF_NODE, [node_id])
+    (row,) = sql.fetch_rows(_OF_NODE, [node_id])
     return _node_job(row)
 
 

@@ -89,7 +89,7 @@ def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) ->
         since = min(since, max(datetime.fromisoformat(before), now - config.quota_catch_up))
     hours = list(hours_between(since, running.end, config.time_zone))
     for olt_ids in _some(Olt.objects.order_by("id").values_list("id", flat=True)):
-        with sql.writing():
+        with sql.write_transaction():
             reconcile(olt_ids, now, config, hours)
     return True
 
@@ -99,7 +99,7 @@ def _note(last: CoordinatorState | None, opened: bool, now: datetime, config: Co
     before = last.value.get("hour") if last else None
     hour = running_hour(now, config.time_zone).start.isoformat() if opened else before
     value = {"hour": hour, "duration_ms": round(seconds * 1000, 1)}
-    with sql.writing():
+    with sql.write_transaction():
         CoordinatorState.objects.update_or_create(
             name=COORDINATOR, defaults={"value": value, "updated_at": now}
         )
@@ -134,7 +134,7 @@ def _some(olt_ids: Iterable[int]) -> Iterator[list[int]]:
 
 def _close(hour: Hour, olt_ids: Sequence[int], overdue: bool, now: datetime, config: Config) -> int:
     """All of an OLT's tasks at once. Who has closed them meanwhile has done it for us."""
-    with sql.writing():
+    with sql.write_transaction():
         trackers = lock_open([hour.start], olt_ids)
         if overdue:
             _settle_rest(trackers, hour, now, config)

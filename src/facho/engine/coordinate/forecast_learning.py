@@ -57,7 +57,7 @@ def learn_from_ended(now: datetime, config: Config) -> int:
         return 0
     ran = _ran(ended)
     taught = _taught(ran, now, config) if ran else []
-    with sql.writing():
+    with sql.write_transaction():
         if _claim(state, _Until(ended[-1].ended_at, ended[-1].id), now):
             _store(taught)
     return len(ended)

@@ -25,7 +25,7 @@ _TICK: Final = timedelta(microseconds=1)
 def leave_alone(now: datetime, config: Config) -> None:
     """Ends what runs or waits on OLTs whose window has begun. Their slots do not count."""
     if _unwanted(now, config).exists():
-        with sql.writing():
+        with sql.write_transaction():
             reconcile(end_unwanted(now, config), now, config)
 
 

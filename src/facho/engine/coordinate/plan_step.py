@@ -76,7 +76,7 @@ def _seen(now: datetime) -> datetime:
 
 
 def _note_seen(until: datetime) -> None:
-    with sql.writing():
+    with sql.write_transaction():
         CoordinatorState.objects.update_or_create(name=PLANS, defaults={"updated_at": until})
 
 
@@ -118,7 +118,7 @@ def _count(olt_ids: Iterable[int], hour: Hour) -> None:
     counts = _counted(sorted(olt_ids), hour)
     if not counts:
         return
-    with sql.writing():
+    with sql.write_transaction():
         for olt_id, (done, failed) in sorted(counts.items()):
             ExecutionPlan.objects.filter(
                 olt=olt_id, period_start=hour.start, status=PlanStatus.ACTIVE
@@ -179,7 +179,7 @@ def _close(hour: Hour, plans: Sequence[_Plan], now: datetime, config: Config) ->
         )
         for plan in ready
     ]
-    with sql.writing():
+    with sql.write_transaction():
         update_rows(ExecutionPlan, _COMPLETED, sorted(rows))
     return len(ready)
 

@@ -100,7 +100,7 @@ def _make(olt_ids: Sequence[int], hour: Hour, now: datetime, config: Config) -> 
     made = [
         _plan(work, known.get(work.olt_id), problems.get(work.olt_id), hour, now, config) for work in works
     ]
-    with sql.writing():
+    with sql.write_transaction():
         _write(made, known, hour, now)
         for each in made:
             if each.infeasible is not None and (each.olt_id, each.signature) not in reported:

@@ -54,7 +54,7 @@ def update_reachability(
     if counts and state in (State.SUCCESS, State.FAILED):
         failures = failures + 1 if state is State.FAILED else 0
     if failures != before.failed_in_a_row:
-        sql.update_one(Olt, before.olt_id, {"failed_in_a_row": failures})
+        sql.update_row(Olt, before.olt_id, {"failed_in_a_row": failures})
     why = _why(before, collection)
     if why is None and state is State.FAILED and counts and failures == config.emergency_failures:
         why = FAILURES

@@ -81,7 +81,7 @@ def _ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
     for start in range(0, len(execution_ids), _AT_ONCE):
         some = execution_ids[start : start + _AT_ONCE]
         places = ", ".join(["%s"] * len(some))
-        for row in sql.rows(_ENDED.format(places), some):
+        for row in sql.fetch_rows(_ENDED.format(places), some):
             execution_id, state, olt, job, kind, ended, *attempt, delay_ms, why, blocker, error = row
             seconds = _seconds(*attempt)
             yield _Ended(
@@ -90,7 +90,7 @@ def _ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
                 olt,
                 job,
                 kind,
-                sql.read(ended),
+                sql.parse_time(ended),
                 seconds,
                 delay_ms,
                 why,
@@ -102,7 +102,7 @@ def _ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
 def _seconds(began: Any, ended: Any) -> float | None:
     if began is None or ended is None:
         return None
-    return (sql.read(ended) - sql.read(began)).total_seconds()
+    return (sql.parse_time(ended) - sql.parse_time(began)).total_seconds()
 
 
 _ENDED: Final = (

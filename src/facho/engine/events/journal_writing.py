@@ -185,7 +185,7 @@ def named(names: Mapping[int, str]) -> Iterator[None]:
 def _name(olt_id: int) -> str:
     unknown = f"OLT {olt_id}"
     try:
-        found = sql.rows("SELECT name FROM olts WHERE id = %s", [olt_id])
+        found = sql.fetch_rows("SELECT name FROM olts WHERE id = %s", [olt_id])
     except DatabaseError:
         if not connection.in_atomic_block:
             connection.close()

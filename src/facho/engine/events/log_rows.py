@@ -127,7 +127,7 @@ class Rows:
 
 
 def _insert(entries: Sequence[Entry]) -> None:
-    with sql.writing():
+    with sql.write_transaction():
         olts = {entry.olt_id for entry in entries if entry.olt_id is not None}
         known = set(Olt.objects.filter(id__in=olts).values_list("id", flat=True))
         CoordinatorLog.objects.bulk_create(
@@ -172,7 +172,7 @@ class Flusher:
             self._wanted.clear()
             if not self._flush():
                 self._wanted.set()
-            sql.give_back()
+            sql.release_connection()
         connection.close()
 
     def _end(self) -> None:

@@ -44,5 +44,5 @@ def tell(
     it (`notice_words`).
     """
     written = json.dumps(plain(details))
-    values = [notice.value, severity.value, olt_id, about[:_MOST_LETTERS], written, sql.written(now)]
-    sql.change(_TELL.format(values=_VALUES[connection.vendor]), values)
+    values = [notice.value, severity.value, olt_id, about[:_MOST_LETTERS], written, sql.db_time(now)]
+    sql.execute(_TELL.format(values=_VALUES[connection.vendor]), values)

@@ -49,7 +49,7 @@ def create_deliveries(now: datetime, config: Config) -> int:
     # Nearly always there are none, which is seen without writing.
     if not _new().exists():
         return 0
-    with sql.writing():
+    with sql.write_transaction():
         _lock()
         notices = list(_new().select_related("olt").defer("olt__credentials").order_by("id")[:_AT_ONCE])
         rules = enabled_rules()
@@ -66,7 +66,7 @@ def _new() -> QuerySet[NotificationNotice]:
 def _lock() -> None:
     """One at a time: two would not see what the other tells, and tell it again."""
     if connection.vendor == "postgresql":
-        sql.rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def enabled_rules() -> list[Rule]:

@@ -92,7 +92,7 @@ class Sender:
         try:
             letter = _letter(channel, claimed, self._config)
         except KeyProblem as problem:
-            with sql.writing():
+            with sql.write_transaction():
                 _note_failure(ids, until, str(problem), now, self._config)
             return
         flight = MessageInTransit(letter, timeout, self._send)
@@ -109,7 +109,7 @@ class Sender:
                 self._note(each, f"no answer in {self._config.notify_timeout.total_seconds():g} s", now)
 
     def _note(self, sending: _Sending, error: str | None, now: datetime) -> None:
-        with sql.writing():
+        with sql.write_transaction():
             if error:
                 _note_failure(sending.ids, sending.until, error, now, self._config)
             else:
@@ -125,7 +125,7 @@ def _due(now: datetime) -> QuerySet[NotificationDelivery]:
 
 def _claim(channel: NotificationChannel, now: datetime, until: datetime) -> list[NotificationDelivery]:
     """As many as fit in a message. Whoever else looks finds them not due."""
-    with sql.writing():
+    with sql.write_transaction():
         first = (
             _due(now).filter(channel=channel).order_by("id").select_for_update(skip_locked=True, of=("self",))
         )

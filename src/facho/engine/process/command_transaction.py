@@ -36,7 +36,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         for left in reversed(range(_TRIES)):
             try:
-                with sql.writing():
+                with sql.write_transaction():
                     _take_turn()
                     with gathered():
                         result = function(*args, **kwargs)

@@ -55,14 +55,14 @@ def start_execution(execution_id: int, worker: str, config: Config) -> StartedEx
     before = boottime()
     now = database_now()
     token = secrets.token_hex(16)
-    expires = sql.written(now + config.lease)
-    with sql.writing():
-        taken = sql.rows(_TAKE, [token, expires, sql.written(now), worker, execution_id])
+    expires = sql.db_time(now + config.lease)
+    with sql.write_transaction():
+        taken = sql.fetch_rows(_TAKE, [token, expires, sql.db_time(now), worker, execution_id])
         if not taken:
             return None
         execution = _Taken.of(execution_id, taken[0])
         late = _why_late(execution, now, config)
-        sql.update_one(
+        sql.update_row(
             Execution,
             execution_id,
             {
@@ -71,7 +71,9 @@ def start_execution(execution_id: int, worker: str, config: Config) -> StartedEx
                 "blocked_by": late.blocker.execution_id if late and late.blocker else None,
             },
         )
-        ((run_id,),) = sql.rows(_NEW_ATTEMPT, [execution_id, execution.attempt, sql.written(now), worker])
+        ((run_id,),) = sql.fetch_rows(
+            _NEW_ATTEMPT, [execution_id, execution.attempt, sql.db_time(now), worker]
+        )
     return StartedExecution(
         execution_id,
         run_id,
@@ -110,7 +112,7 @@ class _Taken:
     @classmethod
     def of(cls, execution_id: int, row: sql.Row) -> _Taken:
         olt_id, node_id, slot, queued_at, attempt = row
-        return cls(execution_id, olt_id, node_id, sql.read(slot), sql.read(queued_at), attempt)
+        return cls(execution_id, olt_id, node_id, sql.parse_time(slot), sql.parse_time(queued_at), attempt)
 
 
 def _why_late(execution: _Taken, now: datetime, config: Config) -> Late | None:
@@ -214,8 +216,11 @@ def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
         f"(SELECT id FROM snmp_executions WHERE {_hold(len(tokens))}{lock}) RETURNING lease_token"
     )
     # In turn with the pollers, who write all the time: it must not be the one that never gets in between.
-    with sql.writing():
-        return {row[0] for row in sql.rows(statement, [sql.written(now + length), sql.written(now), *tokens])}
+    with sql.write_transaction():
+        return {
+            row[0]
+            for row in sql.fetch_rows(statement, [sql.db_time(now + length), sql.db_time(now), *tokens])
+        }
 
 
 def _gone(tokens: Set[str], now: datetime) -> set[str]:
@@ -223,7 +228,7 @@ def _gone(tokens: Set[str], now: datetime) -> set[str]:
     if not tokens:
         return set()
     statement = f"SELECT lease_token FROM snmp_executions WHERE {_hold(len(tokens))}"  # noqa: S608
-    return set(tokens) - {row[0] for row in sql.rows(statement, [sql.written(now), *tokens])}
+    return set(tokens) - {row[0] for row in sql.fetch_rows(statement, [sql.db_time(now), *tokens])}
 
 
 def _hold(count: int) -> str:

@@ -73,7 +73,7 @@ def tend_optics(now: datetime, _config: Config) -> int:
     for olt_id in _due(now):
         places = sorted(set(places_of_olt(olt_id).values()))
         changed += sum(_tend_port(olt_id, place, now) for place in places)
-        sql.update_one(Olt, olt_id, {"optics_usual_at": now})
+        sql.update_row(Olt, olt_id, {"optics_usual_at": now})
         ports += len(places)
         if ports >= _MOST_PORTS:
             break
@@ -92,7 +92,7 @@ def _tend_port(olt_id: int, place: str, now: datetime) -> int:
     usual = _usual_at(olt_id, place, now)
     if not usual:
         return 0
-    with sql.writing():
+    with sql.write_transaction():
         rows = _worth_writing(usual)
         statements.update(("rx_usual_dbm", "rx_usual_of"), rows)
     return len(rows)

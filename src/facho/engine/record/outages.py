@@ -35,13 +35,13 @@ def update_outages(
     """After the ONUs are stored. A collection that broke off concludes nothing: the next whole one does."""
     if not turns.whole:
         if turns.onus and unsure_since is None:
-            sql.update_one(Olt, olt_id, {"states_unsure_since": now})
+            sql.update_row(Olt, olt_id, {"states_unsure_since": now})
         return
     if not turns.onus and unsure_since is None:
         return
     _Ports(olt_id, now, config).look(turns.onus, unsure_since)
     if unsure_since is not None:
-        sql.update_one(Olt, olt_id, {"states_unsure_since": None})
+        sql.update_row(Olt, olt_id, {"states_unsure_since": None})
 
 
 class _Ports:

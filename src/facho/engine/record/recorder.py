@@ -63,7 +63,7 @@ def record(
     started: StartedExecution, planned: Planned, collection: Collection, now: datetime, config: Config
 ) -> State:
     """Raises LeaseLost, and has then written nothing."""
-    with sql.writing():
+    with sql.write_transaction():
         ours = _check_lease(started, now)
         stored = _store(planned, collection, now, config)
         _note_unreadable(ours, planned, collection, now)
@@ -101,7 +101,7 @@ def record(
 
 def record_failure(started: StartedExecution, error: str, now: datetime, config: Config) -> State:
     """It could not even be asked: a job without columns, or a bug of ours. Raises LeaseLost."""
-    with sql.writing():
+    with sql.write_transaction():
         ours = _check_lease(started, now)
         error = masked(error)
         failed = _failed(started, error)
@@ -117,7 +117,7 @@ def record_failure(started: StartedExecution, error: str, now: datetime, config:
 
 def record_by_hand(started: StartedExecution, part: PartOutcome, now: datetime) -> None:
     """What a person asked for, and kept: only that it was asked is stored. Raises LeaseLost."""
-    with sql.writing():
+    with sql.write_transaction():
         _check_lease(started, now)
         _end(
             started,
@@ -133,7 +133,7 @@ def record_by_hand(started: StartedExecution, part: PartOutcome, now: datetime) 
 
 def hand_back(started: StartedExecution, now: datetime, config: Config) -> None:
     """The process stops: the attempt does not count, and somebody else takes it up at once."""
-    with sql.writing():
+    with sql.write_transaction():
         running = lock_running(started.execution_id, lease_token=started.token)
         if running is None:
             return
@@ -181,12 +181,12 @@ def _check_lease(started: StartedExecution, now: datetime) -> _Ours:
     Everything else that the transaction locks comes after it, in the order of `locks`.
     """
     lock = " FOR NO KEY UPDATE OF e" if connection.features.has_select_for_update else ""
-    rows = sql.rows(_OURS + lock, [started.execution_id, started.token, sql.written(now)])
+    rows = sql.fetch_rows(_OURS + lock, [started.execution_id, started.token, sql.db_time(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
     slot, owes, away_since, failed_in_a_row, unsure_since, onu_id, had_unreadable = rows[0]
     return _Ours(
-        slot_of(started.olt_id, sql.read(slot), json.loads(owes)),
+        slot_of(started.olt_id, sql.parse_time(slot), json.loads(owes)),
         OltBefore(started.olt_id, _moment(away_since), failed_in_a_row),
         _moment(unsure_since),
         onu_id is not None,
@@ -195,7 +195,7 @@ def _check_lease(started: StartedExecution, now: datetime) -> _Ours:
 
 
 def _moment(found: Any) -> datetime | None:
-    return None if found is None else sql.read(found)
+    return None if found is None else sql.parse_time(found)
 
 
 _OURS: Final = (
@@ -232,7 +232,7 @@ def _came(part: PartOutcome) -> Came:
 
 
 def _end(started: StartedExecution, now: datetime, *, state: State, error: str, **columns: Any) -> None:
-    sql.update_one(
+    sql.update_row(
         Execution,
         started.execution_id,
         {"state": state, "error": error, "lease_token": "", "lease_expires_at": None, **columns},
@@ -335,14 +335,14 @@ def _after_success(started: StartedExecution, collection: Collection, now: datet
     """Date the run of the node and of every chained one that was asked for; resume what was suspended."""
     if started.node_id is not None:
         ran = {"last_run_at": started.started_at, "failures_in_a_row": 0}
-        sql.update_one(SnmpJobHost, started.node_id, ran)
+        sql.update_row(SnmpJobHost, started.node_id, ran)
     chained = [
         (each.part.node_id, started.started_at)
         for each in collection.parts[1:]
         if each.part.node_id is not None and each.asked
     ]
     update_rows(SnmpJobHost, ["last_run_at"], chained)
-    if collection.was_asked and sql.rows(_WAS_AWAY, [started.node_id, started.olt_id]):
+    if collection.was_asked and sql.fetch_rows(_WAS_AWAY, [started.node_id, started.olt_id]):
         resume_olt(started.olt_id, now, proven=True)
         if started.node_id is not None:
             resume_node(started.node_id, now, proven=True)
@@ -373,7 +373,7 @@ def _note_olt(started: StartedExecution, planned: Planned, collection: Collectio
     if planned.reading is None:
         missing = confirm_missing(collection, planned.work.profile, partial(load_inventory, started.olt_id))
     changes |= told_of_olt(planned.before, collection, missing, now)
-    sql.update_one(Olt, started.olt_id, changes)
+    sql.update_row(Olt, started.olt_id, changes)
 
 
 def _written(outcome: PartOutcome) -> dict[str, Any]:

@@ -31,9 +31,9 @@ def claim_executions(now: datetime, config: Config, *, room: int | None = None) 
 
     `room` is how many the caller itself can take, where it has no queue to share with others.
     """
-    if (room is not None and room <= 0) or not sql.rows(_ANY_WAITS, [sql.written(now)]):
+    if (room is not None and room <= 0) or not sql.fetch_rows(_ANY_WAITS, [sql.db_time(now)]):
         return []
-    with sql.writing():
+    with sql.write_transaction():
         _lock()
         seen = _look(now)
         free = FreePollers(seen.workers, seen.active, now, within=config.worker_seen_within)
@@ -50,17 +50,17 @@ def claim_executions(now: datetime, config: Config, *, room: int | None = None) 
 def _reserve(ids: Sequence[int], until: datetime) -> None:
     if ids:
         places = ", ".join(["%s"] * len(ids))
-        sql.change(_RESERVE.format(places), [sql.written(until), *ids])
+        sql.execute(_RESERVE.format(places), [sql.db_time(until), *ids])
 
 
 def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
     """For a person who waits in front of the screen and needs no poller. False while the OLT is busy."""
-    with sql.writing():
+    with sql.write_transaction():
         _lock()
         olt = Execution.objects.filter(id=execution_id).values_list("olt", flat=True).first()
         if olt is None or olt in busy_olts(now) | _left_alone(now, config):
             return False
-        claimed = sql.change(_RESERVE.format("%s"), [sql.written(now + config.lease), execution_id])
+        claimed = sql.execute(_RESERVE.format("%s"), [sql.db_time(now + config.lease), execution_id])
     return claimed == 1
 
 
@@ -89,7 +89,7 @@ class _Seen:
 def _look(now: datetime) -> _Seen:
     """In one statement: between two, and at every row, this thread waits for its turn among busy pollers."""
     statement = _LOOK[connection.vendor]
-    ((workers, active, busy, waiting),) = sql.rows(statement, [sql.written(now), sql.written(now)])
+    ((workers, active, busy, waiting),) = sql.fetch_rows(statement, [sql.db_time(now), sql.db_time(now)])
     return _Seen(
         [_worker(*row) for row in json.loads(workers)],
         [_active(*row) for row in json.loads(active)],
@@ -100,11 +100,11 @@ def _look(now: datetime) -> _Seen:
 
 def busy_olts(now: datetime) -> set[int]:
     """OLTs with an execution under way, or with a holder who may not know yet that it was aborted."""
-    return {olt for (olt,) in sql.rows(_BUSY, [sql.written(now)])}
+    return {olt for (olt,) in sql.fetch_rows(_BUSY, [sql.db_time(now)])}
 
 
 def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
-    return WorkerSeen(name, pollers, sql.read(seen_at), queue.read(queues))
+    return WorkerSeen(name, pollers, sql.parse_time(seen_at), queue.read(queues))
 
 
 def _active(state: str, worker: str, run_now: bool, attempt: int) -> Active:
@@ -121,7 +121,9 @@ def _waiting(
     interval_s: int,
     priority: int,
 ) -> Waiting:
-    since = sql.read(slot) if slot == not_before else max(sql.read(slot), sql.read(not_before))
+    since = (
+        sql.parse_time(slot) if slot == not_before else max(sql.parse_time(slot), sql.parse_time(not_before))
+    )
     interval = timedelta(seconds=interval_s)
     return Waiting(execution, olt, since, interval, priority, bool(run_now), _queue(run_now, attempt))
 

@@ -44,7 +44,7 @@ def run_manual_session(execution_id: int, runtime: Runtime, what: str, conversat
     with runtime.keeper.holding(started, task.cancel) as held:
         began = time.monotonic()
         try:
-            sql.give_back()
+            sql.release_connection()
             came, error = _said(task, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
             outcome = _outcome(what, came, began)
             retry_while_leased(lambda: record_by_hand(started, outcome, database_now()), held, runtime.config)

@@ -28,7 +28,7 @@ def register_worker(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
     lent = {"pollers": pollers, "queues": queue.written(queues)}
-    with sql.writing():
+    with sql.write_transaction():
         Worker.objects.update_or_create(name=worker, defaults={**lent, "started_at": now, "seen_at": now})
         Poller.objects.filter(worker=worker).delete()
         Poller.objects.bulk_create(
@@ -95,8 +95,8 @@ class PollerActivity:
             rows = [self._row(number, slot, now) for number, slot in enumerate(self._slots, 1)]
             self._changed = False
         given = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(rows))
-        with sql.writing():
-            sql.change(_SHOW.format(given), [value for row in rows for value in row])
+        with sql.write_transaction():
+            sql.execute(_SHOW.format(given), [value for row in rows for value in row])
 
     def _row(self, number: int, slot: _Slot, now: datetime) -> tuple[Any, ...]:
         """In the order of _SHOWN."""
@@ -110,7 +110,7 @@ class PollerActivity:
             (now - self._began).total_seconds(),
             slot.completed,
             slot.delayed,
-            sql.written(now),
+            sql.db_time(now),
         )
 
 

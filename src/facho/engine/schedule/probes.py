@@ -116,7 +116,7 @@ def run_probes(
 
 def _note_answer(each: Probe, config: Config) -> None:
     now = database_now()
-    with sql.writing():
+    with sql.write_transaction():
         away = Olt.objects.filter(id=each.olt_id, unreachable_since__isnull=False)
         since = away.values_list("unreachable_since", flat=True).first()
         back = each.node_id is None and away.update(reachable=True, unreachable_since=None)

@@ -35,7 +35,7 @@ class Recovered:
 def recover(now: datetime, config: Config) -> Recovered:
     found = Recovered(workers=_forget_workers(now, config))
     # Nearly always there is nothing to do, which is seen without writing.
-    if sql.rows(_ODD_LEASES, [sql.written(now), sql.written(_far(now, config))] * 2):
+    if sql.fetch_rows(_ODD_LEASES, [sql.db_time(now), sql.db_time(_far(now, config))] * 2):
         found = replace(_recover(now, config), workers=found.workers)
     _end_unwanted(now, config)
     if found:
@@ -128,14 +128,14 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
 
     `before` is how many were lost together with it, and come first.
     """
-    with sql.writing():
+    with sql.write_transaction():
         # Whoever has it locked stores its results, however long that takes, or takes it back himself.
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:
             return False
         lost = _lost(execution, now)
         change = next_attempt(lost, now, delay=_delay(execution, before, config))
-        sql.update_one(
+        sql.update_row(
             Execution,
             execution_id,
             {"error": lost.error, "lease_token": "", "lease_expires_at": None, **change},

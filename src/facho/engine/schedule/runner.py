@@ -98,7 +98,7 @@ def _run(
     try:
         planned = plan_execution(started.execution_id, started.run_id, database_now(), config)
         # It may be long until the OLT has answered.
-        sql.give_back()
+        sql.release_connection()
         collection = collect(
             planned.work, task.run, runtime.snmp.client, held.check, runtime.decoding, progress
         )

@@ -54,7 +54,7 @@ def queue_due_slots(now: datetime, config: Config) -> Queued:
     done = Queued()
     while True:
         try:
-            with sql.writing():
+            with sql.write_transaction():
                 due = _due(now)
                 queued = _queue(due, now, config)
         except IntegrityError:
@@ -69,7 +69,7 @@ def _queue_one_by_one(now: datetime, config: Config) -> Queued:
     done = Queued()
     for node_id in enabled_nodes().filter(next_run_at__lte=now).values_list("id", flat=True):
         try:
-            with sql.writing():
+            with sql.write_transaction():
                 done += _queue(_due(now, only=node_id), now, config)
         except IntegrityError as error:
             log.error(
@@ -82,7 +82,7 @@ def _queue_one_by_one(now: datetime, config: Config) -> Queued:
 
 def _pass_over_slot_that_ran(node_id: int, now: datetime, config: Config) -> None:
     """Somebody set the node's time back by hand, to a slot that it has had."""
-    with sql.writing():
+    with sql.write_transaction():
         for row in _due(now, only=node_id):
             ahead = advance(row.next_run_at, row.interval, now)
             if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
@@ -292,7 +292,7 @@ def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
 def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
     """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
     slack = config.first_run_delay + config.spread_limit
-    with sql.writing():
+    with sql.write_transaction():
         rows = list(
             enabled_nodes()
             .filter(next_run_at__gt=now + slack)

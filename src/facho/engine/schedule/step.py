@@ -69,8 +69,8 @@ def _check(now: datetime, config: Config) -> None:
 
 def _queue(now: datetime, config: Config) -> Queued:
     queued = queue_due_slots(now, config)
-    with sql.writing():
-        sql.change(_NOTE, [SCHEDULER, sql.written(now)])
+    with sql.write_transaction():
+        sql.execute(_NOTE, [SCHEDULER, sql.db_time(now)])
     return queued
 
 

@@ -76,7 +76,7 @@ def health(config: Config) -> Health:
     writable = not cannot_write(config.logs)
     logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
     try:
-        sql.reach()
+        sql.check_reachable()
         if lacking := _lacking():
             told = f"{lacking} changes are missing"
             return Health((*logs, Reason("schema", told)), logs_writable=writable)

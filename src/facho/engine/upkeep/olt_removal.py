@@ -94,7 +94,7 @@ def _chunks(olt_id: int, config: Config) -> Iterator[int]:
 
 
 def _remove_chunk(model: type[Model], olt_id: int, most: int) -> int:
-    with sql.writing():
+    with sql.write_transaction():
         one_at_a_time()
         rows = model._base_manager.filter(olt=olt_id).order_by("pk")
         keys = list(rows.values_list("pk", flat=True)[:most])

@@ -338,7 +338,7 @@ def _remove(now: datetime, config: Config, rules: Sequence[Rule], between: Calla
 
 def remove_chunk(rule: Rule, now: datetime, config: Config) -> int:
     """The oldest, in a transaction of its own. How many it were."""
-    with sql.writing():
+    with sql.write_transaction():
         one_at_a_time()
         keys = _keys(too_old(rule, now, config), config) or _keys(too_many(rule, config), config)
         if keys:
@@ -355,7 +355,7 @@ def _keys(rows: QuerySet[Model], config: Config) -> list[Any]:
 def one_at_a_time() -> None:
     """Two at once whose rows refer to one another would end in a deadlock. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
-        sql.rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def too_old(rule: Rule, now: datetime, config: Config) -> QuerySet[Model]:
@@ -415,7 +415,7 @@ def _note(turns: Turns, removed: Removed) -> None:
         "rows": dict(removed.rows),
         "failed": dict(removed.failed),
     }
-    with sql.writing():
+    with sql.write_transaction():
         CoordinatorState.objects.update_or_create(
             name=RETENTION, defaults={"value": value, "updated_at": turns.last}
         )

@@ -41,7 +41,7 @@ def forecast_now(now: datetime, seen: Room | None) -> Forecast:
 
 def database_bytes() -> int:
     if connection.vendor == "postgresql":
-        ((size,),) = sql.rows("SELECT pg_database_size(current_database())", [])
+        ((size,),) = sql.fetch_rows("SELECT pg_database_size(current_database())", [])
         return int(size)
     return file_bytes(_file())
 
@@ -73,7 +73,7 @@ _HERE: Final = (
 
 
 def _data_directory() -> Path | None:
-    found = sql.rows(_HERE, [])
+    found = sql.fetch_rows(_HERE, [])
     return Path(found[0][0]) if found else None
 
 

@@ -40,8 +40,8 @@ def refuse_running_workers(now: datetime, *, within: timedelta) -> None:
     """An earlier version takes no lock, and what it writes after the change is not as this one needs it."""
     if "workers" not in connection.introspection.table_names():
         return
-    rows = sql.rows("SELECT name, seen_at FROM workers ORDER BY name", [])
-    names = [name for name, seen_at in rows if is_alive(sql.read(seen_at), now, within=within)]
+    rows = sql.fetch_rows("SELECT name, seen_at FROM workers ORDER BY name", [])
+    names = [name for name, seen_at in rows if is_alive(sql.parse_time(seen_at), now, within=within)]
     if names:
         raise SchemaProblem(
             "the database has to be changed for this version, and workers are running: "
@@ -76,7 +76,7 @@ def _find_unreadable() -> Iterator[str]:
     for bound in BOUND_COLUMNS:
         if bound.table in tables:
             statement = f"SELECT name, {name(bound.column)} FROM {name(bound.table)} ORDER BY id"  # noqa: S608
-            for row, token in sql.rows(statement, []):
+            for row, token in sql.fetch_rows(statement, []):
                 if not vault().has_key_for(token):
                     yield f"{bound.table}/{row}"
 
