@@ -23,8 +23,8 @@ from schemathesis.specs.openapi import checks
 
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.roles import Role
-from facho.engine.collect import connection_test as olts
-from facho.engine.collect.connection_test import Silence
+from facho.engine.commands import connection_test as olts
+from facho.engine.commands.connection_test import Silence
 from facho.snmp.errors import NoAnswer
 from tests.api_clients import person, token_of
 from tests.sample_rows import fill

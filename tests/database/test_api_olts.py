@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.core.roles import Role
-from facho.engine.collect import connection_test
-from facho.engine.collect.connection_test import Silence
 from facho.engine.collect.identify import Identified
+from facho.engine.commands import connection_test
+from facho.engine.commands.connection_test import Silence
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection

@@ -14,9 +14,9 @@ from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.roles import Role
-from facho.engine.collect import connection_test
-from facho.engine.collect.connection_test import Silence
 from facho.engine.collect.identify import Identified
+from facho.engine.commands import connection_test
+from facho.engine.commands.connection_test import Silence
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.usual import collect_usual, usual_for
 from facho.snmp import Target

@@ -21,8 +21,8 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
 from facho.core.roles import Role
-from facho.engine.collect import connection_test as asking
 from facho.engine.collect.identify import Identified
+from facho.engine.commands import connection_test as asking
 from facho.snmp import SnmpError
 from facho.vendors import Detection
 from facho.web.dashboard.lanes import Wanted

@@ -25,8 +25,8 @@ from facho.apps.notifications.models import NotificationChannel, NotificationDel
 from facho.backends.celery import CeleryBackend
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.collect import connection_test
 from facho.engine.collect.identify import Identified
+from facho.engine.commands import connection_test
 from facho.engine.commands.users import add_user
 from facho.snmp import Target
 from facho.vendors import Detection

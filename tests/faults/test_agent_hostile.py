@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from facho.engine.collect import connection_test
 from facho.engine.collect.identify import Identified
+from facho.engine.commands import connection_test
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import HOSTILE, PRESETS
 from facho.sim.process import FleetProcess

@@ -243,10 +243,10 @@ def ask_olt(
     as_json: AsJson = False,
 ) -> None:
     """Ask an OLT what it is, or say what is wrong."""
-    with system() as config:
+    with system():
         from facho.cli.acting import olts
 
-        olts.test(name, timeout, retries, config, as_json=as_json)
+        olts.test(name, timeout, retries, as_json=as_json)
 
 
 @app.command("import", epilog=_EXAMPLES_IMPORT)

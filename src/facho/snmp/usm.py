@@ -64,6 +64,14 @@ class Priv(enum.Enum):
         self.stretch = stretch
 
 
+class BadUser(ValueError):
+    """Refused data of an SNMPv3 user; `field` is user, auth, auth_password or priv_password."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """Who asks, and with which secrets. The passwords never show in a representation."""
@@ -77,13 +85,16 @@ class User:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.name.encode()) <= 32:
-            raise ValueError("an SNMPv3 user name has 1 to 32 octets")
+            raise BadUser("user", "an SNMPv3 user name has 1 to 32 octets")
         if self.priv is not None and self.auth is None:
-            raise ValueError("SNMPv3 privacy needs authentication: give an authentication protocol too")
+            sentence = "SNMPv3 privacy needs authentication: give an authentication protocol too"
+            raise BadUser("auth", sentence)
         if self.auth is not None and len(self.auth_password) < SHORTEST_PASSWORD:
-            raise ValueError(f"an SNMPv3 authentication password has at least {SHORTEST_PASSWORD} characters")
+            sentence = f"an SNMPv3 authentication password has at least {SHORTEST_PASSWORD} characters"
+            raise BadUser("auth_password", sentence)
         if self.priv is not None and len(self.priv_password) < SHORTEST_PASSWORD:
-            raise ValueError(f"an SNMPv3 privacy password has at least {SHORTEST_PASSWORD} characters")
+            sentence = f"an SNMPv3 privacy password has at least {SHORTEST_PASSWORD} characters"
+            raise BadUser("priv_password", sentence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from facho.engine.commands.credentials import USER_MISTAKES
 from facho.snmp.usm import Auth, Priv, User
-from facho.web.words import USER_MISTAKES
 from tests import catalogue
 from tests.catalogue import SPANISH, Text
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import typer
-from django.db import transaction
 from django.db.models import Count
 from rich.console import Console
 
@@ -24,19 +22,16 @@ from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
 from facho.core.pool import alive
+from facho.engine.commands.edits import JobEdit, edit_job
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
-    JobChanges,
     NewJob,
     attach,
-    change_interval,
-    change_master,
     create_job,
     detach,
     disable_jobs,
     enable_jobs,
     job_named,
-    update_job,
 )
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.olts import olt_named
@@ -136,28 +131,12 @@ def _node(node: SnmpJobHost, job: SnmpJob) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What is None stays. `master` "" lets it run on its own."""
-
-    interval: str | None = None
-    master: str | None = None
-    priority: int | None = None
-
-
-def change(name: str, changes: Changes, *, config: Config, as_json: bool, yes: bool) -> None:
+def change(name: str, edit: JobEdit, *, config: Config, as_json: bool, yes: bool) -> None:
     found = []
-    if changes.interval is not None:
-        found = tried(name, (), changes.interval, config, as_json=as_json, yes=yes)
-    now = database_now()
-    with transaction.atomic():
-        if changes.priority is not None:
-            update_job(name, JobChanges(priority=changes.priority), now)
-        if changes.interval is not None:
-            change_interval(name, changes.interval, now)
-        if changes.master is not None:
-            change_master(name, changes.master or None, now)
-    if as_json and changes.interval is not None:
+    if edit.interval is not None:
+        found = tried(name, (), edit.interval, config, as_json=as_json, yes=yes)
+    edit_job(name, edit, database_now())
+    if as_json and edit.interval is not None:
         print_json({**_shown(job_named(name)), "what_if": [each.as_json() for each in found]})
     else:
         show(name, as_json=as_json)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +19,9 @@ from facho.cli.acting.showing import print_json
 from facho.cli.exits import Exit
 from facho.cli.target import refuse
 from facho.config import Config
-from facho.engine.collect.connection_test import Silence, ask_all
 from facho.engine.collect.identify import Identified
+from facho.engine.commands.connection_test import Silence, ask_all, new_target
+from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import (
     AUTO,
@@ -29,9 +31,7 @@ from facho.engine.commands.olts import (
     address_of,
     brand_for,
     port_of,
-    target_of_new,
 )
-from facho.snmp.usm import Auth, Priv, User
 
 _NEEDED: Final = ("name", "address")
 _KNOWN: Final = (
@@ -147,37 +147,14 @@ def _number(cells: dict[str, str], column: str) -> int | None:
 
 
 def _credentials(cells: dict[str, str], version: str, community: str | None) -> Credentials:
-    if version not in SnmpVersion.values:
-        raise CommandError("version", f"SNMP version '{version}' is none of {', '.join(SnmpVersion.values)}")
-    if version != "3":
-        chosen = cells.get("community") or community
-        if not chosen:
-            raise CommandError("community", "none is given, neither here nor by --community-env")
-        return Credentials(community=chosen)
-    try:
-        user = User(
-            cells.get("user", ""),
-            _protocol(Auth, cells, "auth"),
-            cells.get("auth_password", ""),
-            _protocol(Priv, cells, "priv"),
-            cells.get("priv_password", ""),
-            cells.get("context", ""),
-        )
-    except ValueError as error:
-        raise CommandError("user", str(error)) from None
-    return Credentials(user=user)
-
-
-def _protocol(protocols: Any, cells: dict[str, str], column: str) -> Any:
-    text = cells.get(column, "")
-    known = {each.label: each for each in protocols}
-    if text and text not in known:
-        raise CommandError(column, f"'{text}' is none of {', '.join(known)}")
-    return known[text] if text else None
+    fields = CredentialFields(**{each.name: cells.get(each.name, "") for each in fields_of(CredentialFields)})
+    if version in (SnmpVersion.V1, SnmpVersion.V2C) and not (fields.community or community):
+        raise CommandError("community", "none is given, neither here nor by --community-env")
+    return build_credentials(version, replace(fields, community=fields.community or community or ""))
 
 
 def _ask(lines: Sequence[Line], config: Config) -> None:
-    asked = [(line, target_of_new(line.new, config)) for line in lines if line.new is not None]
+    asked = [(line, new_target(line.new, config)) for line in lines if line.new is not None]
     with Progress(transient=True) as progress:
         task = progress.add_task("asking the OLTs", total=len(asked))
         answers = ask_all([target for _, target in asked], lambda: progress.advance(task))

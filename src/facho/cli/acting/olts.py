@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import typer
 from django.db.models import Count, Q
 from rich.console import Console
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
 from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.credentials import Credentials, Unreadable
@@ -23,9 +20,8 @@ from facho.cli.acting import chassis, forecasts
 from facho.cli.acting.showing import clock, every, print_facts, print_json, print_rows
 from facho.cli.exits import Exit, exit_of
 from facho.config import Config
-from facho.engine.collect.connection_test import Silence, ask
 from facho.engine.collect.identify import Identified
-from facho.engine.collect.targets import target_of
+from facho.engine.commands.connection_test import Silence, ask, check_connection
 from facho.engine.commands.olts import (
     AUTO,
     NewOlt,
@@ -93,17 +89,12 @@ def _detected(detected: Identified | None) -> dict[str, Any] | None:
     }
 
 
-def test(name: str, timeout: float | None, retries: int | None, config: Config, *, as_json: bool) -> None:
+def test(name: str, timeout: float | None, retries: int | None, *, as_json: bool) -> None:
     olt = olt_named(name)
-    target = target_of(olt, config)
-    target = replace(
-        target,
-        timeout=target.timeout if timeout is None else timeout,
-        retries=target.retries if retries is None else retries,
-    )
-    note(Action.TEST, Olt, olt.id, olt.name)
-    with Console(stderr=True).status(f"asking {target.host}"):
-        answer = ask(target)
+    if isinstance(olt.credentials, Unreadable):
+        raise olt.credentials.problem
+    with Console(stderr=True).status(f"asking {olt.address}"):
+        answer = check_connection(olt, timeout=timeout, retries=retries)
     failed = isinstance(answer, Silence)
     if as_json:
         reason = answer.sentence if isinstance(answer, Silence) else None

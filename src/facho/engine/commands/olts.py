@@ -16,17 +16,16 @@ from django.utils.translation import gettext as _
 from facho.apps.access.audited import note_rows
 from facho.apps.access.words import Action
 from facho.apps.discovery.models import UnreadableRows
-from facho.apps.hosts.credentials import Credentials, Unreadable
+from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import Config, current
-from facho.engine.collect.targets import SNMP_VERSIONS
+from facho.config import current
 from facho.engine.commands.checks import LARGEST, line_of, name_of, no_such, whole_between
+from facho.engine.commands.credentials import check_credentials, check_version
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
 from facho.engine.coordinate.changes import Replanned, replan
 from facho.engine.process.command_transaction import command
-from facho.snmp import Target
 from facho.vendors import GENERIC
 
 if TYPE_CHECKING:
@@ -91,12 +90,12 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
         model=_model_of(brand, detected) if new.model is None else model_named(brand, new.model),
         address=address_of(new.address),
         port=port_of(current().snmp_port if new.port is None else new.port),
-        snmp_version=_version_of(new.version),
+        snmp_version=check_version(new.version),
         site=_site_of(new.site),
         enabled=new.enabled,
         **_limits_of(new.limits),
     )
-    olt.credentials = _credentials_of(new.version, new.credentials)
+    olt.credentials = check_credentials(new.version, new.credentials)
     if detected is not None:
         olt.sys_descr, olt.sys_object_id = detected.sys_descr, detected.sys_object_id[:200]
     _save(olt)
@@ -110,7 +109,7 @@ def check_new(new: NewOlt) -> NewOlt:
         raise _taken(name)
     if new.port is not None:
         port_of(new.port)
-    _credentials_of(_version_of(new.version), new.credentials)
+    check_credentials(check_version(new.version), new.credentials)
     _limits_of(new.limits)
     return replace(new, address=address_of(new.address))
 
@@ -140,8 +139,8 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
     if changes.port is not None:
         found["port"] = port_of(changes.port)
     if changes.version is not None or changes.credentials is not None:
-        found["snmp_version"] = _version_of(version)
-        found["credentials"] = _credentials_of(version, changes.credentials or olt.credentials)
+        found["snmp_version"] = check_version(version)
+        found["credentials"] = check_credentials(version, changes.credentials or olt.credentials)
     if changes.site is not None:
         found["site"] = _site_of(changes.site)
     if changes.limits is not None:
@@ -265,24 +264,6 @@ def port_of(port: int) -> int:
     return whole_between(port, 1, 65_535, "port")
 
 
-def _version_of(version: str) -> str:
-    if version not in SnmpVersion.values:
-        said = {"version": version, "known": ", ".join(SnmpVersion.values)}
-        raise CommandError("version", _("SNMP version '%(version)s' is none of %(known)s") % said)
-    return version
-
-
-def _credentials_of(version: str, credentials: Credentials) -> Credentials:
-    if isinstance(credentials, Unreadable):
-        raise CommandError("credentials", _("those that are stored cannot be opened: enter them again"))
-    if version == SnmpVersion.V3:
-        if credentials.user is None:
-            raise CommandError("user", _("SNMPv3 needs a user"))
-    elif not credentials.community:
-        raise CommandError("community", _("SNMP v1 and v2c need a community"))
-    return credentials
-
-
 def _site_of(site: str) -> str:
     return line_of(site, "site")
 
@@ -319,18 +300,3 @@ def _save(olt: Olt, columns: Sequence[str] | None = None) -> None:
 
 def _taken(name: str) -> CommandError:
     return CommandError("name", _("there is an OLT named '%(name)s' already") % {"name": name})
-
-
-def target_of_new(new: NewOlt, config: Config) -> Target:
-    """Of one that is not stored yet."""
-    return Target(
-        new.address,
-        new.credentials.community,
-        config.snmp_port if new.port is None else new.port,
-        SNMP_VERSIONS[SnmpVersion(new.version)],
-        config.request_timeout.total_seconds(),
-        config.request_retries,
-        user=new.credentials.user,
-        most_rows=config.walk_rows,
-        most_octets=config.answer_octets,
-    )

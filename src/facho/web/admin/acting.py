@@ -16,7 +16,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.commands import jobs, nodes, olts, runs
-from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
+from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit, edit_olt
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import Schedule
 
@@ -62,9 +62,8 @@ def add_olt(olt: Olt) -> None:
 
 def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
     """`name` is what it was called before. Only the columns in `changed` are written."""
-    saved = olts.update_olt(name, _olt_changes(olt, changed), database_now())
-    if "enabled" in changed:
-        set_olts_enabled([saved.name], database_now(), enabled=olt.enabled)
+    enabled = olt.enabled if "enabled" in changed else None
+    edit_olt(name, _olt_changes(olt, changed), database_now(), enabled=enabled)
 
 
 def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:

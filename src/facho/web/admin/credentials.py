@@ -1,4 +1,4 @@
-"""How an OLT lets us in, written in a form and never shown by it."""
+"""The form of an OLT: its credentials are written in it and never shown by it."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordToggleWidget, UnfoldAdminSelectWidget
 
 from facho.apps.hosts.credentials import Credentials, Unreadable
-from facho.apps.hosts.models import Olt, SnmpVersion
-from facho.snmp.usm import Auth, Priv, User
-from facho.web.words import USER_MISTAKES
-
-FIELDS: Final = (
-    "community",
-    "v3_user",
-    "auth_protocol",
-    "auth_password",
-    "priv_protocol",
-    "priv_password",
-    "context",
+from facho.apps.hosts.models import Olt
+from facho.engine.commands.credentials import (
+    NO_PROTOCOL,
+    CredentialFields,
+    build_credentials,
+    unreadable_sentence,
 )
-_NONE: Final = "none"
-_OF_USER: Final = {
-    "v3_user": "name",
+from facho.engine.commands.errors import CommandError
+from facho.snmp.usm import Auth, Priv
+
+# The field of CredentialFields that each field of the form gives.
+_COMMAND_FIELDS: Final = {
+    "community": "community",
+    "v3_user": "user",
     "auth_protocol": "auth",
     "auth_password": "auth_password",
     "priv_protocol": "priv",
     "priv_password": "priv_password",
     "context": "context",
 }
+FIELDS: Final = tuple(_COMMAND_FIELDS)
+FORM_FIELDS: Final = {name: field for field, name in _COMMAND_FIELDS.items()}
 
 if TYPE_CHECKING:
     _Form = forms.ModelForm[Olt]
 else:
     _Form = forms.ModelForm
-_KEPT: Final = [("", _("as it is")), (_NONE, _("none"))]
+_KEPT: Final = [("", _("as it is")), (NO_PROTOCOL, _("none"))]
 
 
-def _secret(label: Any) -> forms.CharField:
+def _secret_field(label: Any) -> forms.CharField:
     # "new-password" keeps browsers from filling in the person's own.
     widget = UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"})
     return forms.CharField(
@@ -52,25 +52,38 @@ def _secret(label: Any) -> forms.CharField:
     )
 
 
-def _protocol(label: Any, protocols: type[Auth] | type[Priv]) -> forms.ChoiceField:
-    choices = [*_KEPT, *_named(protocols)]
+def _protocol_field(label: Any, protocols: type[Auth] | type[Priv]) -> forms.ChoiceField:
+    choices = [*_KEPT, *_protocol_choices(protocols)]
     return forms.ChoiceField(
         label=capfirst(label), required=False, choices=choices, widget=UnfoldAdminSelectWidget
     )
 
 
-def _named(protocols: type[Auth] | type[Priv]) -> list[tuple[str, str]]:
+def _protocol_choices(protocols: type[Auth] | type[Priv]) -> list[tuple[str, str]]:
     return [(each.name, each.label) for each in protocols]
 
 
+def build_form_credentials(
+    form: forms.BaseForm, version: str, stored: Credentials | None = None
+) -> Credentials | None:
+    """Return the credentials that the fields of the form give; None after an error was added to a field."""
+    given = form.cleaned_data
+    fields = CredentialFields(**{name: given.get(field) or "" for field, name in _COMMAND_FIELDS.items()})
+    try:
+        return build_credentials(version, fields, stored)
+    except CommandError as refused:
+        form.add_error(FORM_FIELDS.get(refused.field, refused.field), refused.message)
+        return None
+
+
 class OltForm(_Form):
-    community = _secret(_("community"))
-    v3_user = _secret(_("SNMPv3 user"))
-    auth_protocol = _protocol(_("authentication protocol"), Auth)
-    auth_password = _secret(_("authentication password"))
-    priv_protocol = _protocol(_("privacy protocol"), Priv)
-    priv_password = _secret(_("privacy password"))
-    context = _secret(_("SNMPv3 context"))
+    community = _secret_field(_("community"))
+    v3_user = _secret_field(_("SNMPv3 user"))
+    auth_protocol = _protocol_field(_("authentication protocol"), Auth)
+    auth_password = _secret_field(_("authentication password"))
+    priv_protocol = _protocol_field(_("privacy protocol"), Priv)
+    priv_password = _secret_field(_("privacy password"))
+    context = _secret_field(_("SNMPv3 context"))
 
     class Meta:
         model = Olt
@@ -79,47 +92,29 @@ class OltForm(_Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk:
-            self._say_what_is_set()
+            self._explain_stored_fields()
         else:
-            self._have_nothing_to_keep()
+            self._offer_no_stored_protocol()
 
-    def _say_what_is_set(self) -> None:
+    def _explain_stored_fields(self) -> None:
         stored = self.instance.credentials
         for name in FIELDS:
             if name in self.fields:
                 self.fields[name].help_text = _help(stored, name)
 
-    def _have_nothing_to_keep(self) -> None:
+    def _offer_no_stored_protocol(self) -> None:
         for name, protocols in (("auth_protocol", Auth), ("priv_protocol", Priv)):
-            self.fields[name].choices = [("", _("none")), *_named(protocols)]  # type: ignore[attr-defined]
+            self.fields[name].choices = [("", _("none")), *_protocol_choices(protocols)]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if version := given.get("snmp_version"):
-            self._take_credentials(version, given)
+            stored = self.instance.credentials if self.instance.pk else None
+            credentials = build_form_credentials(self, version, stored)
+            if credentials is not None:
+                self.instance.credentials = credentials
         self._check_model(given)
         return given
-
-    def _take_credentials(self, version: str, given: dict[str, Any]) -> None:
-        stored = self.instance.credentials if self.instance.pk else Credentials()
-        if isinstance(stored, Unreadable):
-            stored = Credentials()
-        if version == SnmpVersion.V3:
-            self._take_user(stored.user, given)
-        elif given["community"]:
-            self.instance.credentials = Credentials(community=given["community"])
-        elif stored.user is not None or not stored.community:
-            self.add_error("community", gettext("SNMP v1 and v2c need a community."))
-
-    def _take_user(self, stored: User | None, given: dict[str, Any]) -> None:
-        if stored is not None and not any(given[name] for name in FIELDS):
-            return
-        try:
-            user = _user(stored, given)
-        except ValueError as error:
-            self.add_error(USER_MISTAKES.get(str(error), "v3_user"), gettext(str(error)))
-        else:
-            self.instance.credentials = Credentials(user=user)
 
     def _check_model(self, given: dict[str, Any]) -> None:
         model, brand = given.get("model"), given.get("brand")
@@ -127,43 +122,23 @@ class OltForm(_Form):
             self.add_error("model", gettext("This model is of another brand."))
 
 
-def what_is_set(stored: Credentials) -> str:
-    """Never what it is."""
+def describe_credentials(stored: Credentials) -> str:
+    """Return whether credentials are set, and never what they are."""
     if isinstance(stored, Unreadable):
-        return gettext("those that are stored cannot be opened: enter them again")
+        return unreadable_sentence()
     return gettext("set") if stored.community or stored.user else gettext("not set")
 
 
 def _help(stored: Credentials, field: str) -> str:
     if isinstance(stored, Unreadable):
-        return what_is_set(stored)
+        return describe_credentials(stored)
     user = stored.user
     held: dict[str, Any] = {"community": stored.community}
     if user is not None:
-        held |= {name: getattr(user, attribute) for name, attribute in _OF_USER.items()}
+        names = {**_COMMAND_FIELDS, "v3_user": "name"}
+        held |= {field: getattr(user, names[field]) for field in FIELDS if field != "community"}
     return (
         gettext("Set. Leave empty to keep it, or write to replace it.")
         if held.get(field)
         else gettext("Not set.")
     )
-
-
-def _user(stored: User | None, given: dict[str, Any]) -> User:
-    """What was given, over what is stored. A protocol that goes takes its password with it."""
-    kept = stored or User("nobody")
-    auth = _chosen(Auth, given["auth_protocol"], kept.auth)
-    priv = _chosen(Priv, given["priv_protocol"], kept.priv)
-    return User(
-        name=given["v3_user"] or (stored.name if stored else ""),
-        auth=auth,
-        auth_password=(given["auth_password"] or kept.auth_password) if auth else "",
-        priv=priv,
-        priv_password=(given["priv_password"] or kept.priv_password) if priv else "",
-        context=given["context"] or kept.context,
-    )
-
-
-def _chosen(protocols: Any, name: str, stored: Any) -> Any:
-    if not name:
-        return stored
-    return None if name == _NONE else protocols[name]

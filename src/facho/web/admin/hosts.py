@@ -29,7 +29,7 @@ from facho.engine.upkeep.olt_removal import FEW, lost_with
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
-from facho.web.admin.credentials import OltForm, what_is_set
+from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
 
 _OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
@@ -202,9 +202,9 @@ class OltAdmin(FachoModelAdmin[Olt]):
         if not self.has_test_permission(request) or not (olt or may_write):
             raise PermissionDenied
         if olt is None or may_write:
-            tested = olt_test.written(request, self.get_form(request, olt, change=olt is not None), olt)
+            tested = olt_test.test_form(request, self.get_form(request, olt, change=olt is not None), olt)
         else:
-            tested = olt_test.asked(olt)
+            tested = olt_test.test_olt(olt)
         return render(
             request, "facho_admin/connection_test_result.html", {"tested": tested, "may_use": may_write}
         )
@@ -278,7 +278,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
 
     @display(description=_("credentials"))
     def credentials_set(self, olt: Olt) -> Any:
-        return what_is_set(olt.credentials)
+        return describe_credentials(olt.credentials)
 
     @display(description=_("nodes"))
     def node_count(self, olt: Olt) -> int:
@@ -288,7 +288,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     @admin.action(description=_("Test connection"), permissions=["test"])
     def test_each(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
         for olt in olts[: olt_test.MOST]:
-            acting.told(request, lambda olt=olt: olt_test.told(olt))  # type: ignore[misc]  # bound at once
+            acting.told(request, lambda olt=olt: olt_test.test_in_one_line(olt))  # type: ignore[misc]  # bound at once
         if (left := olts.count() - olt_test.MOST) > 0:
             said = ngettext("%(count)d more was not tested.", "%(count)d more were not tested.", left)
             messages.warning(request, said % {"count": left})

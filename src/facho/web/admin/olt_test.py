@@ -1,4 +1,4 @@
-"""Ask an OLT what it is, with what a form says of it, before that is saved."""
+"""Test the connection to an OLT from the admin: with what a form says, before it is saved, or as stored."""
 
 from __future__ import annotations
 
@@ -8,30 +8,23 @@ from typing import Any, Final
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
-from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel
-from facho.config import current
-from facho.engine.collect import connection_test
 from facho.engine.collect.identify import Identified
-from facho.engine.collect.targets import target_of
 from facho.engine.commands import olts
+from facho.engine.commands.connection_test import Silence, check_connection, detected_rows
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.words import translated
 
-# The others may still be wrong: they are not needed to ask.
+# The fields that a test needs; the others may still be wrong.
 _NEEDED: Final = ("address", "port", "snmp_version", *CREDENTIALS)
-
-
-# At once: of each that does not answer the person waits for seconds.
+# OLTs tested by one action: the person waits several seconds for each that does not answer.
 MOST: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What it says that it is, and the rows for that, where there are any; or what is wrong, in sentences."""
+    """An OLT's answer with the rows of its brand and model, where there are any; or the mistakes."""
 
     answer: Identified | None = None
     brand: Brand | None = None
@@ -39,37 +32,32 @@ class Tested:
     mistakes: tuple[str, ...] = ()
 
 
-def written(request: HttpRequest, form_class: Any, stored: Olt | None) -> Tested:
-    """With what stands in the form; a secret that is left empty is the stored one."""
+def test_form(request: HttpRequest, form_class: Any, stored: Olt | None) -> Tested:
+    """Test with what is written in the form; a secret that is left empty is the stored one."""
     form = form_class(request.POST, instance=stored or Olt())
     form.is_valid()
-    wrong = [f"{form[name].label}: {said}" for name in _NEEDED for said in form.errors.get(name, ())]
+    wrong = [f"{form[name].label}: {error}" for name in _NEEDED for error in form.errors.get(name, ())]
     if wrong:
         return Tested(mistakes=tuple(wrong))
     try:
         form.instance.address = olts.address_of(form.instance.address)
     except CommandError as refused:
         return Tested(mistakes=(refused.message,))
-    return asked(form.instance)
+    return test_olt(form.instance)
 
 
-def told(olt: Olt) -> str:
-    """In one line."""
-    tested = asked(olt)
+def test_olt(olt: Olt) -> Tested:
+    answer = check_connection(olt)
+    if isinstance(answer, Silence):
+        return Tested(mistakes=(answer.sentence,))
+    return Tested(answer, *detected_rows(answer))
+
+
+def test_in_one_line(olt: Olt) -> str:
+    """Return what the OLT says it is. Raises CommandError when it does not answer."""
+    tested = test_olt(olt)
     if tested.answer is None:
         raise CommandError("olt", f"{olt.name}: {translated(tested.mistakes[0])}")
     found = tested.answer.detection
     what = f"{tested.brand or found.profile} {found.model or ''}".strip()
     return _("%(olt)s answers: %(what)s") % {"olt": olt.name, "what": what}
-
-
-def asked(olt: Olt) -> Tested:
-    if isinstance(olt.credentials, Unreadable):
-        return Tested(mistakes=(_("those that are stored cannot be opened: enter them again"),))
-    note(Action.TEST, Olt, olt.pk, olt.name or olt.address, address=olt.address)
-    answer = connection_test.ask(target_of(olt, current()))
-    if isinstance(answer, connection_test.Silence):
-        return Tested(mistakes=(answer.sentence,))
-    brand = Brand.objects.filter(name=answer.detection.profile).first()
-    model = OltModel.objects.filter(brand=brand, name=answer.detection.model).first()
-    return Tested(answer, brand, model)

@@ -12,18 +12,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import BASE_INPUT_CLASSES
 
-from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import SnmpVersion
 from facho.core.interval import format_interval, parse_interval
 from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import NewOlt
 from facho.engine.commands.usual import Usual
-from facho.snmp.usm import Auth, Priv, User
+from facho.snmp.usm import Auth, Priv
+from facho.web.admin.credentials import FORM_FIELDS, build_form_credentials
 from facho.web.admin.job_forms import IntervalField
-from facho.web.words import USER_MISTAKES
 
-_FIELDS_OF_COMMANDS: Final = {"user": "v3_user", "brand": "address", "limits": "address"}
+_FIELDS_OF_COMMANDS: Final = {**FORM_FIELDS, "brand": "address", "limits": "address"}
 WHAT: Final[Mapping[str, Any]] = {
     "discovery": _("which ONUs there are, by serial or MAC"),
     "state": _("which ONUs are online, and why the others are not"),
@@ -72,28 +71,9 @@ class FirstOltForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        if given.get("version") == SnmpVersion.V3:
-            given["credentials"] = self._user(given)
-        elif not given.get("community"):
-            self.add_error("community", gettext("SNMP v1 and v2c need a community."))
-        else:
-            given["credentials"] = Credentials(community=given["community"])
+        if version := given.get("version"):
+            given["credentials"] = build_form_credentials(self, version)
         return given
-
-    def _user(self, given: Mapping[str, Any]) -> Credentials:
-        auth, priv = given.get("auth_protocol"), given.get("priv_protocol")
-        try:
-            user = User(
-                given.get("v3_user", ""),
-                auth=Auth[auth] if auth else None,
-                auth_password=given.get("auth_password", "") if auth else "",
-                priv=Priv[priv] if priv else None,
-                priv_password=given.get("priv_password", "") if priv else "",
-            )
-        except ValueError as error:
-            self.add_error(USER_MISTAKES.get(str(error), "v3_user"), gettext(str(error)))
-            return Credentials()
-        return Credentials(user=user)
 
     def new_olt(self) -> NewOlt:
         given = self.cleaned_data

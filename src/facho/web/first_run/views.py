@@ -19,11 +19,10 @@ from facho.apps.access.selectors import role_of
 from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
-from facho.engine.collect import connection_test
-from facho.engine.collect.connection_test import Silence
 from facho.engine.collect.identify import Identified
+from facho.engine.commands.connection_test import Silence, check_new_connection
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import add_olt, check_new, target_of_new
+from facho.engine.commands.olts import add_olt
 from facho.engine.commands.usual import begin_usual, usual_for
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.components.page import render_page
@@ -76,11 +75,10 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _asked(form: FirstOltForm) -> Identified | Silence | None:
     try:
-        new = check_new(form.new_olt())
+        return check_new_connection(form.new_olt())
     except CommandError as refused:
         form.refuse(refused)
         return None
-    return connection_test.ask(target_of_new(new, current()))
 
 
 def _answered(request: HttpRequest, form: FirstOltForm, answer: Identified | Silence | None) -> HttpResponse:

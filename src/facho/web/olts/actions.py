@@ -10,18 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
-from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
-from facho.engine.collect import connection_test
-from facho.engine.collect.identify import Identified
-from facho.engine.collect.targets import target_of
+from facho.engine.commands.connection_test import Silence, check_connection
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
@@ -122,24 +117,15 @@ def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) 
 def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     """The answer goes into the page; without scripts it is told on the page that comes next."""
     olt = _olt(olt_id)
-    answer = _asked(olt)
-    context = {"answer": answer} if isinstance(answer, Identified) else {"wrong": answer}
+    answer = check_connection(olt)
+    context = {"wrong": answer.sentence} if isinstance(answer, Silence) else {"answer": answer}
     if request.htmx:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "olts/test_result.html", context)
-    if isinstance(answer, Identified):
-        messages.success(request, gettext("It answers: %(descr)s") % {"descr": answer.sys_descr})
+    if isinstance(answer, Silence):
+        messages.error(request, translated(answer.sentence))
     else:
-        messages.error(request, translated(answer))
+        messages.success(request, gettext("It answers: %(descr)s") % {"descr": answer.sys_descr})
     return redirect("olt", olt_id)
-
-
-def _asked(olt: Olt) -> Identified | str:
-    """What it says that it is; or, in one line, what is wrong."""
-    if isinstance(olt.credentials, Unreadable):
-        return gettext("those that are stored cannot be opened: enter them again")
-    note(Action.TEST, Olt, olt.id, olt.name)
-    answer = connection_test.ask(target_of(olt, current()))
-    return answer.sentence if isinstance(answer, connection_test.Silence) else answer
 
 
 def _told(request: HttpRequest, olt_id: int, act: Callable[[], str]) -> HttpResponse:

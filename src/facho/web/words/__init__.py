@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, gettext_noop, ngettext, pgettext_lazy
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import EventKind, OnuEvent, Presence
@@ -176,14 +176,6 @@ PART_STATES: Final[Mapping[str, Text]] = {
     "disabled": pgettext_lazy("board", "disabled"),
     "offline": pgettext_lazy("board", "offline"),
     "unknown": pgettext_lazy("board", "unknown"),
-}
-
-# What an SNMPv3 user is refused for, and the field at which to say it.
-USER_MISTAKES: Final[Mapping[str, str]] = {
-    gettext_noop("an SNMPv3 user name has 1 to 32 octets"): "v3_user",
-    gettext_noop("SNMPv3 privacy needs authentication: give an authentication protocol too"): "auth_protocol",
-    gettext_noop("an SNMPv3 authentication password has at least 8 characters"): "auth_password",
-    gettext_noop("an SNMPv3 privacy password has at least 8 characters"): "priv_password",
 }
 
 

@@ -10,14 +10,13 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.engine.commands.checks import LARGEST, LONGEST_NAME
+from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
-from facho.snmp.usm import Auth, Priv, User
+from facho.snmp.usm import Auth, Priv
 from facho.web.api.given import Given
-from facho.web.words import USER_MISTAKES
 
 # The field of the API for that of a command.
 FIELDS: Final[Mapping[str, str]] = {
@@ -26,7 +25,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "user": "credentials.user",
 }
 _LIMITS: Final = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
-_OF_THE_ADMIN: Final = {"v3_user": "user", "auth_protocol": "auth"}
 
 
 def _secret(longest: int = 255) -> serializers.CharField:
@@ -46,22 +44,13 @@ class CredentialsGiven(Given):
     context = _secret()  # type: ignore[assignment]
 
     def validate(self, attrs: Any) -> Any:
-        if "community" in attrs:
-            if len(attrs) > 1:
-                raise ValidationError({"community": [gettext("give a community or a user, not both")]})
-            return Credentials(community=attrs["community"])
-        return Credentials(user=_user(attrs))
-
-
-def _user(given: Mapping[str, Any]) -> User:
-    auth = {each.label: each for each in Auth}.get(given.get("auth", ""))
-    priv = {each.label: each for each in Priv}.get(given.get("priv", ""))
-    texts = {name: given.get(name, "") for name in ("auth_password", "priv_password", "context")}
-    try:
-        return User(given.get("user", ""), auth=auth, priv=priv, **texts)
-    except ValueError as error:
-        field = USER_MISTAKES.get(str(error), "user")
-        raise ValidationError({_OF_THE_ADMIN.get(field, field): [gettext(str(error))]}) from None
+        if "community" in attrs and len(attrs) > 1:
+            raise ValidationError({"community": [gettext("give a community or a user, not both")]})
+        version = SnmpVersion.V2C if "community" in attrs else SnmpVersion.V3
+        try:
+            return build_credentials(version, CredentialFields(**attrs))
+        except CommandError as refused:
+            raise ValidationError({refused.field: [refused.message]}) from None
 
 
 class OltGiven(Given):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -14,21 +13,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
 from facho.apps.db.clock import database_now
-from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.health import Health, health_of, with_health
-from facho.apps.hosts.models import Brand, Olt
+from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
-from facho.engine.collect import connection_test
 from facho.engine.collect.identify import Identified
-from facho.engine.collect.targets import target_of
 from facho.engine.commands import olts
+from facho.engine.commands.connection_test import (
+    Silence,
+    check_connection,
+    check_new_connection,
+    detected_rows,
+)
 from facho.engine.commands.edits import edit_olt
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import target_of_new
 from facho.engine.commands.removal import goes_with, remove_olt
 from facho.engine.upkeep.olt_removal import FEW
 from facho.web.api.base import ReadOnlyRows
@@ -115,7 +114,7 @@ class Olts(ReadOnlyRows[Olt]):
         """Add an OLT. Without a brand it is asked what it is, and not saved when it does not answer."""
         with said_at(FIELDS):
             new = new_olt(given_to(OltGiven, request))
-            olt = olts.add_olt(new, detected=_detected(new) if new.brand == olts.AUTO else None)
+            olt = olts.add_olt(new, detected=_detect(new) if new.brand == olts.AUTO else None)
         url = reverse("api:olt-detail", args=[olt.id], request=request)
         return Response(self._shown(olt.id), status=status.HTTP_201_CREATED, headers={"Location": url})
 
@@ -158,16 +157,15 @@ class Olts(ReadOnlyRows[Olt]):
     @action(methods=["post"], detail=True)
     def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Ask it what it is, with what is stored. It takes as long as the OLT, or its silence, takes."""
-        return Response(TestedSerializer(_tested(self.get_object())).data)
+        return Response(TestedSerializer(_test(self.get_object())).data)
 
     def _shown(self, olt_id: int) -> Any:
         return self.get_serializer(self.get_queryset().get(id=olt_id)).data
 
 
-def _detected(new: olts.NewOlt) -> Identified:
-    """What can be refused without asking the OLT is refused before."""
-    answer = connection_test.ask(target_of_new(olts.check_new(new), current()))
-    if isinstance(answer, connection_test.Silence):
+def _detect(new: olts.NewOlt) -> Identified:
+    answer = check_new_connection(new)
+    if isinstance(answer, Silence):
         raise CommandError("address", answer.sentence)
     return answer
 
@@ -175,22 +173,18 @@ def _detected(new: olts.NewOlt) -> Identified:
 _UNKNOWN: Final = dict.fromkeys(TestedSerializer().fields)
 
 
-def _tested(olt: Olt) -> dict[str, Any]:
-    if isinstance(olt.credentials, Unreadable):
-        reason = gettext("those that are stored cannot be opened: enter them again")
-        return {**_UNKNOWN, "answers": False, "reason": reason}
-    note(Action.TEST, Olt, olt.id, olt.name)
-    answer = connection_test.ask(target_of(olt, current()))
-    if isinstance(answer, connection_test.Silence):
+def _test(olt: Olt) -> dict[str, Any]:
+    answer = check_connection(olt)
+    if isinstance(answer, Silence):
         return {**_UNKNOWN, "answers": False, "reason": answer.sentence}
-    detection = answer.detection
+    brand, _model = detected_rows(answer)
     return {
         "answers": True,
         "reason": None,
-        "brand": Brand.objects.filter(name=detection.profile).values_list("id", flat=True).first(),
-        "brand_name": detection.profile,
-        "model_name": detection.model or None,
-        "why": detection.why,
+        "brand": brand and brand.pk,
+        "brand_name": answer.detection.profile,
+        "model_name": answer.detection.model or None,
+        "why": answer.detection.why,
         "sys_descr": answer.sys_descr,
         "sys_object_id": answer.sys_object_id,
         "uptime_s": None if answer.uptime_s is None else int(answer.uptime_s),
