@@ -10,15 +10,15 @@ from typing import Final
 
 Network = IPv4Network | IPv6Network
 _NO_ADDRESS: Final = "?"
-# Who has one address of IPv6 has all of these.
+# One household has a whole /64 of IPv6 addresses.
 _ONE_HOUSEHOLD: Final = 64
-# Besides loopback, link-local, unspecified and multicast addresses, which the standard library tells.
+# Besides loopback, link-local, unspecified and multicast addresses, which the standard library knows.
 _LOCAL: Final = tuple(
     ip_network(text)
     for text in (
         "0.0.0.0/8",
         "255.255.255.255/32",
-        # Where clouds give their machines their own secrets, besides 169.254.169.254.
+        # Metadata services of clouds, besides 169.254.169.254.
         "100.100.100.200/32",
         "168.63.129.16/32",
         "192.0.0.192/32",
@@ -30,7 +30,7 @@ _LOOPBACK_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost",
 
 
 def network_of(text: str) -> Network | None:
-    """Of an address, itself alone."""
+    """Parse a network; an address alone is a network of one. Return None for anything else."""
     try:
         return ip_network(text.strip(), strict=False)
     except ValueError:
@@ -40,14 +40,14 @@ def network_of(text: str) -> Network | None:
 def client_address(peer: str, forwarded_for: str, trusted: Iterable[str]) -> str:
     """Return the last hop that is no trusted proxy, or "?" if that is no address.
 
-    What came before it anybody can have written.
+    Earlier hops can be forged by anybody.
     """
     networks = _networks(trusted)
     hops = [*(hop.strip() for hop in forwarded_for.split(",") if hop.strip()), peer]
     while len(hops) > 1 and _is_in(hops[-1], networks):
         hops.pop()
     found = _parse(hops[-1])
-    # Without its zone, which a header can make as long as it likes.
+    # Without its zone id, which a header could make arbitrarily long.
     return _NO_ADDRESS if found is None else str(found).partition("%")[0]
 
 
@@ -57,7 +57,7 @@ def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
 
 
 def counted_as(address: str) -> str:
-    """By what its attempts are counted. What is no address is one like any other."""
+    """Return the key by which attempts from this address are counted; all non-addresses share one key."""
     found = _parse(address)
     if found is None:
         return _NO_ADDRESS
@@ -85,9 +85,9 @@ def _parse(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_local_target(host: str) -> bool:
-    """Whether what is sent there stays on this machine or its link, or reaches no one machine in particular.
+    """Return whether a host is this machine, its link, or a multicast or broadcast address.
 
-    A name is told by itself: those that everybody resolves to loopback are local, others are not.
+    A name is judged without resolving it: only well-known loopback names are local.
     """
     host = host.strip().strip("[]").rstrip(".").lower()
     found = _address_of(host)
@@ -99,7 +99,7 @@ def is_local_target(host: str) -> bool:
 def _address_of(host: str) -> IPv4Address | IPv6Address | None:
     """Return the address, also one that is written as 0x7f000001 or 127.1. None for a name.
 
-    A plain number is taken for a name: many services have one in the place of a host.
+    A plain number counts as a name: many notification services have one in place of a host.
     """
     with suppress(ValueError):
         return ip_address(host)

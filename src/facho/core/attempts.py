@@ -1,4 +1,4 @@
-"""When somebody who failed to log in may try again."""
+"""Limit of failed log-ins: when the next attempt is allowed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from datetime import datetime, timedelta
 
 
 def refused_until(times: Sequence[datetime], most: int, window: timedelta) -> datetime | None:
-    """`times` are those of the window, oldest first, with the one that is looked at. None when it may."""
+    """Return until when attempts are refused, None if one is allowed now."""
     too_many = len(times) - most
     return times[too_many - 1] + window if too_many > 0 else None

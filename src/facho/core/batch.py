@@ -1,6 +1,6 @@
-"""How many ONUs are asked at once, and how few after a failure.
+"""Size of GET batches: how many ONUs at once, and how few after a failure.
 
-A batch that fails is asked again in smaller ones, down to one by one, so that one bad ONU costs only itself
+A batch that fails is asked again in smaller ones, down to single ONUs, so that one bad ONU costs only itself
 and can be named.
 """
 
@@ -23,10 +23,10 @@ def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def smaller(size: int, *, sizes: Sequence[int] = SIZES) -> int | None:
-    """The size in which to ask again after a batch of `size` failed; None when it cannot be divided."""
+    """Return the batch size after a batch of `size` failed, None if it cannot be divided."""
     return max((each for each in sizes if each < size), default=None)
 
 
 def is_failed(asked: int, unanswered: int, *, most: float = MOST_UNANSWERED) -> bool:
-    """Did too many ONUs stay silent? Who asked for nothing has not failed: an OLT may be empty."""
+    """Return whether too many ONUs did not answer. Asking for none is no failure: an OLT may be empty."""
     return asked > 0 and unanswered / asked > most

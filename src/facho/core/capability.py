@@ -1,4 +1,4 @@
-"""What an OLT turned out not to have: noted, and not asked for again until that may have changed."""
+"""Missing columns of an OLT: left out of requests until the OLT may have them again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 # A board for another technology may be plugged in without a restart.
 ASK_AGAIN_AFTER: Final = timedelta(days=1)
 
-# Column -> since when it is known that the OLT does not have it, in ISO 8601.
+# Column -> when it was found missing, in ISO 8601.
 Lacks = Mapping[str, str]
 
 
@@ -23,7 +23,7 @@ def still_lacking(lacks: Lacks, now: datetime, *, again_after: timedelta = ASK_A
 def lacks_after(
     lacks: Lacks, missing: Iterable[str], found: Collection[str], now: datetime, *, renewed: bool
 ) -> dict[str, str]:
-    """What is noted after a collection. One that restarted or has another version may have everything."""
+    """Return the missing columns after a collection. A restart or a new version forgets earlier ones."""
     before = {} if renewed else lacks
     kept = {column: noted for column, noted in before.items() if column not in found}
     return kept | dict.fromkeys(sorted(missing), now.isoformat(timespec="seconds"))

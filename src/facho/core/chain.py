@@ -1,4 +1,4 @@
-"""Which nodes run as one: a master, and after it the nodes of the jobs chained to its job on the same OLT."""
+"""Composite nodes: a master, then the nodes of the jobs chained to its job on the same OLT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """One unit of work: node ids, in the order in which they run."""
+    """A unit of work: node ids in the order in which they run."""
 
     master: int
     chained: tuple[int, ...] = ()
@@ -36,7 +36,7 @@ class Composite:
         return (self.master, *self.chained)
 
 
-# The nodes by their place: a job has one node on an OLT.
+# Nodes by OLT and job: a job has one node on an OLT.
 _Places: TypeAlias = dict[tuple[int, int], Link]
 
 
@@ -64,7 +64,7 @@ def check_master(
 
 
 def composites(links: Iterable[Link]) -> list[Composite]:
-    """Return the composite nodes that can run, from all nodes, the disabled ones too.
+    """Return the composites that can run. `links` has all nodes, the disabled ones too.
 
     A disabled chained node is left out. A disabled master keeps its chained nodes from running.
     """

@@ -1,7 +1,7 @@
-"""What an OLT is to be asked, as one state: its fingerprint, and what differs between two of them.
+"""The configuration of an OLT as one value, its fingerprint, and the differences between two of them.
 
-A state has all that people configure and nothing that the engine writes. In its canonical form it is the same
-text, and so has the same SHA-256, on any machine and in any version of Python.
+A state contains all that people configure and nothing that the engine writes. Its canonical form, and so its
+SHA-256, is the same on any machine and in any version of Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Task(NamedTuple):
     """A node with its job. Plain values, so that the canonical form is the list of them."""
 
     node_id: int
-    # Neither the node nor its job was switched off.
+    # Both the node and its job are enabled.
     enabled: bool
     interval_s: int
     priority: int
@@ -61,7 +61,7 @@ def canonical(state: OltState) -> str:
 
 
 def written_job(job: Sequence[Any]) -> str:
-    """What all tasks of a job have in common, from `job_id` on."""
+    """Encode the fields that all tasks of a job share, from `job_id` on."""
     return _written(job)[1:-1]
 
 
@@ -70,7 +70,7 @@ def written_task(node_id: int, enabled: bool, interval_s: int, priority: int, jo
 
 
 def written_state(device: Device, tasks: Iterable[str]) -> str:
-    """From tasks that are written: very many, of few jobs, and looked at every few seconds."""
+    """Encode a state from encoded tasks: there are many tasks of few jobs, compared every few seconds."""
     return f"[{_written(device)},[{','.join(tasks)}]]"
 
 
@@ -78,7 +78,7 @@ _written: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), all
 
 
 def parse(text: str) -> OltState | None:
-    """None for what another version of this program wrote: it says nothing about what changed."""
+    """Decode a canonical form. Return None if another version of this program wrote it."""
     try:
         device, tasks = json.loads(text)
         return OltState(Device._make(device), tuple(_task(each) for each in tasks))
@@ -125,7 +125,7 @@ class OltDisabled:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChanged:
-    """Anything else: of one of its tasks, or of the OLT itself when that is None. Old and new by name."""
+    """Any other change of a task, or of the OLT itself if `task` is None: old and new value by field name."""
 
     task: Task | None
     changed: Mapping[str, tuple[Any, Any]]
@@ -135,7 +135,7 @@ Change: TypeAlias = TaskAdded | TaskRemoved | TaskIntervalChanged | OltEnabled |
 
 
 def differences(before: OltState | None, after: OltState) -> Iterator[Change]:
-    """None for an OLT that is seen for the first time: it has what it has from now on."""
+    """Yield the changes. An OLT without an earlier state has all its enabled tasks added."""
     if before is None:
         yield from (TaskAdded(task) for task in after.tasks if task.enabled)
         return

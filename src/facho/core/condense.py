@@ -1,4 +1,4 @@
-"""Many points as few: the least, the mean and the most of each span of time."""
+"""Downsample a series: minimum, mean and maximum of each span of time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Span:
 
 
 def condense(points: Iterable[Point], start_of: Callable[[datetime], datetime]) -> list[Span]:
-    """One span for each start that `start_of` gives. The points are in order."""
+    """Return one span for each start that `start_of` returns. The points are in order."""
     return [
         _span(start, [value for _, value in group if value is not None])
         for start, group in groupby(points, lambda point: start_of(point[0]))
@@ -36,7 +36,7 @@ def _span(start: datetime, values: Sequence[float]) -> Span:
 
 
 def evenly(points: Sequence[Point], start: datetime, end: datetime, cells: int) -> list[float | None]:
-    """The mean of each of so many equal parts of the time; None where there was no value."""
+    """Return the mean of each of `cells` equal parts of the time, None where there is no value."""
     sums, counts = [0.0] * cells, [0] * cells
     for at, value in points:
         if value is not None and start <= at < end:

@@ -1,4 +1,4 @@
-"""How gently to ask an OLT whose own CPU is busy."""
+"""Pace of requests to an OLT whose own CPU is busy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KNOWN_FOR: Final = timedelta(minutes=10)
 class Asking(Enum):
     NORMAL = "normal"
     ONE_AT_A_TIME = "one_at_a_time"
-    # Gets are left out. What is asked all the same is asked one request at a time.
+    # GETs are skipped; everything else is asked one request at a time.
     SKIP_GETS = "skip_gets"
 
 
@@ -27,10 +27,10 @@ def how_to_ask(
     skip_above: float = SKIP_GETS_ABOVE,
     known_for: timedelta = KNOWN_FOR,
 ) -> Asking:
-    """By the CPU that was read last, if that was lately.
+    """Return the pace for the last CPU reading, if that is recent.
 
-    An old reading says nothing: an OLT that is skipped is not read either, and would be skipped for ever. Nor
-    does one from the future, taken before the clock was set back.
+    An old reading is ignored: an OLT that is skipped is not read either, and would be skipped for ever. So is
+    one from the future, taken before the clock was set back.
     """
     if cpu_pct is None or read_at is None or abs(now - read_at) > known_for:
         return Asking.NORMAL

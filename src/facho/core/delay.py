@@ -1,4 +1,4 @@
-"""Whether a run was late, and why: what most of the wait was spent on."""
+"""Delay of a run and its cause: the longest part of the wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NONE: Final = timedelta(0)
 
 
 class Why(StrEnum):
-    """Why a run was late, or a slot was skipped."""
+    """The reason why a run was late or a slot was skipped."""
 
     OLT_BUSY = "olt_busy"
     POLLERS_BUSY = "pollers_busy"
@@ -60,7 +60,7 @@ def why_late(
     blockers: Sequence[Blocker],
     after: timedelta = DELAYED_AFTER,
 ) -> Late | None:
-    """Why a run that was due at `slot` and in the queue at `queued_at` started only at `started_at`.
+    """Return why a run that was due at `slot` and queued at `queued_at` started only at `started_at`.
 
     The wait has three parts: before the slot was queued the engine was not stepping; then the OLT was busy
     with others; what remains was spent waiting for a poller. The longest part is the reason. Where parts are
@@ -86,7 +86,7 @@ def why_late(
 
 
 def _overlap(blocker: Blocker, since: datetime, until: datetime) -> timedelta:
-    """How much of the time from `since` to `until` it held the OLT."""
+    """Return for how long between `since` and `until` the blocker held the OLT."""
     ended_at = until if blocker.ended_at is None else min(blocker.ended_at, until)
     return max(_NONE, ended_at - max(blocker.started_at, since))
 
@@ -100,7 +100,7 @@ def why_pending(
     olt_busy: bool,
     after: timedelta = DELAYED_AFTER,
 ) -> Why:
-    """Why a run has not ended when its hour is closed."""
+    """Return why a run has not ended when its hour is closed."""
     if is_delayed(slot, queued_at, after=after):
         return Why.ENGINE_STOPPED
     if not waiting:

@@ -1,4 +1,4 @@
-"""How long the disk lasts: from what was measured each hour to the days that are left."""
+"""Days until the disk is full, from hourly measurements."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import combinations
 from statistics import median
 from typing import Final
 
-# The last week: what an operator changed before that is over.
+# Earlier measurements may precede changes that the operator made.
 LOOKS_BACK: Final = timedelta(days=7)
-# Two measurements that are closer say more of the hour of the day than of growth.
+# Closer measurements show the hour of the day rather than growth.
 APART: Final = timedelta(hours=6)
-# From less than that nothing at all can be told.
+# Closer ones are not used at all.
 _ROUGHLY_APART: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 
@@ -25,7 +25,7 @@ LEAST_FREE_SHARE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a file system has for us."""
+    """Free and total bytes of a file system."""
 
     free: int
     total: int
@@ -39,7 +39,7 @@ class Room:
 class Sample:
     at: datetime
     database_bytes: int
-    # None when the disk of the database cannot be seen from here.
+    # None if the database is on another machine.
     free_bytes: int | None = None
 
 
@@ -47,23 +47,23 @@ class Sample:
 class Forecast:
     """`per_day` is the database's growth, `taken_per_day` how fast the free space goes, by whomever.
 
-    Either is None when it is not known, and never negative: what shrinks does not grow.
+    Either is None if unknown, and never negative.
     """
 
     now: Sample
-    # How long the samples go back.
+    # The age of the oldest sample.
     span: timedelta
     per_day: float | None
     taken_per_day: float | None
 
     @property
     def rough(self) -> bool:
-        """Only the first hours are known, which are not like others: much is collected for the first time."""
+        """Return whether only the first hours are known, in which much is collected for the first time."""
         return self.span < APART
 
     @property
     def days_left(self) -> float | None:
-        """None when it is not known, or when it lasts for ever."""
+        """Return the days until the disk is full, None if unknown or if the free space does not shrink."""
         fastest = max(self.per_day or 0.0, self.taken_per_day or 0.0)
         return self.now.free_bytes / fastest if self.now.free_bytes is not None and fastest else None
 

@@ -1,4 +1,4 @@
-"""What becomes of a slot that has come."""
+"""The fate of a due slot: queued, adopted by a waiting run-now, or skipped."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ class Unfinished:
     """An execution of the node that has not ended yet."""
 
     execution_id: int
-    # It waits; else it is on its way to a poller, or runs.
+    # WAITING; otherwise PENDING or RUNNING.
     waiting: bool
-    # It waits for the time of its next attempt.
+    # Waiting for the time of its next attempt.
     retrying: bool
-    # A person asked for it, and it is no slot's run.
+    # Requested by a person; it is not the run of a slot.
     by_hand: bool
     attempt: int
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What decides about a node's slot, beside its unfinished execution."""
+    """The state of a node that decides about its slot, apart from an unfinished execution."""
 
     is_get: bool
     suspended: str
     olt_suspended: str
     asking: Asking
-    # The execution that has the OLT now, if any.
+    # The execution that holds the OLT now, if any.
     olt_busy_with: int | None
-    # The slot lies in a window of maintenance.
+    # The slot lies in a maintenance window.
     left_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """It goes into the queue. `attempt` is how many were made before, by the execution that it replaces."""
+    """Queue an execution. `attempt` counts the attempts of the execution that it replaces."""
 
     attempt: int = 0
     replaces: int | None = None
@@ -80,7 +80,7 @@ def _after(unfinished: Unfinished, olt_busy_with: int | None) -> Fate:
     if not unfinished.waiting:
         return Skip(Why.STILL_RUNNING, unfinished.execution_id)
     if unfinished.retrying:
-        # Its delay is not over, and here is the next chance: the failed slot is failed, this one goes on.
+        # The next slot comes before the retry: the old slot has failed, and this one is the next attempt.
         return Queue(unfinished.attempt, unfinished.execution_id)
     if unfinished.by_hand:
         return Adopt(unfinished.execution_id)

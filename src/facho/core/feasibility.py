@@ -1,6 +1,6 @@
-"""Whether an OLT's tasks fit into its hours, and the smallest change that would make them fit.
+"""Whether the tasks of an OLT fit into an hour, and the smallest change that makes them fit.
 
-Found by trying: a change is proposed only when the simulated hours after it lose no slot.
+A change is proposed only if the simulated hours after it lose no slot.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final
 
 from facho.core.plan import NONE, Plan, Promise, Task, load, promises, simulate
 
-# What happens later looks like what happened before, except for what runs every few hours.
+# Longer horizons only repeat this one, except for tasks that run every few hours.
 HORIZON: Final = timedelta(hours=2)
-# Grids are moved by whole steps of this.
+# Grids are moved by multiples of this.
 STEP: Final = timedelta(seconds=30)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
@@ -25,15 +25,15 @@ _ROUND: Final = (
     *(timedelta(minutes=number) for number in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)),
     *(timedelta(hours=number) for number in (1, 2, 3, 4, 6, 8, 12, 24)),
 )
-# When the change is made nobody knows, and the new grid begins then: it must fit whenever that is.
+# The new grid starts when the change is made, so the tasks must fit for several such moments.
 _PHASES: Final = 4
-# So little is not worth a move.
+# Smaller savings are not proposed.
 _LEAST_SAVED: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Slower:
-    """One task that runs less often."""
+    """A task with a longer interval."""
 
     node_id: int
     job: str
@@ -43,7 +43,7 @@ class Slower:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """One node's grid moved, and how much less its OLT's runs wait for one another in a day."""
+    """A moved grid of one node, and the waiting that it saves per day."""
 
     node_id: int
     job: str
@@ -53,16 +53,16 @@ class Shift:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """More work than the hours hold: what would get too little, and what would help."""
+    """More work than an hour holds: the task types at risk, and a change that would help."""
 
     p50_min: float
     at_risk: tuple[Promise, ...]
-    # None where slowing down one task is not enough.
+    # None if slowing down one task is not enough.
     change: Slower | None
 
 
 def surely_fits(tasks: Sequence[Task]) -> bool:
-    """Between two slots of any of them all others can run once: nobody ever waits past its next slot."""
+    """Return whether all tasks fit between two slots of any of them, so that none ever misses a slot."""
     active = [task for task in tasks if not task.suspended]
     return not active or sum((task.p50 for task in active), NONE) <= min(task.interval for task in active)
 
@@ -76,7 +76,7 @@ def fits(tasks: Sequence[Task], now: datetime) -> bool:
 
 
 def infeasible(tasks: Sequence[Task], now: datetime) -> Infeasible | None:
-    """None where everything fits. What is suspended is not asked, and takes no time."""
+    """Return why the tasks do not fit, None if they do. Suspended tasks take no time."""
     active = [task for task in tasks if not task.suspended]
     if fits(active, now):
         return None
@@ -90,7 +90,7 @@ def _steady(tasks: Sequence[Task], now: datetime) -> Plan:
 
 
 def smallest_change(tasks: Sequence[Task], now: datetime) -> Slower | None:
-    """The one task that has to be slowed down the least; of two, the one of lower priority."""
+    """Return the task that must be slowed down the least; of two, the one with lower priority."""
     found = (
         (change.after / change.before, task.priority, task.node_id, change)
         for task in tasks
@@ -112,13 +112,13 @@ def _slower(task: Task, tasks: Sequence[Task], now: datetime) -> Slower | None:
 
 
 def _anew(task: Task, interval: timedelta, now: datetime) -> Iterator[Task]:
-    """With its new grid, as it would be if the change were made at several moments."""
+    """Yield the task with its new grid, for several moments at which the change could be made."""
     for phase in range(_PHASES):
         yield replace(task, interval=interval, next_slot=now + interval + phase * interval / _PHASES)
 
 
 def best_shift(tasks: Sequence[Task], now: datetime) -> Shift | None:
-    """The move of one node's grid that saves the most waiting, if it saves some."""
+    """Return the move of one node's grid that saves the most waiting, None if none is worth it."""
     active = [task for task in tasks if not task.suspended]
     before = _waiting(active, now)
     if before * (_DAY / _HOUR) < _LEAST_SAVED:
@@ -134,7 +134,7 @@ def best_shift(tasks: Sequence[Task], now: datetime) -> Shift | None:
 
 
 def _waiting(tasks: Sequence[Task], now: datetime) -> timedelta:
-    """In an hour, as a mean; a slot that is lost waits for the next one of its grid."""
+    """Return the mean waiting per hour; a lost slot waits for the next slot of its grid."""
     intervals = {task.node_id: task.interval for task in tasks}
     plan = _steady(tasks, now)
     lost = sum((intervals[each.node_id] for each in plan.lost), NONE)
@@ -146,7 +146,7 @@ def _moved(tasks: Sequence[Task], moved: Task, by: timedelta) -> list[Task]:
     return [again if each.node_id == moved.node_id else each for each in tasks]
 
 
-# Of a grid with long intervals the first moves are tried: more of them find nothing that these do not.
+# For long intervals only the first moves are tried: more of them were never better.
 _MOST_STEPS: Final = 20
 
 

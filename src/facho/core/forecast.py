@@ -1,10 +1,10 @@
-"""How long a task will take on an OLT, learned run by run from how long it took.
+"""Duration of a task on an OLT, learned from its earlier runs.
 
-    seconds = level x the hour's place in the day x (a fixed part + a part for each ONU)
+    seconds = level x factor of the hour x (fixed part + part for each ONU)
 
-The level follows the last dozen runs, so that one outlier does not bend it; a jump that stays is believed
-after three of them. The day's curve is a mean for each hour of it, and counts the less the less is known.
-All of it is kept as logarithms: twice as long is as far away as half as long.
+The level follows the last dozen runs and is robust to outliers; a lasting jump is accepted after three runs.
+The curve of the day has a mean for each hour, weighted by how many runs are known. Everything is kept as
+logarithms, so that twice as long is as far away as half as long.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from datetime import datetime, tzinfo
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-# What a task does besides asking for ONUs takes as long as so many of them, until more is known.
+# Initial guess of the fixed part, expressed in ONUs.
 FIXED_AS_ONUS: Final = 50
-# From so many runs on a prediction is more than a guess.
+# Predictions are marked as sure from this many runs on.
 SURE_AFTER: Final = 3
 
 _RECENT: Final = 12
 _FADING: Final = 0.85
-# A run that is further off its neighbours counts as if it were so far off, and no further.
+# Outliers are clipped to this distance (log) from the median.
 _OUTLYING: Final = 0.3
 _JUMP: Final = 0.35
 _JUMP_RUNS: Final = 3
 _PART_OF_DAY_H: Final = 12.0
 _HOURS: Final = 24
-# Of an hour of the day, so many runs are remembered; and one must be known by so many to count half.
+# Memory of an hour of the day in runs, and the number of runs at which it has half its weight.
 _HOUR_RUNS: Final = 12.0
 _HALF_KNOWN: Final = 2.0
-# Of the fixed part: how far ONUs must come and go before it is believed to be another one.
+# Damping of updates of the fixed share.
 _FIXED_DOUBT: Final = 0.05
 _LEAST_FIXED: Final = 0.01
 _HIGH: Final = 0.5
 _LEAST_HIGH, _MOST_HIGH = 0.02, 1.5
 _LEAST_ERROR: Final = 0.001
-# From a millisecond to a day: no prediction is nothing, and none is without end.
+# Bounds of a prediction: a millisecond to a day.
 _SHORTEST, _LONGEST = math.log(0.001), math.log(86400.0)
 
 
@@ -52,14 +52,14 @@ class Predicted:
 
 
 class Run(NamedTuple):
-    # Of the day, with its fraction.
+    # Hour of the day with its fraction.
     hour: float
     seconds: float
     onus: int
 
 
 class Jump(NamedTuple):
-    """When the task became another one, by how much, and in which hour of the day."""
+    """A lasting change of the duration: when, by how much, and in which hour of the day."""
 
     at: float
     by: float
@@ -67,7 +67,7 @@ class Jump(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What an hour of the day is like: the mean, and how many runs it is of."""
+    """The mean of one hour of the day, and the number of runs behind it."""
 
     mean: float = 0.0
     runs: float = 0.0
@@ -75,20 +75,20 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is known of one task on one OLT: always as large as this, however long it runs."""
+    """The state of the model for one task on one OLT. Its size does not grow with the number of runs."""
 
     samples: int = 0
-    # The hours are those of so many ONUs, with such a share of the time that does not depend on them.
+    # The hours refer to this number of ONUs; `fixed` is the share of time that does not depend on them.
     onus: int = 1
     fixed: float = 1.0
-    # How much ONUs came and went while that was learned.
+    # Accumulated change in the number of ONUs behind `fixed`.
     moved: float = 0.0
     hours: tuple[Known, ...] = (Known(),) * _HOURS
     recent: tuple[Run, ...] = ()
     jump: Jump | None = None
-    # 95 of 100 runs are no further above what was predicted.
+    # 95th percentile of the error above the prediction (log).
     high: float = _HIGH
-    # Half of the predictions were no further off, as a share of what it was; None before the first.
+    # Median relative error; None before the first prediction.
     error: float | None = None
 
     @property
@@ -108,7 +108,7 @@ class Learned:
         return _seconds(_Day(self).level)
 
     def written(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the state as JSON values."""
         return {
             "samples": self.samples,
             "onus": self.onus,
@@ -125,7 +125,7 @@ class Learned:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> Learned:
-        """What another version of the program wrote, and this one cannot read, is learned anew."""
+        """Decode a state. One that this version cannot read is learned again from nothing."""
         try:
             jump = written["jump"]
             lists = {
@@ -139,13 +139,13 @@ class Learned:
 
 
 def predict(learned: Learned, at: datetime, onus: int, zone: tzinfo) -> Predicted:
-    """Of one that was never run nothing can be said: that is for `core.guess`."""
+    """Return the prediction for a run at `at`. A task that never ran is predicted by `core.guess`."""
     middle = _expected(learned, _hour(at, zone), onus)
     return Predicted(_seconds(middle), _seconds(middle + learned.high), learned.samples >= SURE_AFTER)
 
 
 def learn(learned: Learned, at: datetime, seconds: float, onus: int, zone: tzinfo) -> Learned:
-    """With one more run, that succeeded. What has no duration teaches nothing."""
+    """Return the state after one more successful run. A run without a duration is ignored."""
     if not 0 < seconds < math.inf:
         return learned
     onus = max(onus, 1)
@@ -175,7 +175,7 @@ def _expected(learned: Learned, hour: float, onus: int) -> float:
 
 
 def _size(learned: Learned, onus: int) -> float:
-    """How much more than for the ONUs that the hours are of."""
+    """Return how much longer (log) a run with `onus` takes than with the ONUs the hours refer to."""
     return math.log(learned.fixed + (1 - learned.fixed) * max(onus, 1) / learned.onus)
 
 
@@ -222,7 +222,7 @@ def _near(off: float) -> float:
 
 
 def _measured(learned: Learned, off: float) -> Learned:
-    """How far off the prediction was. Both figures walk towards theirs in steps, which become smaller."""
+    """Update the error figures. Both move towards their quantile in steps that become smaller."""
     step = max(0.05, 1 / (learned.samples + 1))
     high = learned.high + step * (0.95 if off > learned.high else -0.05)
     error = max(abs(1 - math.exp(-off)), _LEAST_ERROR)
@@ -232,7 +232,7 @@ def _measured(learned: Learned, off: float) -> Learned:
 
 
 def _with_fixed(learned: Learned, run: Run, off: float) -> Learned:
-    """When ONUs came or went at once, how much more or less time it takes tells what depends on them."""
+    """Update the fixed share: a change in the number of ONUs shows what depends on them."""
     before = sum(math.log(each.onus) for each in learned.recent) / len(learned.recent)
     moved = math.log(run.onus) - before
     known = learned.moved + moved * moved
@@ -254,7 +254,7 @@ def _with_onus(learned: Learned, onus: int) -> Learned:
 
 
 def _with_jump(learned: Learned, now: float) -> Learned:
-    """When the last few runs are all far off, and to one side, the task is another one from then on."""
+    """Accept a new level when the last runs are all far off to the same side."""
     by = _jumped_by(_Day(learned).offs)
     if by is None:
         return learned
@@ -292,7 +292,7 @@ def _with_hour(learned: Learned) -> Learned:
         return learned
     run = learned.recent[-1 - _JUMP_RUNS]
     day, hour = _Day(learned), int(run.hour) % _HOURS
-    # Against the curve without what is only lately so; an outlier teaches as much as others do.
+    # Relative to the day's curve without the recent level; outliers are clipped.
     came = math.log(run.seconds) - _size(learned, run.onus)
     expected = day.usual(run.hour) + day.lately
     came = expected + _near(came - expected)

@@ -10,7 +10,7 @@ one port and one hour is what charts are read from. Both are written in the same
     check      of everything up to here
     blocks     one for each fact, packed by itself, so that a chart inflates only what it shows
 
-A value is written as a whole number of its fact's smallest steps.
+A value is stored as a whole number of its fact's steps.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _HEAD: Final = struct.Struct("<BBIIIq")
 _ENTRY: Final = struct.Struct("<BI")
 _CHECK: Final = struct.Struct("<I")
 _ID_WIDTH: Final = 8
-# The subjects of a port or an OLT are the same for many hours.
+# Rosters stay the same for many hours, so decoded ones are cached.
 _REMEMBERED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    # As it is written; never given to another fact.
+    # Stored code; never reused for another fact.
     code: int
-    # Of one unit: 100 for hundredths.
+    # Steps per unit: 100 for hundredths.
     steps: int
     # Bytes of a value.
     width: int = 2
@@ -60,7 +60,7 @@ class Fact:
             return integers(self.width, map(self._quantised, values))
 
     def _quantised(self, value: float | None) -> int:
-        """For a column in which something is too large, or not a number."""
+        """Quantise a column that contains values out of range or not-a-number."""
         try:
             found = self.nothing if value is None else round(value * self.steps)
         except (OverflowError, ValueError):
@@ -79,7 +79,7 @@ FACTS: Final[Mapping[str, Fact]] = {
     "temperature_c": Fact(4, 10),
     "voltage_v": Fact(5, 100),
     "bias_ma": Fact(6, 10),
-    # Some reach further than 32,767 m.
+    # Some distances exceed 32,767 m.
     "distance_m": Fact(7, 1, 4),
     "tx_dbm": Fact(8, 100),
     "rx_dbm": Fact(9, 100),
@@ -87,12 +87,12 @@ FACTS: Final[Mapping[str, Fact]] = {
 }
 _NAMES: Final = {fact.code: name for name, fact in FACTS.items()}
 
-# By time, in milliseconds since 1970: the quantised value of each subject.
+# Time in milliseconds since 1970 -> quantised value of each subject.
 Columns = Mapping[int, Sequence[int]]
 
 
 class Samples(NamedTuple):
-    """Of one subject and one fact: a value, or None, for each time."""
+    """The values of one subject and one fact, one for each time."""
 
     times: Sequence[int]
     values: Sequence[float | None]
@@ -103,7 +103,7 @@ class Sheet(NamedTuple):
 
     ids: array[int]
     times: Sequence[int]
-    # For each fact its code, the size of its block and the mask of its times, one after the other.
+    # For each fact: code, size of its block, mask of its times; flat.
     directory: tuple[Any, ...]
     # The mask of a fact that has every time.
     every_time: bytes
@@ -120,7 +120,7 @@ class Sheet(NamedTuple):
             raise Damaged(f"there is no fact {error}") from None
 
     def samples(self, fact: str, position: int) -> Samples | None:
-        """Of the subject at this position; None when the fact was not collected."""
+        """Return the samples of the subject at this position, None if the fact was not collected."""
         if (found := self._rows(fact)) is None:
             return None
         times, rows = found
@@ -135,7 +135,7 @@ class Sheet(NamedTuple):
         return [Samples(times, meaning.values(rows.row(position))) for position in positions]
 
     def first(self, fact: str) -> list[float | None]:
-        """Of every subject, the first time that it was collected; it takes no time to speak of."""
+        """Return the first collected value of every subject; this does not decode the rows."""
         found = self._rows(fact)
         return [] if found is None else FACTS[fact].values(found[1].first())
 
@@ -154,7 +154,7 @@ class Sheet(NamedTuple):
         return dict(zip(times, columns, strict=True))
 
     def _rows(self, fact: str) -> tuple[Sequence[int], Rows] | None:
-        """When it was collected, and its values."""
+        """Return the times at which the fact was collected, and its packed rows."""
         meaning, codes = FACTS[fact], self.directory[::3]
         if meaning.code not in codes:
             return None
@@ -167,7 +167,7 @@ class Sheet(NamedTuple):
 
 
 def write_frame(at: int, ids: Sequence[int], values: Mapping[str, Sequence[float | None]]) -> bytes:
-    """One collection. Facts of which there is no value at all are left out."""
+    """Encode one collection. Facts without any value are left out."""
     columns = {
         name: {at: FACTS[name].quantised(column)}
         for name, column in values.items()
@@ -177,7 +177,7 @@ def write_frame(at: int, ids: Sequence[int], values: Mapping[str, Sequence[float
 
 
 def write_sheet(ids: Sequence[int], facts: Mapping[str, Columns]) -> bytes:
-    """Each column has a value for each of `ids`, in their order, which may be any."""
+    """Encode a sheet. Each column has a value for each of `ids`, in their order."""
     times = sorted({at for columns in facts.values() for at in columns})
     names = sorted(facts, key=lambda name: FACTS[name].code) if ids else []
     blocks = [_packed(name, facts[name]) for name in names]
@@ -236,7 +236,7 @@ def read_sheet(data: bytes) -> Sheet:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _directory(facts: int, times: int) -> tuple[struct.Struct, bytes]:
-    """How it is read, and the mask of a fact that has every time."""
+    """Return the layout of the directory, and the mask of a fact that has every time."""
     return struct.Struct("<" + f"BI{_mask_size(times)}s" * facts), _mask((1 << times) - 1, times)
 
 

@@ -1,4 +1,4 @@
-"""How long a task will take on an OLT where it never ran: from others like it, or from how it is asked."""
+"""Duration of a task on an OLT where it never ran, from other OLTs or from the requests it needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 from facho.core.forecast import Predicted
 
-# Of a guess nobody knows how far it is off.
+# p95 of a guess relative to its p50; its error is unknown.
 _HIGH: Final = 2.0
 _SHORTEST_S: Final = 0.05
-# What an agent mostly takes for an answer from its own memory; and for one that it gets from an ONU.
+# Typical latency of an answer from the agent's memory, and of one that it reads from an ONU.
 LATENCY_S: Final = 0.05
 FROM_ONU_S: Final = 0.25
 # Tables of ports, boards and fans are short.
@@ -21,7 +21,7 @@ ROWS_OF_CHASSIS: Final = 32
 
 
 class Pace(NamedTuple):
-    """What a task takes on another OLT."""
+    """The duration of a task on another OLT: a fixed part and a part for each ONU."""
 
     fixed_s: float
     per_onu_s: float
@@ -38,12 +38,12 @@ class Table:
 
     @property
     def requests(self) -> int:
-        """One more for each column, to see that it ends."""
+        """Return the number of requests: one more for each column, to see its end."""
         return self.columns * (math.ceil(self.rows / max(self.rows_per_request, 0.01)) + 1)
 
 
 def from_others(paces: Sequence[Pace], onus: int) -> Predicted:
-    """As in the middle of them; and 95 of 100 as on the slowest of them, unless there are many."""
+    """Return the median over other OLTs; p95 is the slowest of them unless there are many."""
     seconds = sorted(pace.fixed_s + onus * pace.per_onu_s for pace in paces)
     guessed = _guessed(median(seconds))
     slow_s = seconds[min(len(seconds) * 95 // 100, len(seconds) - 1)]

@@ -1,4 +1,4 @@
-"""From the frames of an OLT to a sheet for each of its ports."""
+"""Merge the frames of an OLT into one sheet for each port."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _Column = Sequence[int]
 
 
 def by_place(sheets: Sequence[Sheet], places: Mapping[int, str]) -> Iterator[tuple[str, bytes]]:
-    """One sheet for each place, of all that was said about its subjects.
+    """Yield a sheet for each place with all values of its subjects.
 
-    Where several say something about the same subject, fact and time, the last one that has a value counts.
+    If several frames have a value for the same subject, fact and time, the last one counts.
     """
     ids = sorted({number for sheet in sheets for number in sheet.ids}, key=lambda each: (places[each], each))
     arrange = _Arrange(ids)
@@ -39,7 +39,7 @@ class _Arrange:
     def __call__(self, sheet: Sheet, column: _Column, fact: Fact) -> _Column:
         positions = self._known.get(key := sheet.ids.tobytes())
         if positions is None:
-            # One after the last, for those that the sheet does not have.
+            # One past the end for subjects that the sheet does not have.
             at = {number: position for position, number in enumerate(sheet.ids)}
             positions = self._known[key] = [at.get(number, len(sheet.ids)) for number in self._ids]
         return integers(fact.width, map([*column, fact.nothing].__getitem__, positions))

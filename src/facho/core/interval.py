@@ -1,4 +1,4 @@
-"""How often a node runs, as people write it: `30s`, `5m`, `1h`, `2d`."""
+"""Intervals as people write them: `30s`, `5m`, `1h`, `2d`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _UNITS: Final = {
     "s": timedelta(seconds=1),
 }
 _WRITTEN: Final = re.compile(r"([0-9]+)([smhd])")
-# No number of seconds with more digits is within LONGEST, and Python refuses to read endless ones.
+# More digits exceed LONGEST in any unit, and Python refuses to parse very long numbers.
 _MOST_DIGITS: Final = 9
 
 
 class BadInterval(ValueError):
-    """Not an interval. The message is for the person who wrote it."""
+    """A text that is not an interval. The message is for the person who wrote it."""
 
 
 def parse_interval(text: str) -> timedelta:

@@ -1,7 +1,7 @@
-"""For how long an execution holds its OLT, and for how much of that time its holder may send.
+"""Length of a lease, and the share of it in which the holder may send.
 
-The holder stops before others may take the lease: its time is shorter, and counts from before the renewal was
-asked for, on a clock that nobody sets and that runs on while the machine sleeps.
+The holder stops before others may take the lease: its time is shorter and counts from before the renewal
+request, on a clock that cannot be set and that continues while the machine sleeps.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ SEND_SHARE: Final = 0.75
 
 
 def send_deadline(boottime_before: float, *, length: timedelta = LENGTH) -> float:
-    """Until when the holder may send, on the clock that was read before the renewal was asked for."""
+    """Return until when the holder may send, on the clock read before the renewal."""
     return boottime_before + length.total_seconds() * SEND_SHARE

@@ -9,11 +9,11 @@ from typing import Any, Final
 # Beside the reasons that delay a run, `core.delay.Why`.
 FAILED: Final = "failed"
 ABORTED: Final = "aborted"
-# It ended when its hour was closed already.
+# It ended after its hour was closed.
 LATE: Final = "late"
 OTHER: Final = "other"
 
-# An error that is another text each time must not make a list without end.
+# Errors that differ each time must not make an endless list.
 _MOST: Final = 20
 _LONGEST: Final = 200
 

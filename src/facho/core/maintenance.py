@@ -1,8 +1,8 @@
-"""When OLTs are left alone: from what a person planned to spans of time.
+"""Maintenance windows as spans of time.
 
-A span is [start, end): nothing is asked at its start, and at its end all goes on. A weekly window begins when
-the operator's clock shows its time, and lasts as long as it lasts, whatever that clock does meanwhile. A time
-that the clock leaps over comes as much later; of one that it shows twice, the first counts.
+A span is [start, end). A weekly window begins when the operator's clock shows its time and lasts its full
+duration, whatever daylight saving does meanwhile. A start time that the clock skips is moved by the skipped
+time; of one that the clock shows twice, the first counts.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ LONGEST_WEEKLY: Final = timedelta(hours=24)
 
 _TICK: Final = timedelta(microseconds=1)
 _DAY: Final = timedelta(days=1)
-# And a little more, for the clock may leap.
+# One day more than a week, because of daylight-saving time.
 _A_WEEK: Final = timedelta(days=8)
-# Two weekly windows that meet do so within a year: the clock's own changes repeat with it.
+# Two weekly windows that overlap do so within a year: daylight-saving changes repeat yearly.
 _A_YEAR: Final = timedelta(days=370)
 
 Span: TypeAlias = tuple[datetime, datetime]
@@ -40,7 +40,7 @@ class Weekly:
     weekdays: frozenset[int]
     start: time
     duration: timedelta
-    # The one that was under way then ended then.
+    # The window that was open at this time was ended by a person.
     ended_at: datetime | None = None
 
 
@@ -48,7 +48,7 @@ Plan: TypeAlias = Single | Weekly
 
 
 def spans(plan: Plan, after: datetime, until: datetime, zone: tzinfo) -> Iterator[Span]:
-    """Those that have something of [after, until), whole and in their order."""
+    """Yield the whole spans that overlap [after, until), in order."""
     if isinstance(plan, Single):
         every: Iterable[Span] = [(plan.starts_at, plan.ends_at)]
     else:
@@ -72,7 +72,7 @@ def _end(plan: Weekly, start: datetime) -> datetime:
 
 
 def merged(every: Iterable[Span]) -> list[Span]:
-    """Apart from each other, and in their order: those that overlap or touch become one."""
+    """Return disjoint spans in order: overlapping or touching ones become one."""
     found: list[Span] = []
     for start, end in sorted(every):
         if found and start <= found[-1][1]:
@@ -83,19 +83,19 @@ def merged(every: Iterable[Span]) -> list[Span]:
 
 
 def span_at(every: Iterable[Span], at: datetime) -> Span | None:
-    """The one that lasts then; of several, the one that began last."""
+    """Return the span that contains `at`; of several, the one that began last."""
     return max((each for each in every if each[0] <= at < each[1]), default=None)
 
 
 def now_and_next(plan: Plan, now: datetime, zone: tzinfo) -> tuple[Span | None, Span | None]:
-    """The one that lasts, and the one that comes; neither of a plan that is over."""
+    """Return the current and the next span, None where there is none."""
     far = max(plan.ends_at, now) if isinstance(plan, Single) else now + _A_WEEK
     ahead = list(spans(plan, now, far, zone))
     return span_at(ahead, now), next((each for each in ahead if each[0] > now), None)
 
 
 def first_overlap(one: Plan, other: Plan, now: datetime, zone: tzinfo) -> datetime | None:
-    """When both last for the first time; nothing that is over counts."""
+    """Return the first instant at which both windows are open; past ones do not count."""
     after, until = now, now + _A_YEAR
     for each in (one, other):
         if isinstance(each, Single):
@@ -106,7 +106,7 @@ def first_overlap(one: Plan, other: Plan, now: datetime, zone: tzinfo) -> dateti
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Slots in a row, from the first to the last, all inside of a span or all outside."""
+    """Consecutive slots that are all inside or all outside a span."""
 
     first: datetime
     last: datetime
@@ -115,10 +115,10 @@ class Run:
 
 
 def runs(first: datetime, last: datetime, interval: timedelta, closed: Sequence[Span]) -> Iterator[Run]:
-    """The slots from `first` to `last`, cut where a span begins or ends; the spans are apart."""
+    """Yield the slots from `first` to `last`, cut where a span begins or ends; the spans are disjoint."""
     for start, end in (*closed, (last + _TICK, last + _TICK)):
         for edge, inside in ((start, False), (end, True)):
-            # How many come before the edge.
+            # The number of slots before the edge.
             count = -((first - min(edge, last + _TICK)) // interval)
             if count > 0:
                 yield Run(first, first + (count - 1) * interval, count, inside)
@@ -126,7 +126,7 @@ def runs(first: datetime, last: datetime, interval: timedelta, closed: Sequence[
 
 
 def slots_inside(next_run_at: datetime, interval: timedelta, hour: Hour, closed: Sequence[Span]) -> int:
-    """How many of the slots that an hour has from `next_run_at` on lie in spans that are apart."""
+    """Count the slots of an hour, from `next_run_at` on, that lie inside disjoint spans."""
     return sum(
         slots_from(next_run_at, interval, Hour(after, until))
         for start, end in closed

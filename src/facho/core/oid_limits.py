@@ -1,4 +1,4 @@
-"""What an OID may have, and so the index of a row, which is a part of one (RFC 2578, 3.5)."""
+"""Limits of an OID, and so of a row's index, which is a part of one (RFC 2578, 3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an OLT does, in one word: the answer for pages, lists, the API, the command line and the metrics."""
+"""Status of an OLT: the one answer for pages, lists, API, command line and metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class OltStatus(StrEnum):
-    """From what needs a person first to what needs nobody: the order of lists."""
+    """Ordered for lists, from what needs a person first to what needs nobody."""
 
     UNREACHABLE = "unreachable"
     SUSPENDED = "suspended"
@@ -26,7 +26,7 @@ def olt_status(
 ) -> OltStatus:
     """Return the status of an OLT. `reachable` is None before it was ever asked.
 
-    A suspended OLT is not asked any more, so that it did not answer is old news: suspended goes first.
+    Suspended wins over unreachable: a suspended OLT is not asked, so its reachability is old.
     """
     if not enabled:
         return OltStatus.DISABLED

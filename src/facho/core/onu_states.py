@@ -6,10 +6,10 @@ import enum
 from typing import Final
 
 _SAY_NOTHING: Final = frozenset({"", "unknown"})
-# Neither: it is on its way, and only where it arrives is news.
+# Neither online nor offline: only the state that follows is reported.
 _STARTING: Final = "starting"
 _ONLINE: Final = "online"
-# Gone, without a reason.
+# Offline without a cause.
 _OFFLINE: Final = "offline"
 
 
@@ -28,7 +28,7 @@ def turn(before: str, now: str) -> Turn | None:
         return None
     if now == _ONLINE:
         return None if before == _ONLINE else Turn.ONLINE
-    # From one way of being gone to another it stays gone.
+    # From one offline state to another is no change.
     return Turn.OFFLINE if before in (_ONLINE, _STARTING) else None
 
 

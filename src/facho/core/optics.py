@@ -1,4 +1,4 @@
-"""When the light of an ONU is too weak, or less than it was, and when it is well again."""
+"""Weak or falling optical power of an ONU, and its recovery."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-# Hours of which a value is known; from fewer nothing is called usual.
+# Fewer hours with a value than this give no baseline.
 FEWEST_HOURS: Final = 24
-# Powers are told in hundredths; a sum of floats is not.
+# Powers are reported in hundredths; rounding removes floating-point noise from comparisons.
 _DIGITS: Final = 2
 
 
 class OpticalState(enum.StrEnum):
-    # Also of who was never measured.
+    # Also for an ONU without a measurement.
     WELL = ""
     WEAK = "weak"
     FALLING = "falling"
@@ -30,9 +30,9 @@ class OpticalTurn(enum.StrEnum):
 @dataclass(frozen=True, slots=True)
 class Limits:
     weak_dbm: float = -27.0
-    # Below what is usual for it.
+    # Below its baseline.
     fall_db: float = 3.0
-    # So much better than the limit it must be to be well again: at the limit itself it would come and go.
+    # Hysteresis: an ONU recovers only this far above the limit, or it would flap at the limit.
     better_db: float = 1.0
 
 
@@ -57,12 +57,12 @@ def _is_falling(power: float, usual: float, before: str, limits: Limits) -> bool
 
 
 def turn(before: str, now: OpticalState) -> OpticalTurn | None:
-    """What is told. Who is not weak any more, and still less than usual, is not well yet."""
+    """Return the change to report. From weak to falling is not reported: it has not recovered."""
     if now == before or (before == OpticalState.WEAK and now is OpticalState.FALLING):
         return None
     return OpticalTurn.RECOVERED if now is OpticalState.WELL else OpticalTurn(now.value)
 
 
 def usual_of(hours: Sequence[float]) -> float | None:
-    """From one value of each hour of a week: the middle one, which a bad day does not move."""
+    """Return the baseline: the median of one value per hour of a week, which a bad day does not move."""
     return round(median(hours), _DIGITS) if len(hours) >= FEWEST_HOURS else None

@@ -1,7 +1,7 @@
-"""Who goes first, of the executions that wait.
+"""Order of waiting executions.
 
-Two questions in turn: which one of each OLT, since an OLT runs one at a time, and which of those get the free
-pollers. The keys sort the best first.
+Two decisions in turn: which execution of each OLT, since an OLT runs one at a time, then which of those get
+the free pollers. Keys sort the best first.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ AcrossOlts: TypeAlias = tuple[bool, timedelta, int, datetime, int]
 class Waiting:
     """An execution that could start now.
 
-    `slot` is since when it could: a retry waits from the end of its retry delay, a run-now since it was asked
-    for.
+    `slot` is when it became ready: a retry at the end of its delay, a run-now when it was requested.
     """
 
     execution_id: int
@@ -43,10 +42,10 @@ class Waiting:
 
 
 def within_olt(waiting: Waiting, now: datetime) -> WithinOlt:
-    """Run-now, then who waited longer than its own interval, then priority, then the earlier slot.
+    """Sort key within an OLT: run-now, longest over its own interval, priority, earlier slot.
 
-    An OLT may have more work than time. Were all that waited too long ordered by priority, two nodes of high
-    priority could take turns for ever; so who missed more of its own slots comes first.
+    On an OLT with more work than time, ordering overdue nodes by priority would let two of high priority
+    alternate for ever; so the node that missed more of its own slots goes first.
     """
     return (
         not waiting.run_now,
@@ -58,7 +57,7 @@ def within_olt(waiting: Waiting, now: datetime) -> WithinOlt:
 
 
 def across_olts(waiting: Waiting, now: datetime, *, delayed_after: timedelta = DELAYED_AFTER) -> AcrossOlts:
-    """Run-now, then the most delayed, then priority, then the earlier slot."""
+    """Sort key across OLTs: run-now, most delayed, priority, earlier slot."""
     return (
         not waiting.run_now,
         min(_NONE, delayed_after - (now - waiting.slot)),
@@ -69,7 +68,7 @@ def across_olts(waiting: Waiting, now: datetime, *, delayed_after: timedelta = D
 
 
 def missed_slots(waiting: Waiting, now: datetime) -> int:
-    """How many times it waited longer than its own interval. At exactly one interval: not yet."""
+    """Return how many times it has waited longer than its own interval; exactly one interval is not yet."""
     return max(0, -((waiting.slot - now) // waiting.interval) - 1)
 
 
@@ -81,9 +80,9 @@ def choose(
     *,
     take: Callable[[str], bool] | None = None,
 ) -> list[Waiting]:
-    """Those to start on `free` pollers, the best first: one for each OLT, none for an OLT that is busy.
+    """Return the executions to start on `free` pollers, best first: at most one per OLT, none on a busy one.
 
-    `take` is asked for a poller of each one's queue in turn; who gets none is passed over.
+    `take` reserves a poller for a queue; an execution that gets none is passed over.
     """
     if free <= 0:
         return []
@@ -94,7 +93,7 @@ def choose(
 
 
 def _best_first(heads: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:
-    """One by one: few of many are wanted. No two keys are the same, for they end with the id."""
+    """Yield heads in order. Lazy, since few of many are needed; keys are unique as they end with the id."""
     heap = [(across_olts(head, now), head) for head in heads]
     heapq.heapify(heap)
     while heap:
@@ -106,5 +105,5 @@ def _first_of_each_olt(waiting: Iterable[Waiting], now: datetime) -> Iterator[Wa
     for each in waiting:
         by_olt[each.olt_id].append(each)
     for queue in by_olt.values():
-        # Most OLTs have one waiting, and keys are what takes the time.
+        # Most OLTs have one execution waiting, and computing keys is what takes the time.
         yield queue[0] if len(queue) == 1 else min(queue, key=lambda each: within_olt(each, now))

@@ -1,4 +1,4 @@
-"""When many ONUs of one port go at once, what that looks like, and when it is over."""
+"""Outage of a port: many ONUs offline at once, its cause, and its end."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-# With their last breath they say that they have no power; a cut fibre says nothing of the kind.
+# A dying gasp reports the loss of power; a cut fibre shows as loss of signal.
 _POWER: Final = frozenset({"power_off"})
 _FIBRE: Final = frozenset({"los", "signal"})
-# One of two ONUs is no mass, although it is half of the port.
+# A single ONU is no outage of the port, even where it is half of it.
 _FEWEST: Final = 2
-# Some stay switched off, or had gone for a reason of their own.
+# Some ONUs stay off, or went offline for another reason.
 _BACK_PERCENT: Final = 80
 
 
@@ -24,7 +24,7 @@ class OutageCause(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mass:
-    """How many ONUs of a port must go between two collections: so many, or this percentage of them."""
+    """The size of an outage between two collections: a number of ONUs, or a share of the port."""
 
     onus: int = 8
     share: float = 50.0
@@ -34,7 +34,7 @@ class Mass:
 
 
 def cause_of(causes: Iterable[str]) -> OutageCause:
-    """What most of them say, of those that say one or the other."""
+    """Return the cause that most ONUs report, of power and fibre."""
     told = list(causes)
     power, fibre = (sum(cause in kind for cause in told) for kind in (_POWER, _FIBRE))
     if power == fibre:
@@ -47,8 +47,8 @@ def is_over(back: int, affected: int) -> bool:
 
 
 def is_another(fresh: int, onus: int, *, back: int, affected: int, mass: Mass) -> bool:
-    """Whether those that fell now are an outage of their own, and not more of the one that is open.
+    """Return whether newly fallen ONUs are a new outage instead of more of the open one.
 
-    So it is when they would be one by themselves, and most of the others are back.
+    True if they would be an outage by themselves and most of the others are back.
     """
     return mass.reached(fresh, onus) and back * 2 > affected

@@ -1,9 +1,8 @@
 """Rows of whole numbers in few bytes, where each number is near the one before it in its row.
 
-First come the first numbers of all rows, then for each row how each further number differs from the one
-before, so that one row is one slice. All are split into their lowest bytes, their second ones and so on: of
-differences the higher ones are mostly 0, and those that are 0 in all rows are left out. What is left is
-compressed, unless it is mere noise, which would only take longer to read.
+The first numbers of all rows come first, then for each row the differences of neighbours, so that one row is
+one slice. Numbers are split into byte planes, lowest first: the higher planes of differences are mostly 0,
+and a plane that is 0 in all rows is left out. The rest is compressed unless that saves too little.
 
     how        1 byte: how many bytes of each difference there are; plus 128 when the rest is compressed
     check      4 bytes, of all others
@@ -21,18 +20,18 @@ from itertools import chain, pairwise
 from operator import sub
 from typing import Final, NamedTuple
 
-# Differences are small and of both signs: moved by this, most are one byte without a sign.
+# Differences are small and of both signs: with this offset most fit one unsigned byte.
 _MIDDLE: Final = 128
 _SIGNED: Final = {2: "h", 4: "i", 8: "q"}
 _HEAD: Final = struct.Struct("<BI")
 _DEFLATED: Final = 128
-# The least effort in a small window: most of the time went into making a large one, for 1 % less bytes.
+# Fastest level and a small window: a larger one took most of the time for 1 % fewer bytes.
 _DEFLATE: Final = (1, zlib.DEFLATED, -12, 5)
 _WORTH_IT: Final = 0.9
 
 
 class Damaged(Exception):
-    """These bytes are not what was written."""
+    """Bytes that differ from what was written."""
 
 
 def integers(width: int, values: Iterable[int]) -> array[int]:
@@ -70,7 +69,7 @@ def _packed(first: Iterable[int], differences: Iterable[int], width: int) -> byt
 
 
 def _planes(values: Iterable[int], width: int) -> list[bytes]:
-    """What a difference has beyond its width is cut off: the sum comes out right without it."""
+    """Split numbers into byte planes. Bits beyond the width are dropped; the sums need none of them."""
     wide = array("q", values)
     if sys.byteorder == "big":
         wide.byteswap()
@@ -79,13 +78,13 @@ def _planes(values: Iterable[int], width: int) -> list[bytes]:
 
 
 class Rows(NamedTuple):
-    """What was packed; a row is put together when it is asked for."""
+    """Packed rows; each is decoded when it is read."""
 
     octets: bytes
     width: int
     rows: int
     columns: int
-    # How many bytes of each difference there are.
+    # Stored bytes of each difference.
     kept: int
 
     def first(self) -> array[int]:
@@ -102,7 +101,7 @@ class Rows(NamedTuple):
         half = 1 << (8 * self.width - 1)
         if min(row) >= -half and max(row) < half:
             return row
-        # What was cut off of a difference is cut off of the sums.
+        # Truncate the sums as the differences were truncated.
         return [((number + half) & (2 * half - 1)) - half for number in row]
 
     def _differences(self, position: int) -> Sequence[int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# Letters and marks by their class, and not to be seen all the same: the fillers of Hangul, Braille without a
-# dot, and what Unicode calls default ignorable (joiners and selectors of variants).
+# Printable by their Unicode class but invisible: Hangul fillers, the empty Braille pattern, and default
+# ignorable characters (joiners, variation selectors).
 _INVISIBLE: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
@@ -13,8 +13,8 @@ _INVISIBLE: Final = frozenset(
 
 
 def has_hidden_characters(text: str) -> bool:
-    """Whether it has controls, line ends, marks that turn the direction, or characters without a width.
+    """Return whether a text has control, line-end, direction or zero-width characters.
 
-    Such a name can look like another one, or turn round what is written after it.
+    Such a name can look like another one, or reverse the text after it.
     """
     return not text.isprintable() or not _INVISIBLE.isdisjoint(text)

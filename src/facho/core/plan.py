@@ -1,7 +1,7 @@
-"""What an OLT will do until the end of an hour: its slots, one run at a time, each as long as predicted.
+"""Prediction of what an OLT runs until the end of an hour: one run at a time, each as long as forecast.
 
-The rules are those of the engine: `order` says who goes first, and a slot that comes while the node's own run
-has not begun or not ended is lost, as in `due`.
+The rules are those of the engine: `order` decides who goes first, and a slot that comes while the node's own
+run waits or runs is lost, as in `due`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NONE: Final = timedelta(0)
 _HOUR: Final = timedelta(hours=1)
 
 Closed: TypeAlias = Sequence[tuple[datetime, datetime]]
-# A node, its slot, and when the run for it ends; None when there is none.
+# Node, slot, and end of its run; None if there is no run.
 Slot: TypeAlias = tuple[int, datetime, datetime | None]
 
 
@@ -36,14 +36,14 @@ class Task:
     priority: int
     p50: timedelta
     p95: timedelta
-    # The prediction comes from runs of this very task on this very OLT.
+    # The prediction was learned from runs of this task on this OLT.
     sure: bool = True
     suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What has the OLT now, and until when. `slot` is None for what belongs to none."""
+    """The execution that holds the OLT now. `slot` is None for one that belongs to no slot."""
 
     node_id: int
     job: str
@@ -60,7 +60,7 @@ class Queued:
     slot: datetime
     since: datetime
     run_now: bool = False
-    # A person asked for it, and it is no slot's run.
+    # Requested by a person; it is not the run of a slot.
     by_hand: bool = False
 
 
@@ -69,7 +69,7 @@ class Entry(NamedTuple):
     slot: datetime
     start: datetime
     end: datetime
-    # The job that had the OLT before, where this one had to wait for it.
+    # The job that held the OLT while this run waited.
     waits_for: str = ""
 
     @property
@@ -101,7 +101,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What an hour will give of a task type."""
+    """The predicted quota of a task type in an hour."""
 
     task_type: str
     required: int
@@ -131,10 +131,10 @@ def simulate(
     lag: timedelta = NONE,
     stop_at_loss: bool = False,
 ) -> Plan:
-    """All slots after now and up to `until`, and what waits or runs already.
+    """Simulate all slots after `now` up to `until`, with what already waits or runs.
 
-    `lag` is how long it takes until somebody sees that a slot has come. Slots in times that are `closed` do
-    not count, and nothing begins then.
+    `lag` is the time until the scheduler sees a due slot. Slots in `closed` times do not count, and nothing
+    starts then.
     """
     return _Simulation(tasks, now, until, closed, lag, stop_at_loss).run(running, queued)
 
@@ -159,7 +159,7 @@ class _Simulation:
     waits: dict[int, _Waits] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
-    # The last one that ran, and until when.
+    # The last run and its end.
     last_job: str = ""
     last_end: datetime | None = None
 
@@ -179,7 +179,7 @@ class _Simulation:
                 self._wait(tasks[each.node_id], each.slot, each.since, each.run_now, each.by_hand)
 
     def _go_on(self, running: Running) -> datetime:
-        """With what runs already, to its end."""
+        """Let the running execution end, and return when."""
         end = max(self.now, running.until)
         if running.slot is not None:
             self.entries.append(Entry(running.node_id, running.slot, running.started, end))
@@ -188,7 +188,7 @@ class _Simulation:
         return end
 
     def _step(self, clock: datetime) -> datetime | None:
-        """Starts who goes first, or goes to when there is somebody. None when all is done."""
+        """Start the first in order, or move the clock to the next one. Return None when nothing is left."""
         self._arrive(clock, None)
         opens = _opens(clock, self.closed)
         if opens > clock:
@@ -216,7 +216,7 @@ class _Simulation:
         return end
 
     def _arrive(self, upto: datetime, runs: int | None) -> None:
-        """The slots that come by then; while something runs, those on its last moment find it ended."""
+        """Process the slots up to `upto`. A slot at the very end of the running execution finds it ended."""
         while self.arrivals:
             slot, node_id, task = self.arrivals[0]
             if slot > min(upto, self.until) or (runs is not None and slot == upto):
@@ -232,7 +232,7 @@ class _Simulation:
         elif before is None and runs == task.node_id:
             self.lost.append(Lost(task.node_id, slot, Why.STILL_RUNNING))
         elif before is None or before.place.slot > slot:
-            # A retry whose time has not come gives way to the slot, which is the next attempt.
+            # A retry that is not due yet is replaced by the slot, which is the next attempt.
             self._wait(task, slot, slot, False, False)
         elif before.by_hand:
             self._wait(task, slot, before.place.slot, before.place.run_now, False)
@@ -249,7 +249,7 @@ def _first(ready: Sequence[_Waits], clock: datetime) -> _Waits:
 
 
 def _opens(at: datetime, closed: Closed) -> datetime:
-    """When work may begin at the earliest: now, or at the end of the closed time that it lies in."""
+    """Return when work may begin: at `at`, or at the end of the closed time it lies in."""
     for start, end in closed:
         if start <= at < end:
             at = end
@@ -259,7 +259,7 @@ def _opens(at: datetime, closed: Closed) -> datetime:
 def promises(
     tasks: Iterable[Task], slots: Iterable[Slot], after: datetime, until: datetime, within: timedelta
 ) -> list[Promise]:
-    """Of slots after `after` and up to `until`; what ends later than `within` after that does not count."""
+    """Return the quotas of slots in (after, until]; runs that end over `within` later do not count."""
     types = {task.node_id: task.task_types for task in tasks}
     required: Counter[str] = Counter()
     completed: Counter[str] = Counter()
@@ -272,7 +272,7 @@ def promises(
 
 
 def load(tasks: Iterable[Task]) -> Load:
-    """What its tasks ask of an OLT hour by hour, whatever becomes of it."""
+    """Return the hourly work that the tasks ask of an OLT, whether it fits or not."""
     p50 = p95 = 0.0
     for task in tasks:
         runs = _HOUR / task.interval

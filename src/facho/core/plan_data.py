@@ -1,4 +1,4 @@
-"""A plan as it is kept: JSON with seconds from the beginning of its hour, and read again as values."""
+"""Stored form of a plan: JSON with seconds from the start of its hour."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from facho.core.plan import NONE, Entry, Plan, Promise, Slot, Task
 
-# A node and its slot, to the millisecond.
+# Node id, and slot in milliseconds.
 Key: TypeAlias = tuple[int, int]
 
 
@@ -50,12 +50,12 @@ class WillBeLost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """What was kept of an hour."""
+    """A stored plan of an hour."""
 
     entries: tuple[Planned, ...] = ()
     lost: tuple[WillBeLost, ...] = ()
     promises: tuple[Promise, ...] = ()
-    # Every duration in it was measured.
+    # All durations were learned from runs, none guessed.
     sure: bool = True
 
     def slots(self) -> Iterator[Slot]:
@@ -65,7 +65,7 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """By how much starts missed their prediction, and how many of a hundred runs were near it."""
+    """Median error of predicted starts, and the share of runs that started near the prediction."""
 
     count: int
     median_s: float | None
@@ -77,7 +77,7 @@ def key_of(node_id: int, slot: datetime) -> Key:
 
 
 def signature(tasks: Iterable[Task]) -> str:
-    """The same while the same tasks run as often and in the same order, wherever their grids lie."""
+    """Return a hash that changes with the tasks, their intervals and order, but not with their grids."""
     told = sorted(
         (task.node_id, task.interval.total_seconds(), task.priority, task.task_types) for task in tasks
     )
@@ -147,7 +147,7 @@ def read(start: datetime, data: Mapping[str, Any]) -> Hours:
 
 
 def goes_on(before: Hours, tasks: Iterable[Task], plan: Plan, now: datetime) -> Hours:
-    """What has begun as it was planned before, and the rest as it is planned now."""
+    """Merge plans: what has begun stays as planned before, the rest is as planned now."""
     named = {task.node_id: task for task in tasks}
     first = {each.key: each.first for each in before.entries}
     found = {key_of(each.node_id, each.slot): each for each in plan.entries if each.node_id in named}
@@ -168,9 +168,9 @@ def _planned(entry: Entry, task: Task, first: datetime | None) -> Planned:
 
 
 def compare(hours: Hours, began: Mapping[Key, datetime], *, made: datetime, near: timedelta) -> Comparison:
-    """With when the runs really began, by the plan as it was `made`.
+    """Compare the plan as `made` with when the runs really began.
 
-    What ran by then is no prediction. What nobody had planned was not near.
+    Runs before `made` are not predictions. Runs that were not planned count as not near.
     """
     first = {each.key: each.first for each in hours.entries}
     later = {key: at for key, at in began.items() if at > made}

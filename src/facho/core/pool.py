@@ -1,4 +1,4 @@
-"""How many pollers there are, how many of them are free, and how busy they were."""
+"""Pollers: how many there are, how many are free, and how busy they were."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SATURATED_ABOVE: Final = 75.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerSeen:
-    """A process with pollers, and when it last said that it lives."""
+    """A process with pollers, and its last heartbeat."""
 
     name: str
     pollers: int
@@ -27,17 +27,17 @@ class WorkerSeen:
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """An execution that a poller has, or is meant for: then no worker is known yet, only the queue."""
+    """A claimed execution. The worker is unknown until a poller starts it."""
 
     queue: str
     worker: str | None
 
 
 def is_alive(seen_at: datetime, now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN) -> bool:
-    """Whether a worker that was last seen then is taken to live.
+    """Return whether a worker last seen at `seen_at` counts as alive.
 
-    One seen in the future was seen before the clock was set back, and may have died since. Were it believed,
-    work would go to a dead worker until the clock has caught up; if it lives, its next sign shows it.
+    A time in the future was written before the clock was set back, and the worker may have died since.
+    Trusting it would send work to a dead worker until the clock catches up; a living one soon writes again.
     """
     return abs(now - seen_at) <= within
 
@@ -45,15 +45,15 @@ def is_alive(seen_at: datetime, now: datetime, *, within: timedelta = WORKER_SEE
 def alive(
     workers: Iterable[WorkerSeen], now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN
 ) -> list[WorkerSeen]:
-    """Those seen lately."""
+    """Return the workers that are alive."""
     return [worker for worker in workers if is_alive(worker.seen_at, now, within=within)]
 
 
 class FreePollers:
-    """Those without work, counted down as they are given away.
+    """Count of idle pollers, reduced as they are taken.
 
-    Which worker gets an execution is open until it has taken it. There is a poller for all of them exactly if
-    for each set of queues there are as many idle ones that take any of it as executions on their way there.
+    Which worker gets a queued execution is open until one takes it. By Hall's theorem all of them get a
+    poller exactly if every set of queues has at least as many idle pollers as executions on their way to it.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class FreePollers:
         return max(0, self._free.get(self._served, 0))
 
     def serves(self, queue: str) -> bool:
-        """Whether anybody takes it, free or not."""
+        """Return whether any worker takes this queue, idle or not."""
         return queue in self._served
 
     def take(self, queue: str) -> bool:
-        """One for an execution of this queue; False when there is none for it."""
+        """Take a poller for an execution of this queue; return False if none is free."""
         concerned = [queues for queues in self._free if queue in queues]
         if not concerned or any(self._free[queues] <= 0 for queues in concerned):
             return False

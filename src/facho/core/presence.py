@@ -1,4 +1,4 @@
-"""When an ONU is gone."""
+"""Presence of an ONU: absent after several complete discoveries without it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ ABSENT_AFTER: Final = 3
 def after_complete_discovery(
     seen: bool, missed: int, *, absent_after: int = ABSENT_AFTER
 ) -> tuple[int, bool]:
-    """The discoveries in a row that missed an ONU, counting this one, and whether it is absent by now.
+    """Return the number of discoveries in a row that missed the ONU, and whether it is absent.
 
-    Only for a discovery that read its table to the end. One that broke off says nothing about who is gone.
+    Only for complete discoveries: one that broke off says nothing about missing ONUs.
     """
     if seen:
         return 0, False

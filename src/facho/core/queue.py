@@ -7,19 +7,19 @@ from typing import Final
 DEFAULT: Final = "snmp_default"
 HIGH_PRIORITY: Final = "snmp_highprio"
 RETRY: Final = "snmp_retry"
-# In the order in which a worker looks at them.
+# In the order in which a worker consumes them.
 SNMP_QUEUES: Final = (HIGH_PRIORITY, DEFAULT, RETRY)
 
 
 def queue_of(*, run_now: bool, attempts: int) -> str:
-    """For an execution that so many attempts were made of."""
+    """Return the queue of an execution after `attempts` attempts."""
     if run_now:
         return HIGH_PRIORITY
     return RETRY if attempts else DEFAULT
 
 
 def written(queues: frozenset[str]) -> str:
-    """In one word of the database; all of them as the empty one."""
+    """Encode a set of queues as one word; all of them are the empty word."""
     return "" if queues.issuperset(SNMP_QUEUES) else ",".join(sorted(queues))
 
 

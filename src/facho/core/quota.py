@@ -1,7 +1,7 @@
-"""What each OLT is owed in an hour: how many runs of a task, and what became of them.
+"""Quotas: the runs of a task that an OLT must get in an hour, and their outcomes.
 
-An hour is (start, end] on the operator's clock: a slot on the stroke of eleven belongs to the hour from ten.
-A partial hour requires only the slots that fit, and nothing is made up for later. A run belongs to the hour
+An hour is (start, end] on the operator's clock: a slot at exactly 11:00 belongs to the hour from 10:00.
+A partial hour requires only the slots that fit, without compensation later. A run belongs to the hour
 of its slot, and a slot has one outcome, that of its last attempt. Always:
 
     required = completed + failed + skipped + pending
@@ -17,7 +17,7 @@ from typing import Final
 
 # Below this share of its runs a task's quota is not met.
 KEPT: Final = 80.0
-# An hour is closed so long after its end at the latest, whatever is still pending.
+# An hour is closed at the latest this long after its end, whatever is still pending.
 CLOSE_WITHIN: Final = timedelta(minutes=10)
 
 _HOUR: Final = timedelta(hours=1)
@@ -30,12 +30,12 @@ class Status(enum.StrEnum):
     PARTIAL = "PARTIAL"
     QUOTA_NOT_MET = "QUOTA_NOT_MET"
     FAILED = "FAILED"
-    # The OLT was disabled: what it did not get is nobody's fault.
+    # The OLT was disabled, so the missing runs are not a violation.
     INTERRUPTED = "INTERRUPTED"
 
 
 class Outcome(enum.StrEnum):
-    """What became of a slot. Aborted is skipped."""
+    """The outcome of a slot. An aborted execution counts as skipped."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -56,8 +56,8 @@ class Hour:
 def hour_of(slot: datetime, zone: tzinfo) -> Hour:
     """The operator's hour that a slot belongs to.
 
-    It begins and ends where the clock on the wall shows a whole hour. Where zones are half an hour off, so
-    are the hours; where a clock is set by half an hour, one of them is shorter or longer than the others.
+    It begins and ends where the local clock shows a whole hour. In zones with a half-hour offset hours are
+    shifted too; when a clock is changed by half an hour, one hour is shorter or longer.
     """
     earlier = max(each for each in _whole_hours(slot, zone) if each < slot)
     later = min(each for each in _whole_hours(slot, zone) if each >= slot)
@@ -91,14 +91,14 @@ def hours_between(after: datetime, until: datetime, zone: tzinfo) -> Iterator[Ho
 
 
 def slots_from(next_run_at: datetime, interval: timedelta, hour: Hour) -> int:
-    """How many slots of the hour a node has yet to get, the next of them at `next_run_at`."""
+    """Count the remaining slots of the hour for a node, the next of them at `next_run_at`."""
     return _slots_until(next_run_at, interval, hour.end) - _slots_until(next_run_at, interval, hour.start)
 
 
 def slots_by_hour(
     first: datetime, last: datetime, interval: timedelta, zone: tzinfo
 ) -> Iterator[tuple[Hour, int]]:
-    """Of the slots from `first` to `last`, how many belong to each hour."""
+    """Yield for each hour how many of the slots from `first` to `last` belong to it."""
     for hour in hours_between(first - _TICK, last, zone):
         upto = Hour(hour.start, min(hour.end, last))
         if count := slots_from(first, interval, upto):
@@ -110,7 +110,7 @@ def _slots_until(next_run_at: datetime, interval: timedelta, until: datetime) ->
 
 
 def status_of(required: int, completed: int, *, kept: float = KEPT) -> Status:
-    """Of an hour that is over."""
+    """Return the status of an hour that is over."""
     if completed >= required:
         return Status.COMPLETED
     if not completed:
@@ -125,12 +125,12 @@ def is_kept(required: int, completed: int, *, kept: float = KEPT) -> bool:
 def must_close(end: datetime, now: datetime, *, within: timedelta = CLOSE_WITHIN) -> bool:
     """Is it so late that an hour which ended then is closed with what is still pending?
 
-    What ends later than this has no outcome any more: it was skipped.
+    A run that ends later counts as skipped.
     """
     return now > end + within
 
 
 def slots_left(pending: int, required: int, completed: int, *, kept: float = KEPT) -> tuple[int, int]:
-    """How many slots of the hour are left, and how many of them must succeed for the quota to be kept."""
+    """Return the remaining slots of the hour, and how many of them must succeed to meet the quota."""
     needed = -int(-required * kept // 100)
     return pending, max(0, needed - completed)

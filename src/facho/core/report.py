@@ -17,13 +17,13 @@ class TaskReport:
     failed: int
     skipped: int
     percent: float
-    # None when enough of it was done.
+    # None when the quota was met.
     severity: str | None
     reasons: Sequence[LostSlots]
 
 
 def reasons_of(written: Mapping[str, Any]) -> Sequence[LostSlots]:
-    """Of a task or of a whole report; the largest first."""
+    """Return the reasons of a task or of a whole report, the largest first."""
     return merged(LostSlots.read(each) for each in written.get("reasons", ()))
 
 

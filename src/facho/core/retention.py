@@ -1,4 +1,4 @@
-"""What is too old to be kept, and whether the clock may be trusted with removing it."""
+"""Retention: what is too old to keep, and whether the clock can be trusted to delete it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-# A clock that jumps by years would remove everything. Somebody has this long to notice and set it right.
+# A clock that jumps by years would delete everything; an operator has this long to notice.
 SETTLES_IN: Final = timedelta(hours=1)
-# After a stop, and the hour in which it settles, all that fell due meanwhile is overdue. In a table that
-# fills in bursts that may be most of it, and says nothing about the clock. This is longer than a weekend.
+# After a stop everything that fell due meanwhile is overdue. In a table that fills in bursts this may be most
+# rows, without any fault of the clock. Longer than a weekend.
 _ORDINARY_STOP: Final = timedelta(days=3)
-# Of a table with no more rows than this it says little that most of them are too old, unless for long: for so
-# long, or for as long as they are kept.
+# In a table with few rows it means little that most are too old, unless they have been for this long, or for
+# as long as they are kept.
 _FEW_ROWS: Final = 100
 _LONG_OVERDUE: Final = timedelta(days=30)
-# Removing the old rows of a long table takes days. Only what was shown is removed in that time.
+# Deleting the old rows of a large table takes days. Only what was shown is deleted in that time.
 _CONFIRMED_FOR: Final = timedelta(days=7)
 
 
@@ -50,7 +50,7 @@ class LargeRemoval:
     """A table of which most would go. Its rows are estimated when there are many."""
 
     table: str
-    # What is older would go.
+    # Older rows would be deleted.
     before: datetime
     going: int
     there: int
@@ -83,7 +83,7 @@ class Hold:
         return frozenset(removal.table for removal in self.removals)
 
     def is_confirmed(self, now: datetime) -> bool:
-        """Not for ever, and not by a clock that was set back since."""
+        """Return whether a confirmation still holds: it expires, and a clock set back voids it."""
         at = self.confirmed_at
         return at is not None and at - SETTLES_IN <= now <= at + _CONFIRMED_FOR
 
@@ -111,22 +111,22 @@ class Hold:
 
 
 def is_behind(oldest: datetime | None, before: datetime, *, every: timedelta) -> bool:
-    """Whether rows are left that would have gone before any ordinary stop. Only then are they counted."""
+    """Return whether rows exist that any ordinary stop would have deleted long ago."""
     return oldest is not None and before - oldest > max(_ORDINARY_STOP, longest_pause(every))
 
 
 def most_would_go(going: int, staying: int, overdue: timedelta, *, keep: timedelta) -> bool:
-    """Whether a removal has to be confirmed. `overdue` is for how long the oldest row has been too old."""
+    """Return whether a deletion needs confirmation. `overdue` is how long the oldest row is too old."""
     return going > staying and (going + staying > _FEW_ROWS or overdue > min(_LONG_OVERDUE, keep))
 
 
 def has_moved_back(removal: LargeRemoval, before: datetime) -> bool:
-    """Whether less would go than was shown: somebody has set the clock back, or keeps more."""
+    """Return whether less would be deleted than was shown: the clock was set back, or more is kept."""
     return before < removal.before - SETTLES_IN
 
 
 def next_hold(hold: Hold | None, removals: Sequence[LargeRemoval], now: datetime) -> Hold | None:
-    """None lets the removal go on. The same hold is about what was shown; anything else is a new one."""
+    """Return the hold that applies, None if the deletion may go on."""
     if not removals:
         return None
     if hold is None or not _covers(hold, removals):
@@ -137,7 +137,7 @@ def next_hold(hold: Hold | None, removals: Sequence[LargeRemoval], now: datetime
 
 
 def _covers(hold: Hold, removals: Sequence[LargeRemoval]) -> bool:
-    """No other table than those shown, and none less far."""
+    """Return whether the hold shows all these tables, each at least as far."""
     shown = {removal.table: removal for removal in hold.removals}
     return all(
         removal.table in shown and not has_moved_back(shown[removal.table], removal.before)
@@ -146,9 +146,9 @@ def _covers(hold: Hold, removals: Sequence[LargeRemoval]) -> bool:
 
 
 def kept_from(now: datetime, keep: timedelta) -> datetime:
-    """What is older than this is too old."""
+    """Return the time before which rows are too old."""
     return now - min(keep, now - _OLDEST)
 
 
-# No clock of a computer was ever earlier, and a longer time could not be taken from a date.
+# No computer clock was ever earlier, and subtracting more would overflow.
 _OLDEST: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

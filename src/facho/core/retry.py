@@ -1,4 +1,4 @@
-"""What follows a failure: another attempt, or none; then cheap probes, ever more rarely."""
+"""After a failure: the next attempt, or suspension with probes at growing intervals."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class RetryAt:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """No attempt is left: the node is suspended, and probed."""
+    """No attempt is left; the node is suspended and probed."""
 
 
 def after_failure(
     attempt: int, max_attempts: int, retry_delay: timedelta, now: datetime
 ) -> RetryAt | Exhausted:
-    """`attempt` is the one that just failed, counted from 1."""
+    """Return what follows the failed `attempt`, counted from 1."""
     return RetryAt(now + retry_delay) if attempt < max_attempts else Exhausted()
 
 
 def probe_after(failed_probes: int, *, waits: tuple[timedelta, ...] = PROBE_AFTER) -> timedelta:
-    """How long to leave a silent device alone. The last wait repeats."""
+    """Return the wait before the next probe of a silent device. The last wait repeats."""
     return waits[min(failed_probes, len(waits) - 1)]

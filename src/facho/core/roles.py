@@ -1,7 +1,7 @@
-"""Who may do what: the one table behind the admin, the pages and the API.
+"""Rights of each role: the one table behind the admin, the pages and the API.
 
 A right is a verb and the kind of thing that it is done to, named as Django names its models: `view` on
-`hosts.olt`. Whoever asks, a person or a token, has one role; a role may do what any lower one may.
+`hosts.olt`. A person or a token has one role; a role includes the rights of all lower ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Role(IntEnum):
-    # A token of this role reads /metrics, and nothing else.
+    # For tokens that may read /metrics and nothing else.
     METRICS = 0
     VIEWER = 1
     OPERATOR = 2
@@ -23,10 +23,10 @@ class Role(IntEnum):
         return self.name.lower()
 
 
-# Those that a person can have. The groups of these names are made with the database.
+# Roles of people; groups with these names are created with the database.
 OF_PEOPLE: Final = (Role.VIEWER, Role.OPERATOR, Role.ADMINISTRATOR)
 
-# The lowest role that may, for everything that the second table does not name.
+# The lowest role with each right, for models that the second table does not name.
 _USUALLY: Final[Mapping[str, Role]] = {
     "view": Role.VIEWER,
     "run": Role.OPERATOR,
@@ -44,9 +44,9 @@ _EXCEPT: Final[Mapping[str, Mapping[str, Role]]] = {
     "access.auditentry": _EVERYTHING_FOR_ADMINISTRATORS,
     "access.loginattempt": _EVERYTHING_FOR_ADMINISTRATORS,
     "access.loginaddress": _EVERYTHING_FOR_ADMINISTRATORS,
-    # Everybody has tokens of their own, and of nobody else; none is above its owner.
+    # Everybody manages only their own tokens; none has a higher role than its owner.
     "access.apitoken": {"add": Role.VIEWER, "delete": Role.VIEWER},
-    # To leave an OLT alone for a while is to disable it for a while.
+    # A maintenance window is like disabling an OLT for a while.
     "maintenance.maintenancewindow": {
         "add": Role.OPERATOR,
         "change": Role.OPERATOR,
@@ -54,12 +54,12 @@ _EXCEPT: Final[Mapping[str, Mapping[str, Role]]] = {
     },
 }
 
-# Accounts and tokens: a token that changed them would outlive its own end, or rise above itself.
+# A token that could change these could outlive its expiry or raise its own role.
 _ACCESS: Final = ("auth.", "access.")
 
 
 def needs_log_in(right: str, model: str) -> bool:
-    """Whether a person must be logged in for it: a token may look at accounts and tokens, and change none."""
+    """Return whether a right needs a logged-in person: tokens may only view accounts and tokens."""
     return right != "view" and model.startswith(_ACCESS)
 
 
@@ -69,7 +69,7 @@ def lowest_role(right: str, model: str) -> Role:
 
 
 def may(role: Role | None, right: str, model: str) -> bool:
-    """Whoever has no role may nothing."""
+    """Return whether a role has a right. No role has no rights."""
     return role is not None and role >= lowest_role(right, model)
 
 

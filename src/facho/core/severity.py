@@ -1,4 +1,4 @@
-"""How bad it is that an OLT did not get what it was owed."""
+"""Severity of a quota violation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORSE: Final = {each: place for place, each in enumerate(Severity)}
 
 
 def severity_of(required: int, completed: int, *, kept: float = KEPT) -> Severity | None:
-    """None when enough of it was done. Half of it, exactly, is still HIGH; 65 % is still MEDIUM."""
+    """Return the severity, None if the quota is met. Exactly 50 % is HIGH, exactly 65 % is MEDIUM."""
     if is_kept(required, completed, kept=kept):
         return None
     percent = completed * 100

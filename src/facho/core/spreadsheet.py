@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-# With these a formula begins; some programs skip white space before it.
+# Characters that start a formula; some programs skip white space before them.
 _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001  # read as the others
 _AT_ONCE: Final = 500
 
@@ -21,7 +21,7 @@ def cell(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            # A number may begin with a minus.
+            # A number may start with a minus sign.
             return str(value)
         case datetime():
             return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
@@ -39,7 +39,7 @@ def _harmless(text: str) -> str:
 def lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Pieces of the whole, as rows come."""
     file = io.StringIO()
-    # The end of line that RFC 4180 has; with it, both of its characters are quoted where a cell has them.
+    # The line end of RFC 4180; the csv module quotes cells that contain either of its characters.
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(header)
     for number, row in enumerate(rows, 1):

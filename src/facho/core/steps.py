@@ -1,4 +1,4 @@
-"""Whether a loop that should step again and again does so, by the age of its last step."""
+"""State of a loop, from the age of its last step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-# What is later than so many times its step is missing.
+# A step is missing after this many step intervals.
 LATE: Final = 10
 _SECOND: Final = timedelta(seconds=1)
 
@@ -20,7 +20,7 @@ class StepState(StrEnum):
 
 
 def step_state(age: timedelta | None, every: timedelta, *, ahead: timedelta) -> StepState:
-    """`age` is None when there was no step yet. One no further in the future than `ahead` is fine."""
+    """Return the state. `age` is None before the first step; up to `ahead` in the future is fine."""
     if age is None:
         return StepState.NEVER
     if age > LATE * max(every, _SECOND):
