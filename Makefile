@@ -67,21 +67,21 @@ format: setup ## Rewrite the code in the house format
 
 bench: setup ## Measure the SNMP client and the engine beside their peers, then fuzz for long
 	@$(BIN)/python -m tests.services prepare
-	@$(BIN)/facho bench snmp
-	@$(BIN)/facho bench adapt
-	@$(BIN)/facho bench decode
-	@$(BIN)/facho bench sim
-	@$(BIN)/facho bench collect
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench collect --database-url {url}
-	@$(BIN)/facho bench scheduler
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench scheduler --database-url {url}
-	@$(BIN)/facho bench coordinator
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench coordinator --database-url {url}
-	@$(BIN)/facho bench forecast
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench workers --database-url {url} --broker-url {broker}
-	@$(BIN)/facho bench history
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench history --database-url {url}
-	@$(BIN)/python -m tests.services postgres -- $(BIN)/facho bench web --database-url {url}
+	@$(BIN)/python -m bench snmp
+	@$(BIN)/python -m bench adapt
+	@$(BIN)/python -m bench decode
+	@$(BIN)/python -m bench sim
+	@$(BIN)/python -m bench collect
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench collect --database-url {url}
+	@$(BIN)/python -m bench scheduler
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench scheduler --database-url {url}
+	@$(BIN)/python -m bench coordinator
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench coordinator --database-url {url}
+	@$(BIN)/python -m bench forecast
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench workers --database-url {url} --broker-url {broker}
+	@$(BIN)/python -m bench history
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench history --database-url {url}
+	@$(BIN)/python -m tests.services postgres -- $(BIN)/python -m bench web --database-url {url}
 	@TESTS_LONG=1 $(BIN)/python -m pytest tests/integration/test_bench_engine.py tests/model/test_week.py \
 		tests/faults/test_engine_killed.py
 	@TESTS_LONG=1 $(BIN)/python -m pytest --database postgresql -m both_databases tests/faults/test_engine_killed.py

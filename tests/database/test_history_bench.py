@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bench.history import Work, _Month
 from facho.apps.history.models import HistoryFrame, HistoryHour
-from facho.bench.history import Work, _Month
-from facho.cli.bench_history import _print
 
 pytestmark = pytest.mark.django_db
 
@@ -30,5 +29,5 @@ def test_it_keeps_a_day_and_reads_it_back(capsys: pytest.CaptureFixture[str]) ->
         "port_day_ms_p50",
     ):
         assert told[name] > 0
-    _print(result)
+    result.print()
     assert "bytes a sample" in capsys.readouterr().out

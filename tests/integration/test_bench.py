@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from facho.bench import snmp
+from bench import snmp
 
 
 @pytest.mark.parametrize("peers", [snmp.PEERS, snmp.V3_PEERS], ids=["v2c", "v3"])

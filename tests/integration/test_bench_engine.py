@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from facho.bench.scheduler import Spread
+from bench.harness import Spread
 from tests.services.postgres import Postgres
 from tests.services.redis import Redis
 

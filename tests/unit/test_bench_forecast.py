@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.bench.forecast import WAYS, Result, measure
-from facho.cli.bench_forecast import _print
+from bench.forecast import WAYS, Result, measure
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def test_a_change_of_firmware_is_believed_within_hours(result: Result) -> None:
 
 
 def test_it_is_printed_in_lines_that_fit(result: Result, capsys: pytest.CaptureFixture[str]) -> None:
-    _print(result)
+    result.print()
     printed = capsys.readouterr().out
     lines = printed.splitlines()
     total = next(line for line in lines if line.startswith("all"))

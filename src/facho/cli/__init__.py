@@ -1,7 +1,8 @@
 """The `facho` command: one module per group of commands, imported when one of its commands is used."""
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 import typer
 from typer.core import TyperGroup
@@ -42,15 +43,19 @@ MARKUP: Final = "markdown"
 
 
 class LazyGroup(TyperGroup):
-    """All commands at once take longer to import than most of them to run."""
+    """Imports the module of a command when it is used: all at once take longer than most need to run."""
+
+    package: ClassVar[str] = "facho.cli"
+    # The module of `package` for each command.
+    commands_in: ClassVar[Mapping[str, str]] = COMMANDS
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*COMMANDS, *super().list_commands(ctx)]
+        return [*self.commands_in, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.commands_in:
             return super().get_command(ctx, cmd_name)
-        app = import_module(f"facho.cli.{COMMANDS[cmd_name]}").app
+        app = import_module(f"{self.package}.{self.commands_in[cmd_name]}").app
         app.rich_markup_mode = MARKUP
         whole = typer.main.get_command(app)
         command = getattr(whole, "commands", {}).get(cmd_name, whole)

@@ -1,4 +1,4 @@
-"""How much the simulated fleet can serve per second of its own CPU, and how much memory a large one takes."""
+"""Measure what the simulated fleet serves per CPU-second, and the memory of a large one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import socket
 import time
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Final
+from typing import Any, Final
 
+import typer
+
+from bench.harness import AsJson, Note, run_benchmark
 from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
 from facho.sim.process import FleetProcess
@@ -21,6 +24,15 @@ HUAWEI_COLUMNS: Final = tuple(
     for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.20", "46.1.24", "51.1.3", "51.1.4", "51.1.6")
 )
 _HEADER: Final = b"\x02\x01\x01\x04\x06public"
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench sim`  what the simulated fleet can serve, and the memory of a large one
+
+`facho bench sim --json`
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +60,44 @@ class Footprint:
     build_cpu_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    speed: ServingSpeed
+    memory: Footprint
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "answers_per_cpu_second": round(self.speed.answers_per_cpu_s),
+            "memory_bytes": self.memory.rss_bytes,
+            "build_cpu_seconds": round(self.memory.build_cpu_s, 1),
+        }
+
+    def print(self) -> None:
+        memory = self.memory
+        typer.echo(f"{self.speed.answers_per_cpu_s:,.0f} GETBULK answers of 50 values per CPU-second")
+        size = f"{memory.olts} OLTs x {memory.onus:,} ONUs x {memory.columns} columns"
+        typer.echo(
+            f"{memory.rss_bytes / 2**20:,.0f} MiB for {size}, built in {memory.build_cpu_s:.1f} CPU-seconds"
+        )
+
+
+@app.command(epilog=_EXAMPLES)
+def sim(as_json: AsJson = False) -> None:
+    """Measure the simulated fleet itself: it must be faster than what is measured with it."""
+    run_benchmark(measure, as_json=as_json)
+
+
+def measure(note: Note) -> Result:
+    note("serving GETBULK requests for 50 rows")
+    speed = measure_speed()
+    note("building 250 OLTs of 4,000 ONUs")
+    return Result(speed, measure_memory())
+
+
 def measure_speed(
     seconds: float = 5.0, *, olts: int = 10, onus: int = 4000, repetitions: int = 50
 ) -> ServingSpeed:
-    """Asks from this process, some requests always on their way; only the fleet's own process is counted."""
+    """Send requests from this process, several in flight; only the CPU of the fleet's process is counted."""
     with FleetProcess(FleetConfig(olts=olts, onus=onus), prebuilt=True) as fleet:
         requests = _walk_requests(fleet.addresses, onus, repetitions)
         before, started = fleet.report(), time.monotonic()
@@ -64,7 +110,7 @@ def measure_speed(
 
 
 def measure_memory(olts: int = 250, onus: int = 4000) -> Footprint:
-    """Resident memory once eight columns of every OLT have been asked for."""
+    """Measure resident memory after eight columns of every OLT have been asked for."""
     with FleetProcess(FleetConfig(olts=olts, onus=onus)) as fleet:
         requests = [
             (_request(number + 1, column, 1), address)
@@ -83,7 +129,7 @@ def measure_memory(olts: int = 250, onus: int = 4000) -> Footprint:
 def _walk_requests(
     addresses: tuple[Address, ...], onus: int, repetitions: int
 ) -> list[tuple[bytes, Address]]:
-    """Every request of a walk of the columns, on every OLT, from the rows that walks really ask from."""
+    """Return every request of a walk of the columns, on every OLT, starting at the rows of a real walk."""
     per_port = FleetConfig().onus_per_port
     starts = [b""]
     for row in range(repetitions - 1, onus - repetitions, repetitions):

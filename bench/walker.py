@@ -1,5 +1,5 @@
-"""The Python clients under measurement, each in a process of its own: `python -m facho.bench.walker`, a job
-on standard input.
+"""The Python clients under measurement, each in a process of its own: `python -m bench.walker`, with a job on
+standard input.
 
 Every client walks the same columns of the same agents, as many at once as it can, and reports how many values
 it got and what that cost. One agent is walked first and not counted, so that no client pays for its first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import tempfile
@@ -15,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from facho.bench.walker import COMMUNITY, Cost
+from bench.private_system import cpu_s_of
+from bench.walker import COMMUNITY, Cost
 
 PROGRAM: Final = "prometheus-snmp-exporter"
 _PATIENCE_S: Final = 10.0
@@ -29,21 +29,17 @@ class Exporter:
         self._port = port
 
     def measure(self, addresses: Sequence[tuple[str, int]]) -> Cost:
-        before = self._cpu_s()
+        before = cpu_s_of(self._process.pid)
         values = sum(self._scrape(address) for address in addresses)
-        return Cost(values, self._cpu_s() - before)
+        return Cost(values, cpu_s_of(self._process.pid) - before)
 
     def _scrape(self, address: tuple[str, int]) -> int:
-        """How many values the exporter says that it walked."""
+        """Return the number of values that the exporter says it walked."""
         host, port = address
         url = f"http://127.0.0.1:{self._port}/snmp?target={host}:{port}&module=olt"
         with urllib.request.urlopen(url, timeout=60) as answer:
             lines = answer.read().decode().splitlines()
         return int(next(float(line.split()[-1]) for line in lines if line.startswith(_PDUS)))
-
-    def _cpu_s(self) -> float:
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def wait_until_ready(self) -> None:
         deadline = time.monotonic() + _PATIENCE_S
@@ -83,7 +79,7 @@ def running_exporter(columns: Sequence[str], repetitions: int) -> Iterator[Expor
 
 
 def _config(columns: Sequence[str], repetitions: int) -> str:
-    """Every column a metric: what it walks, it exports, as the other clients hand over what they walk."""
+    """Make every column a metric: it exports all that it walks, as the other clients return all of it."""
     module = {
         "walk": list(columns),
         "metrics": [_metric(number, column) for number, column in enumerate(columns)],

@@ -1,4 +1,4 @@
-"""What `facho bench web` asks for."""
+"""The pages and API addresses that `facho bench web` measures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import base64
 import json
 from dataclasses import dataclass
 
-from facho.bench.many_rows import PER_PORT, Rows, mac_of
+from bench.optics import PER_PORT
+from bench.rows import Rows, mac_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Page:
 
 
 def pages(rows: Rows) -> tuple[Page, ...]:
-    """Of numbers in the middle of what there is."""
+    """Return all pages, for an ONU and an OLT in the middle of the rows."""
     onu, olt = rows.onus // 2, rows.olts // 2
     serial, mac = f"HWTC{10000000 + onu}", mac_of(onu)
     port = (olt - 1) * -(-(rows.onus // rows.olts) // PER_PORT) + 1
@@ -83,5 +84,5 @@ def pages(rows: Rows) -> tuple[Page, ...]:
 
 
 def _cursor(column: str, number: int) -> str:
-    """As the API writes them."""
+    """Encode a cursor as the API does."""
     return base64.urlsafe_b64encode(json.dumps(["n", column, number, number]).encode()).decode()

@@ -1,6 +1,6 @@
-"""How long a step of the coordinator takes, with many nodes: the quiet one, and those with much to do.
+"""Measure how long steps of the coordinator take with many nodes: quiet ones, and those with much to do.
 
-Nothing is asked of anybody, and the time is an argument: an hour takes as long as its steps.
+No OLT is asked anything, and the time is an argument: an hour takes as long as its steps.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from facho.bench.many_nodes import INTERVAL, fill, plan
-from facho.bench.own_system import CannotMeasure, own_system
-from facho.bench.scheduler import Spread
+import typer
+from rich.console import Console
+
+from bench.harness import (
+    AsJson,
+    DatabaseUrl,
+    MeasurementFailed,
+    Note,
+    Spread,
+    run_benchmark,
+    table_of_numbers,
+)
+from bench.nodes import INTERVAL, create_nodes, spread_slots
+from bench.private_system import private_system
 
 if TYPE_CHECKING:
     from facho.config import Config
@@ -25,10 +36,26 @@ if TYPE_CHECKING:
 _ADDRESS: Final = ("192.0.2.1", 161)
 _STEP: Final = timedelta(seconds=5)
 _WRITES_EVERY_S: Final = 0.01
-# Why the slots of those that get a violation were lost.
+# Why the slots of the violated OLTs were lost.
 _LOST: Final = ({"why": "olt_busy", "what": "job-1", "count": 12, "lost_s": 3600},)
 
-Note = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench coordinator`  10,000 nodes on 1,000 OLTs: a step with nothing to do, and those with much to do
+
+`facho bench coordinator --json`  `quiet_ms_p95`, `quiet_queries`; also for `changed`, `new_hour`, `closing`
+"""
+_LABELS: Final = {
+    "quiet": "nothing changed",
+    "changed": "some OLTs changed by SQL",
+    "new_hour": "an hour begins",
+    "closing": "an hour is closed",
+    "first": "the first look at all OLTs",
+    "state": "facho coordinator state",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +91,7 @@ class Result:
     new_hour: Cost
     closing: Cost
     state: Cost
-    # How long somebody else waited who wrote a row, while hours began and were closed.
+    # How long another writer waited while hours began and were closed.
     writer_ms: Spread
     violations: int
 
@@ -73,20 +100,56 @@ class Result:
         return {name: getattr(self, name) for name in names}
 
     def as_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for name, cost in self.costs().items():
-            told |= cost.ms.as_json(f"{name}_ms", 1) | {f"{name}_queries": cost.queries}
-        told |= self.writer_ms.as_json("writer_ms", 1)
+            numbers |= cost.ms.as_json(f"{name}_ms", 1) | {f"{name}_queries": cost.queries}
+        return {
+            **numbers,
+            **self.writer_ms.as_json("writer_ms", 1),
+            "database": self.database,
+            "olts": self.load.olts,
+            "nodes": self.load.nodes,
+            "violations": self.violations,
+        }
+
+    def print(self) -> None:
         load = self.load
-        more = {"olts": load.olts, "nodes": load.nodes, "violations": self.violations}
-        return told | {"database": self.database} | more
+        title = f"{load.nodes:,} nodes on {load.olts:,} OLTs, {self.database}"
+        table = table_of_numbers(title, "what", "how many", "p50", "p95", "largest", "queries")
+        costs = self.costs()
+        for name, what in _LABELS.items():
+            ms = costs[name].ms
+            numbers = (f"{number:,.0f} ms" for number in (ms.p50, ms.p95, ms.largest))
+            table.add_row(what, f"{ms.count:,}", *numbers, f"{costs[name].queries:,}")
+        console = Console()
+        console.print(table)
+        console.print(
+            f"{load.changed} OLTs were changed at a time; {self.violations:,} violations were found. While "
+            f"hours began and were closed, another writer's row took {self.writer_ms.p95:,.0f} ms at p95 and "
+            f"{self.writer_ms.largest:,.0f} ms at most."
+        )
+
+
+@app.command(epilog=_EXAMPLES)
+def coordinator(
+    olts: Annotated[int, typer.Option(min=1, help="OLTs; none of them is asked anything.")] = 1000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes on all of them.")] = 10_000,
+    steps: Annotated[int, typer.Option(min=1, help="Steps with nothing to do.")] = 40,
+    changed: Annotated[int, typer.Option(min=1, help="OLTs of which something is changed.")] = 10,
+    hours: Annotated[int, typer.Option(min=1, help="Hours that end, 20 % of the OLTs violated.")] = 3,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Step the coordinator with very many nodes, and measure how long it takes."""
+    load = Load(olts, nodes, quiet_steps=steps, changed=changed, hours=hours)
+    run_benchmark(lambda note: measure(load, database_url, note), as_json=as_json)
 
 
 def measure(load: Load, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    with own_system(database_url) as config:
+    with private_system(database_url) as config:
         note(f"making {load.nodes:,} nodes")
-        fill(load.nodes, [_ADDRESS] * load.olts)
+        create_nodes(load.nodes, [_ADDRESS] * load.olts)
         return _measure(load, config, note)
 
 
@@ -98,20 +161,20 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     from facho.engine.coordinate.plans import make_missing
     from facho.engine.upkeep.system_status import coordinator_state
 
-    bench = _Bench(load, config, database_now())
+    steps = _Steps(load, config, database_now())
     note("the first look at every OLT")
-    first = Cost.of([bench.step()])
+    first = Cost.of([steps.step()])
     note("planning the hour")
-    while make_missing(bench.now, config):
+    while make_missing(steps.now, config):
         pass
     note("nothing changed")
-    quiet = Cost.of(bench.step() for _ in range(load.quiet_steps))
+    quiet = Cost.of(steps.step() for _ in range(load.quiet_steps))
     note(f"{load.changed} OLTs changed")
-    changed = Cost.of(bench.changed_step() for _ in range(load.rounds))
-    state = Cost.of(timed(lambda: coordinator_state(bench.now, config)) for _ in range(load.rounds))
+    changed = Cost.of(steps.changed_step() for _ in range(load.rounds))
+    state = Cost.of(timed(lambda: coordinator_state(steps.now, config)) for _ in range(load.rounds))
     note(f"{load.hours} hours end")
     with _another_writer() as waits:
-        begun, closed = zip(*(bench.end_hour() for _ in range(load.hours)), strict=True)
+        begun, closed = zip(*(steps.end_hour() for _ in range(load.hours)), strict=True)
     return Result(
         load=load,
         database=connection.vendor,
@@ -126,8 +189,8 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     )
 
 
-class _Bench:
-    """Steps on a clock of its own."""
+class _Steps:
+    """Steps of the coordinator on a simulated clock."""
 
     def __init__(self, load: Load, config: Config, now: datetime) -> None:
         from facho.core.quota import hour_of
@@ -136,7 +199,7 @@ class _Bench:
         self.hour: Hour = hour_of(now, config.time_zone)
         self.now = self.hour.start + INTERVAL
         self._intervals = count(301)
-        plan(self.now + INTERVAL)
+        spread_slots(self.now + INTERVAL)
 
     def step(self) -> tuple[float, int]:
         from facho.engine.coordinate.coordinator import coordinator_step
@@ -145,7 +208,7 @@ class _Bench:
         return timed(lambda: coordinator_step(self.now, self._config))
 
     def changed_step(self) -> tuple[float, int]:
-        """By SQL, one node of each: its interval is another one."""
+        """Change the interval of one node of each of some OLTs by SQL, then step."""
         from facho.apps.db import sql
 
         sql.execute(
@@ -162,13 +225,13 @@ class _Bench:
         return ids[min(self._load.changed, self._load.olts) - 1]
 
     def end_hour(self) -> tuple[tuple[float, int], tuple[float, int]]:
-        """The step in which the next one begins; and, once the last slots were run, that which closes it."""
+        """Measure the step in which the next hour begins, and the one that closes the ended hour."""
         from facho.core.quota import hour_of
 
-        plan(self.hour.end - INTERVAL)
+        spread_slots(self.hour.end - INTERVAL)
         self.now = self.hour.end
         begun = self.step()
-        plan(self.hour.end + INTERVAL)
+        spread_slots(self.hour.end + INTERVAL)
         self._run_slots()
         closed = self.step()
         self._check_closed()
@@ -176,17 +239,19 @@ class _Bench:
         return begun, closed
 
     def _run_slots(self) -> None:
-        """All with success, but those of some OLTs."""
+        """Count all slots of the hour as completed, but those of some OLTs as failed."""
         from django.db.models import F
 
         from facho.apps.execution_coordinator.models import QuotaTracker
 
         trackers = QuotaTracker.objects.filter(period_start=self.hour.start)
-        bad = trackers.filter(olt__in=self._bad())
-        trackers.exclude(olt__in=self._bad()).update(quota_completed=F("quota_required"), quota_pending=0)
+        bad = trackers.filter(olt__in=self._violated_olts())
+        trackers.exclude(olt__in=self._violated_olts()).update(
+            quota_completed=F("quota_required"), quota_pending=0
+        )
         bad.update(quota_failed=F("quota_required"), quota_pending=0, reasons=list(_LOST))
 
-    def _bad(self) -> list[int]:
+    def _violated_olts(self) -> list[int]:
         from facho.apps.hosts.models import Olt
 
         ids = Olt.objects.order_by("id").values_list("id", flat=True)
@@ -197,12 +262,12 @@ class _Bench:
 
         trackers = QuotaTracker.objects.filter(period_start=self.hour.start)
         if not trackers.exists() or trackers.filter(closed_at=None).exists():
-            raise CannotMeasure("an hour that is over was not closed")
+            raise MeasurementFailed("an hour that is over was not closed")
 
 
 @contextmanager
 def _another_writer() -> Iterator[list[float]]:
-    """Milliseconds that each of its rows took to be committed."""
+    """Write rows in another thread; yield the milliseconds that each took to be committed."""
     from django.db import connection
 
     from facho.apps.db import sql
@@ -231,7 +296,7 @@ def _another_writer() -> Iterator[list[float]]:
 
 
 def timed(step: Callable[[], object]) -> tuple[float, int]:
-    """Milliseconds, and how many statements."""
+    """Return the milliseconds that a step took, and the number of its statements."""
     from django.db import connection
 
     counted = count()

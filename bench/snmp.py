@@ -1,5 +1,4 @@
-"""The client beside its peers: the same simulated OLTs, the same columns, alternating rounds, values per CPU-
-second.
+"""Compare SNMP clients: the same simulated OLTs and columns, alternating rounds, values per CPU-second.
 
 CPU time is compared and not wall time: it is what limits how many OLTs one machine can collect from, and it
 does not count the simulated agents.
@@ -17,10 +16,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-from facho.bench.exporter import PROGRAM, running_exporter
-from facho.bench.walker import COMMUNITY, USER, Cost, Job
+import typer
+from rich.console import Console
+
+from bench.exporter import PROGRAM, running_exporter
+from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
+from bench.walker import COMMUNITY, USER, Cost, Job
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD
@@ -35,10 +39,21 @@ COLUMNS: Final = tuple(
     for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.20", "51.1.4")
 )
 
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench snmp`  a table: values per CPU-second of every client that is installed
+
+`facho bench snmp --json`  `values_per_cpu_second` and `ratios`, null for what is not installed; `v3` the same
+
+CPU time counts, wall time does not. Every client walks the same simulated OLTs in turns, at its best setting.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A client to compare with: whether it is here, and how to walk with it."""
+    """A client to compare with."""
 
     name: str
     installed: Callable[[], bool]
@@ -62,7 +77,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Comparison:
     lines: tuple[Line, ...]
     missing: tuple[str, ...]
 
@@ -80,9 +95,50 @@ class Result:
             "rounds": {line.name: [round(speed) for speed in line.rounds] for line in self.lines},
         }
 
+    def print(self, title: str) -> None:
+        table = table_of_numbers(
+            title, "client", "repetitions", "values per CPU-second", "lowest", "highest", "facho is"
+        )
+        ratios = self.ratios()
+        for line in self.lines:
+            numbers = (line.values_per_cpu_second, min(line.rounds), max(line.rounds))
+            speeds = (f"{number:,.0f}" for number in numbers)
+            table.add_row(line.name, str(line.repetitions), *speeds, f"{ratios[line.name]:.2f} x")
+        for name in self.missing:
+            table.add_row(name, "", "not installed")
+        Console().print(table)
 
-def compare(peers: Sequence[Peer], rounds: int, note: Callable[[str], None]) -> Result:
-    """Finds each peer's best setting, then lets them walk in turns. `note` is told what goes on."""
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    rounds: int
+    v2c: Comparison
+    v3: Comparison
+
+    def as_json(self) -> dict[str, Any]:
+        return self.v2c.as_json() | {"v3": self.v3.as_json()}
+
+    def print(self) -> None:
+        work = f"{OLTS} OLTs, {len(COLUMNS)} columns of {ONUS:,} ONUs, {self.rounds} rounds"
+        self.v2c.print(f"SNMPv2c: {work}")
+        self.v3.print(f"SNMPv3, SHA-256 and AES-128: {work}")
+
+
+@app.command(epilog=_EXAMPLES)
+def snmp(
+    rounds: Annotated[int, typer.Option(min=1, help="How often each client walks all OLTs.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Walk ten simulated OLTs with facho and with other SNMP clients, in v2c and in v3."""
+
+    def measure(note: Note) -> Result:
+        return Result(rounds, compare(PEERS, rounds, note), compare(V3_PEERS, rounds, note))
+
+    run_benchmark(measure, as_json=as_json)
+
+
+def compare(peers: Sequence[Peer], rounds: int, note: Note) -> Comparison:
+    """Find each peer's best setting, then let them walk in turns."""
     present = [peer for peer in peers if peer.installed()]
     with FleetProcess(FleetConfig(olts=OLTS, onus=ONUS), prebuilt=True) as fleet:
         best = {peer.name: _best_repetitions(peer, fleet.addresses, note) for peer in present}
@@ -92,10 +148,10 @@ def compare(peers: Sequence[Peer], rounds: int, note: Callable[[str], None]) -> 
                 note(f"round {number + 1} of {rounds}: {peer.name}")
                 speeds[peer.name].append(_speed(peer, fleet.addresses, best[peer.name]))
     lines = tuple(Line(peer.name, best[peer.name], tuple(speeds[peer.name])) for peer in present)
-    return Result(lines, tuple(peer.name for peer in peers if peer not in present))
+    return Comparison(lines, tuple(peer.name for peer in peers if peer not in present))
 
 
-def _best_repetitions(peer: Peer, addresses: Addresses, note: Callable[[str], None]) -> int:
+def _best_repetitions(peer: Peer, addresses: Addresses, note: Note) -> int:
     found: dict[int, float] = {}
     for repetitions in peer.repetitions:
         note(f"looking for the best setting of {peer.name}: {repetitions} repetitions")
@@ -116,15 +172,16 @@ def _speed(peer: Peer, addresses: Addresses, repetitions: int) -> float:
     return cost.values / cost.cpu_s
 
 
-class WalkFailed(Exception):
-    """A peer did not bring the whole table."""
+class WalkFailed(MeasurementFailed):
+    """A client did not return the whole table."""
 
 
 def _with_python(client: str, *, v3: bool = False) -> Callable[[Addresses, int], Cost]:
     def walk(addresses: Addresses, repetitions: int) -> Cost:
         job = Job(client, list(addresses), list(COLUMNS), repetitions, v3)
         done = subprocess.run(
-            [sys.executable, "-m", "facho.bench.walker"],
+            [sys.executable, "-m", "bench.walker"],
+            cwd=Path(__file__).parents[1],
             input=json.dumps(asdict(job)),
             capture_output=True,
             text=True,
@@ -137,11 +194,11 @@ def _with_python(client: str, *, v3: bool = False) -> Callable[[Addresses, int],
 
 
 def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
-    """A process for each column of an agent, all columns at once. It reads no MIBs and writes nowhere."""
+    """Walk with one process for each column of an agent, all at once, without MIBs and without output."""
 
     def walk(addresses: Addresses, repetitions: int) -> Cost:
         command = ("snmpbulkwalk", *who, "-m", "", "-M", "", "-Onq", f"-Cr{repetitions}", "-t", "10")
-        _check_whole(command, addresses[0])
+        _check_column(command, addresses[0])
         cpu_s = bulkwalk_cpu_s(command, addresses, COLUMNS)
         return Cost(len(addresses) * len(COLUMNS) * ONUS, cpu_s)
 
@@ -149,7 +206,7 @@ def _with_snmpbulkwalk(*who: str) -> Callable[[Addresses, int], Cost]:
 
 
 def bulkwalk_cpu_s(command: Sequence[str], addresses: Addresses, columns: Sequence[str]) -> float:
-    """What `command` costs for these columns of these agents, one agent after the other."""
+    """Return the CPU time of `command` for these columns of these agents, one agent after the other."""
     before = _children_cpu_s()
     for host, port in addresses:
         running = [
@@ -161,14 +218,14 @@ def bulkwalk_cpu_s(command: Sequence[str], addresses: Addresses, columns: Sequen
     return _children_cpu_s() - before
 
 
-def _check_whole(command: Sequence[str], address: tuple[str, int]) -> None:
-    """That it brings the table at this setting, seen once, before it writes nowhere and is counted."""
+def _check_column(command: Sequence[str], address: tuple[str, int]) -> None:
+    """Check once that the command returns a whole column at this setting; measured runs have no output."""
     host, port = address
     shown = subprocess.run([*command, f"{host}:{port}", COLUMNS[0]], capture_output=True, check=False).stdout
     # A serial may have octets that end a line, so lines are counted by the name that they start with.
     name = f".{COLUMNS[0]}.".encode()
     if sum(line.startswith(name) for line in shown.split(b"\n")) != ONUS:
-        raise WalkFailed("snmpbulkwalk did not bring the whole column")
+        raise WalkFailed("snmpbulkwalk did not return the whole column")
 
 
 def _children_cpu_s() -> float:

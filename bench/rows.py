@@ -1,4 +1,4 @@
-"""The rows of a large operator, made by the database itself: a million takes it seconds."""
+"""The rows of a large operator, inserted by SQL that generates them: a million takes seconds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from facho.bench.history import fill_history
-from facho.bench.many_nodes import fill
+from bench.nodes import create_nodes
+from bench.optics import PER_PORT, fill_history
 
 if TYPE_CHECKING:
     from django.db.models import Model
 
-PER_PORT: Final = 64
 _PER_SLOT: Final = 16
 _NODES_OF_AN_OLT: Final = 10
 _TASKS: Final = 4
@@ -33,9 +32,9 @@ class Rows:
     history_days: int = 30
 
 
-def make(rows: Rows) -> None:
-    """Numbers of rows begin at the lowest that the database gave to the first of a kind."""
-    fill(rows.olts * _NODES_OF_AN_OLT, [_ADDRESS] * rows.olts)
+def insert_rows(rows: Rows) -> None:
+    """Fill the database with OLTs, ONUs, executions, events, history, quotas and logs."""
+    create_nodes(rows.olts * _NODES_OF_AN_OLT, [_ADDRESS] * rows.olts)
     maker = _Maker(rows)
     maker.onus()
     maker.ports()
@@ -83,8 +82,8 @@ class _Maker:
             olt_rx_dbm="-17 - i % 14",
             optical_state="CASE i % 33 WHEN 0 THEN 'weak' ELSE '' END",
             distance_m="i % 20000",
-            first_seen=_moment(str(self.now - 86400)),
-            last_seen=_moment(str(self.now - 86400)),
+            first_seen=_timestamp(str(self.now - 86400)),
+            last_seen=_timestamp(str(self.now - 86400)),
         )
 
     def ports(self) -> None:
@@ -101,15 +100,15 @@ class _Maker:
             slot=f"{number} / {_PER_SLOT}",
             port=f"{number} % {_PER_SLOT}",
             state="'up'",
-            updated_at=_moment(str(self.now)),
+            updated_at=_timestamp(str(self.now)),
         )
 
     def executions(self) -> None:
-        """Every five minutes of each node; the last of some nodes still wait."""
+        """Insert one for each five minutes of each node; the last of some nodes still wait."""
         from facho.apps.executions.models import Execution
 
         slot, waits = f"{self.now} - i / {self.nodes} * 300 - i % 300", f"i < {self.rows.olts // 5}"
-        ran = f"CASE WHEN {waits} THEN NULL ELSE {_moment(f'{slot} + 1')} END"
+        ran = f"CASE WHEN {waits} THEN NULL ELSE {_timestamp(f'{slot} + 1')} END"
         _insert(
             Execution,
             self.rows.executions,
@@ -117,9 +116,9 @@ class _Maker:
             olt_id=f"{self.first_olt} + i % {self.nodes} % {self.rows.olts}",
             state=f"CASE WHEN {waits} THEN 'WAITING' WHEN i % 50 = 0 THEN 'FAILED' ELSE 'SUCCESS' END",
             trigger="'schedule'",
-            slot=_moment(slot),
-            not_before=_moment(slot),
-            queued_at=_moment(slot),
+            slot=_timestamp(slot),
+            not_before=_timestamp(slot),
+            queued_at=_timestamp(slot),
             started_at=ran,
             ended_at=ran,
             delay_ms="i % 3000",
@@ -138,14 +137,14 @@ class _Maker:
             olt_id=f"{self.first_olt} + ({onu}) / {self.per_olt}",
             onu_id=f"{_first(Onu)} + ({onu})",
             kind="CASE i % 2 WHEN 0 THEN 'online' ELSE 'offline' END",
-            at=_moment(f"{self.now} - i"),
+            at=_timestamp(f"{self.now} - i"),
             serial=f"'HWTC' || (10000000 + ({onu}))",
             place="'0/1/' || i % 16 || ':' || i % 64",
             cause="'los'",
         )
 
     def history(self) -> None:
-        """A month of the port in the middle: charts are read of one, and all of them would take hours."""
+        """Insert a month of the port in the middle only: all ports would take hours."""
         from facho.apps.discovery.models import Onu
 
         middle = Onu.objects.order_by("id")[max(1, self.per_olt * self.rows.olts // 2) - 1]
@@ -165,8 +164,8 @@ class _Maker:
             quota_completed="12",
             status="'COMPLETED'",
             **self._hour(hour),
-            created_at=_moment(hour),
-            updated_at=_moment(hour),
+            created_at=_timestamp(hour),
+            updated_at=_timestamp(hour),
         )
         hour = f"{self.now - self.now % _HOUR_S} - i / {self.rows.olts} * {_HOUR_S}"
         _insert(
@@ -175,11 +174,11 @@ class _Maker:
             olt_id=f"{self.first_olt} + i % {self.rows.olts}",
             severity="'HIGH'",
             **self._hour(hour),
-            created_at=_moment(f"{hour} + {_HOUR_S}"),
+            created_at=_timestamp(f"{hour} + {_HOUR_S}"),
         )
 
     def _hour(self, start: str) -> dict[str, str]:
-        return {"period_start": _moment(start), "period_end": _moment(f"{start} + {_HOUR_S}")}
+        return {"period_start": _timestamp(start), "period_end": _timestamp(f"{start} + {_HOUR_S}")}
 
     def logs(self) -> None:
         from facho.apps.execution_coordinator.models import CoordinatorLog
@@ -191,11 +190,11 @@ class _Maker:
             event_type="'TASK_ADDED'",
             level="'INFO'",
             message="'a task was added: number ' || i",
-            timestamp=_moment(f"{self.now} - i"),
+            timestamp=_timestamp(f"{self.now} - i"),
         )
 
     def engine(self) -> None:
-        """As if one were at work."""
+        """Register pollers and a scheduler, as if an engine were running."""
         from facho.apps.db.clock import database_now
         from facho.apps.execution_coordinator.models import CoordinatorState
         from facho.core.steps import SCHEDULER
@@ -207,7 +206,7 @@ class _Maker:
 
 
 def mac_of(number: int) -> str:
-    """Of the ONU with this number, as the database made it."""
+    """Return the MAC of the ONU with this number, as SQL made it."""
     digits = f"{number % 1_000_000:06}"
     return f"{_MAKER}{digits[:2]}:{digits[2:4]}:{digits[4:]}"
 
@@ -221,7 +220,7 @@ def _first(model: type[Model]) -> int:
     return int(model._default_manager.order_by("id").values_list("id", flat=True)[0])
 
 
-def _moment(epoch: str) -> str:
+def _timestamp(epoch: str) -> str:
     from django.db import connection
 
     if connection.vendor == "postgresql":
@@ -230,7 +229,7 @@ def _moment(epoch: str) -> str:
 
 
 def _insert(model: type[Model], count: int, **expressions: str) -> None:
-    """Rows number `i` from 0. A column without an expression has its default."""
+    """Insert rows whose columns are SQL expressions of `i`, from 0; other columns get their defaults."""
     from facho.apps.db import sql
 
     columns, values, parameters = [], [], []
@@ -261,7 +260,7 @@ def _values(model: type[Model], expressions: Mapping[str, str]) -> dict[str, tup
 
 
 def _analyze() -> None:
-    """As autovacuum would have done long before there are so many."""
+    """Do what autovacuum would have done long before there are so many rows."""
     from facho.apps.db import sql
 
     sql.execute("ANALYZE", [])

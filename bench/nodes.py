@@ -1,4 +1,4 @@
-"""Very many nodes, for benchmarks of what looks at all of them."""
+"""Very many nodes, for benchmarks of steps that look at all of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from facho.bench.walker import COMMUNITY
+from bench.walker import COMMUNITY
 
 INTERVAL: Final = timedelta(seconds=300)
 _FACTS: Final = (["state"], ["description"], ["distance_m"], ["down_cause"])
 
 
-def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
-    """An OLT for each address, and so many nodes on all of them together."""
+def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
+    """Create an OLT for each address, and so many nodes on all of them together."""
     from django.db import connection
 
     from facho.apps.db import sql
@@ -41,12 +41,12 @@ def fill(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
     places = [(job, olt) for job in jobs for olt in olts][:nodes]
     SnmpJobHost.objects.bulk_create(SnmpJobHost(job=job, olt=olt) for job, olt in places)
     if connection.vendor == "postgresql":
-        # As autovacuum would have done long before there are so many.
+        # Autovacuum would have done it long before there are so many rows.
         sql.execute("ANALYZE", [])
 
 
-def plan(first: datetime) -> None:
-    """Pairs of nodes of one OLT at the same instant, the pairs spread evenly over the interval."""
+def spread_slots(first: datetime) -> None:
+    """Make the nodes of an OLT due in pairs, and spread the pairs evenly over the interval."""
     from facho.apps.db.rows import update_rows
     from facho.apps.snmp_jobs.models import SnmpJobHost
 

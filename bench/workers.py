@@ -1,4 +1,4 @@
-"""Executions through Celery: what they cost, how soon the next one starts, and how throughput grows.
+"""Measure executions through Celery: their cost, how soon the next one starts, how throughput grows.
 
 The OLTs are far away, so that time and not our CPU is the limit: twice the pollers should then do twice as
 much.
@@ -6,20 +6,20 @@ much.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from facho.bench.collect import COLUMNS, fill
-from facho.bench.own_system import CannotMeasure, own_system
+import typer
+from rich.console import Console
+
+from bench.collect import COLUMNS, create_olts_and_jobs
+from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
+from bench.private_system import cpu_s_of, facho_process, private_system, server_cpu_s
+from bench.scheduler import next_node_delays, runs_after
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
@@ -27,13 +27,20 @@ from facho.sim.scenario import Scenario
 if TYPE_CHECKING:
     from facho.config import Config
 
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _PATIENCE_S: Final = 120.0
 _LOOK_EVERY_S: Final = 0.02
 # One round of these is quick, and has few of them.
 _PROMPT_ROUNDS: Final = 5
 
-Note = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench workers --database-url postgresql://... --broker-url redis://...`  with 1, 2 and 4 workers here
+
+`facho bench workers ... --json`  `values_per_cpu_second`, `next_node_ms_p95`, `growth`
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Promptness:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one collection of everything, after the first."""
+    """The cost of one collection of everything, after the first."""
 
     values: int
     worker_cpu_s: float
@@ -106,15 +113,52 @@ class Result:
             ],
         }
 
+    def print(self) -> None:
+        title = f"{self.plan.olts} far OLTs, {self.plan.pollers} pollers a worker, through Celery"
+        table = table_of_numbers(title, "workers", "executions/s", "to one worker", "CPU-seconds")
+        for each in self.growth:
+            table.add_row(
+                str(each.workers),
+                f"{each.executions_per_second:.1f}",
+                f"{each.executions_per_second / self._alone:.2f} x",
+                f"{each.worker_cpu_s:.2f}",
+            )
+        console = Console()
+        console.print(table)
+        console.print(f"Next node of an OLT: p95 {self.next_node.ms_p95:.0f} ms with free pollers.")
+        database = self.cost.database_cpu_s
+        console.print(
+            f"Large OLTs, one worker: {self.cost.values_per_cpu_second:,.0f} values per CPU-second of the "
+            f"worker, {self.cost.worker_cpu_s:.2f} CPU-seconds"
+            + (f"; PostgreSQL {database:.2f}." if database else ".")
+        )
+
     @property
     def _alone(self) -> float:
         return self.growth[0].executions_per_second / self.growth[0].workers
 
 
+@app.command(epilog=_EXAMPLES)
+def workers(
+    database_url: Annotated[str, typer.Option(metavar="URL", help="A PostgreSQL that may be filled.")],
+    broker_url: Annotated[str, typer.Option(metavar="URL", help="A Redis that nobody else uses.")],
+    most: Annotated[int, typer.Option(min=1, help="1, 2, 4 ... up to so many workers.")] = 4,
+    rounds: Annotated[int, typer.Option(min=1, help="How often everything is collected.")] = 2,
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are far away.")] = 32,
+    large_olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs that are near and large.")] = 10,
+    large_onus: Annotated[int, typer.Option(min=1, help="ONUs of each of those.")] = 4096,
+    as_json: AsJson = False,
+) -> None:
+    """Collect through Celery with several workers: measure the cost, and how throughput grows."""
+    counts = tuple(2**power for power in range(most.bit_length()))
+    plan = Plan(counts, rounds=rounds, olts=olts, large_olts=large_olts, large_onus=large_onus)
+    run_benchmark(lambda note: measure(plan, database_url, broker_url, note), as_json=as_json)
+
+
 def measure(plan: Plan, database_url: str, broker_url: str, note: Note) -> Result:
     note("preparing the database")
     settings = {"broker_url": broker_url, "pollers": str(plan.pollers)}
-    with own_system(database_url, **settings) as config, _child("beat"):
+    with private_system(database_url, **settings) as config, facho_process("beat"):
         growth = _measure_growth(plan, config, note)
         next_node = _measure_promptness(plan, config, note)
         cost = _measure_cost(plan, config, note)
@@ -124,18 +168,18 @@ def measure(plan: Plan, database_url: str, broker_url: str, note: Note) -> Resul
 def _measure_growth(plan: Plan, config: Config, note: Note) -> tuple[Growth, ...]:
     with FleetProcess(FleetConfig(olts=plan.olts, onus=plan.onus), prebuilt=True) as fleet:
         fleet.set_scenario(Scenario(latency_s=plan.latency_s))
-        fill(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses)
         found = []
         for count in plan.workers:
             note(f"{count} worker{'s' if count > 1 else ''} with {plan.pollers} pollers each")
             with _workers(count, config) as pids:
                 _collect_all()
-                found.append(_grown(count, pids, plan.rounds))
-        _forget_olts()
+                found.append(_measure_count(count, pids, plan.rounds))
+        _delete_olts()
     return tuple(found)
 
 
-def _grown(count: int, pids: Sequence[int], rounds: int) -> Growth:
+def _measure_count(count: int, pids: Sequence[int], rounds: int) -> Growth:
     cpu, rates = _cpu_s(pids), []
     for _ in range(rounds):
         executions, seconds = _collect_all()
@@ -144,29 +188,25 @@ def _grown(count: int, pids: Sequence[int], rounds: int) -> Growth:
 
 
 def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
-    from facho.bench.scheduler import next_node_delays, runs_after
-
     note(f"{plan.pollers} OLTs, a poller for each")
     with FleetProcess(FleetConfig(olts=plan.pollers, onus=plan.onus), prebuilt=True) as fleet:
-        fill(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses)
         with _workers(1, config):
             _collect_all()
             last = _last_execution()
             for _ in range(_PROMPT_ROUNDS * plan.rounds):
                 _collect_all()
         delays = sorted(next_node_delays(runs_after(last)))
-        _forget_olts()
+        _delete_olts()
     if not delays:
-        raise CannotMeasure("no execution waited for another one of its OLT")
+        raise MeasurementFailed("no execution waited for another one of its OLT")
     return Promptness(statistics.median(delays), delays[min(len(delays) - 1, int(len(delays) * 0.95))])
 
 
 def _measure_cost(plan: Plan, config: Config, note: Note) -> Cost:
-    from facho.bench.server_cpu import server_cpu_s
-
     note(f"{plan.large_olts} OLTs of {plan.large_onus:,} ONUs")
     with FleetProcess(FleetConfig(olts=plan.large_olts, onus=plan.large_onus), prebuilt=True) as fleet:
-        fill(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses)
         with _workers(1, config) as pids:
             _collect_all()
             rounds = []
@@ -181,8 +221,8 @@ def _measure_cost(plan: Plan, config: Config, note: Note) -> Cost:
     return Cost(values, worker_cpu_s, database_cpu_s, seconds)
 
 
-def _forget_olts() -> None:
-    """Nothing of the first part is due in the second."""
+def _delete_olts() -> None:
+    """Delete all OLTs and jobs, so that nothing of this part is due in the next."""
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJob
 
@@ -191,7 +231,7 @@ def _forget_olts() -> None:
 
 
 def _collect_all() -> tuple[int, float]:
-    """How many executions there were, and how long it took until all had ended."""
+    """Make every node due; return the number of executions, and the seconds until all had ended."""
     from facho.apps.db.clock import database_now
     from facho.apps.executions.models import Execution, State
     from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -202,7 +242,7 @@ def _collect_all() -> tuple[int, float]:
     while (ended := mine.filter(state=State.SUCCESS).count()) < nodes:
         failed = mine.exclude(error="").values_list("error", flat=True).first()
         if failed or time.monotonic() - began > _PATIENCE_S:
-            raise CannotMeasure(failed or f"{ended} of {nodes} executions ended within {_PATIENCE_S:g} s")
+            raise MeasurementFailed(failed or f"{ended} of {nodes} executions ended within {_PATIENCE_S:g} s")
         time.sleep(_LOOK_EVERY_S)
     return nodes, time.monotonic() - began
 
@@ -213,44 +253,24 @@ def _last_execution() -> int:
     return Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
 
 
-@contextlib.contextmanager
+@contextmanager
 def _workers(count: int, config: Config) -> Iterator[list[int]]:
     from facho.apps.zabbix_pollers.models import Worker
 
     with ExitStack() as stack:
-        pids = [stack.enter_context(_child("worker")) for _ in range(count)]
+        pids = [stack.enter_context(facho_process("worker")).pid for _ in range(count)]
         _wait(lambda: Worker.objects.count() == count, f"{count} workers are there")
         yield pids
     _wait(lambda: not Worker.objects.exists(), f"the workers are gone within {config.stop_within}")
-
-
-@contextlib.contextmanager
-def _child(command: str) -> Iterator[int]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "facho", command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _wait(true: Callable[[], bool], what: str) -> None:
     until = time.monotonic() + _PATIENCE_S
     while not true():
         if time.monotonic() > until:
-            raise CannotMeasure(f"not within {_PATIENCE_S:g} s: {what}")
+            raise MeasurementFailed(f"not within {_PATIENCE_S:g} s: {what}")
         time.sleep(_LOOK_EVERY_S)
 
 
 def _cpu_s(pids: Sequence[int]) -> float:
-    """User and system time of these processes so far."""
-    total = 0
-    for pid in pids:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += int(words[11]) + int(words[12])
-    return total / _TICKS
+    return sum(map(cpu_s_of, pids))

@@ -10,15 +10,28 @@ import resource
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
-from facho.bench.many_nodes import fill, plan
-from facho.bench.own_system import CannotMeasure, own_system, running_engine
+import typer
+from rich.console import Console
+
+from bench.harness import (
+    AsJson,
+    DatabaseUrl,
+    MeasurementFailed,
+    Note,
+    Pollers,
+    Spread,
+    run_benchmark,
+    table_of_numbers,
+)
+from bench.nodes import create_nodes, spread_slots
+from bench.private_system import private_system, running_engine
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 
@@ -32,7 +45,17 @@ _ALL_DUE_ROUNDS: Final = 3
 # Sockets are most of the files that a fleet has open; it has some others.
 _OTHER_FILES: Final = 200
 
-Note = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench scheduler`  10,000 nodes on 1,000 simulated OLTs: how long a step takes, how late a node starts
+
+`facho bench scheduler --json`  `step_ms_p95`, `start_delay_s_p99`, `next_node_ms_p95` and the others
+
+`facho bench scheduler --olts 100 --nodes 1000 --seconds 10`  a small one
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +64,6 @@ class Load:
     nodes: int = 10_000
     seconds: float = 40.0
     pollers: int = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Of many measurements, in one unit."""
-
-    count: int
-    p50: float
-    p95: float
-    p99: float
-    largest: float
-
-    @classmethod
-    def of(cls, measured: Iterable[float]) -> Spread:
-        values = sorted(measured)
-        if not values:
-            return cls(0, 0.0, 0.0, 0.0, 0.0)
-        cuts = statistics.quantiles(values, n=100, method="inclusive") if len(values) > 1 else values * 99
-        return cls(len(values), cuts[49], cuts[94], cuts[98], values[-1])
-
-    def as_json(self, name: str, digits: int) -> dict[str, float]:
-        percentiles = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "max": self.largest}
-        return {f"{name}_{each}": round(value, digits) for each, value in percentiles.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +104,49 @@ class Result:
             "engine_cpu_share": round(self.cpu_share, 3),
         }
 
+    def print(self) -> None:
+        title = f"{self.load.nodes:,} nodes on {self.load.olts:,} OLTs, {self.database}"
+        table = table_of_numbers(title, "what", "how many", "p50", "p95", "p99", "largest")
+        for what, spread, unit in (
+            ("a step and its claim", self.step_ms, "ms"),
+            ("every claim", self.claim_ms, "ms"),
+            ("from slot to start, OLT free", self.start_delay_s, "s"),
+            ("next node of an OLT", self.next_node_ms, "ms"),
+        ):
+            numbers = (spread.p50, spread.p95, spread.p99, spread.largest)
+            digits = 2 if unit == "s" else 1
+            table.add_row(what, f"{spread.count:,}", *(f"{number:,.{digits}f} {unit}" for number in numbers))
+        console = Console()
+        console.print(table)
+        console.print(
+            f"{self.executions:,} executions, {self.cpu_share:.0%} of one CPU. All nodes due at once, "
+            f"without SNMP: a step of {self.all_due.step_ms:,.0f} ms, "
+            f"a claim of {self.all_due.claim_ms:,.0f} ms."
+        )
+
+
+@app.command(epilog=_EXAMPLES)
+def scheduler(
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs.")] = 1000,
+    nodes: Annotated[int, typer.Option(min=1, help="Nodes on all of them, each due every 300 s.")] = 10_000,
+    seconds: Annotated[float, typer.Option(min=1, max=300, help="How long to let it run.")] = 40.0,
+    pollers: Pollers = 10,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run the embedded engine with very many nodes, and measure how promptly it starts them."""
+    load = Load(olts, nodes, seconds, pollers)
+    run_benchmark(lambda note: measure(load, database_url, note), as_json=as_json)
+
 
 def measure(load: Load, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    with own_system(database_url, pollers=str(load.pollers)) as config:
+    with private_system(database_url, pollers=str(load.pollers)) as config:
         note(f"starting {load.olts:,} OLTs")
         _allow_files(load.olts + _OTHER_FILES)
         with FleetProcess(FleetConfig(olts=load.olts, onus=_ONUS), prebuilt=True) as fleet:
             note(f"making {load.nodes:,} nodes")
-            fill(load.nodes, fleet.addresses)
+            create_nodes(load.nodes, fleet.addresses)
             return _measure(load, config, note)
 
 
@@ -124,7 +158,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
 
     note("letting the coordinator see them")
     coordinator_step(database_now(), config)
-    plan(database_now() + _HEAD_START)
+    spread_slots(database_now() + _HEAD_START)
     with _timed_loop() as times, running_engine(config):
         note(f"running for {load.seconds:g} s")
         time.sleep(_HEAD_START.total_seconds())
@@ -208,11 +242,11 @@ def runs_after(last: int = 0) -> list[Run]:
     ended = Execution.objects.filter(id__gt=last, ended_at__isnull=False).order_by("started_at")
     wrong = ended.exclude(state=State.SUCCESS).values_list("state", "error").first()
     if wrong is not None:
-        raise CannotMeasure(f"{wrong[0]}: {wrong[1]}")
+        raise MeasurementFailed(f"{wrong[0]}: {wrong[1]}")
     fields = ("olt_id", "slot", "queued_at", "started_at", "ended_at")
     runs = [Run(*row) for row in ended.values_list(*fields)]
     if not runs:
-        raise CannotMeasure("nothing was run: more seconds are needed")
+        raise MeasurementFailed("nothing was run: more seconds are needed")
     return runs
 
 

@@ -7,11 +7,15 @@ by side on OLTs of equal make. The adaptive client starts without having learned
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from facho.bench.snmp import COLUMNS as BENCH_COLUMNS
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.harness import AsJson, Note, run_benchmark
+from bench.snmp import COLUMNS as BENCH_COLUMNS
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
@@ -43,6 +47,16 @@ AGENTS: Final = {
 }
 
 
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench adapt`  a table for each kind of agent: seconds at every fixed setting, and adaptive
+
+`facho bench adapt --json`  `ratio` to the best fixed setting and `timeout_share`, the worst of all `agents`
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     seconds: float
@@ -55,10 +69,14 @@ class Run:
     def timeout_share(self) -> float:
         return self.timeouts / self.requests
 
+    def __str__(self) -> str:
+        lost = f" ({self.timeout_share:.0%} lost)" if self.timeouts else ""
+        return f"{self.seconds:.2f} s{lost}" if self.complete else "not complete"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One kind of agent: the grid, and the adaptive runs."""
+    """The fixed settings and the adaptive runs against one kind of agent."""
 
     agent: str
     fixed: dict[Learned, Run]
@@ -102,17 +120,55 @@ class Comparison:
             "timeout_share": round(self.timeout_share, 4),
         }
 
+    def print(self) -> None:
+        table = Table("values a request", title=f"{self.agent}; {ONUS:,} ONUs")
+        in_flight = sorted({setting.in_flight for setting in self.fixed})
+        for number in in_flight:
+            table.add_column(f"{number} in flight", justify="right")
+        for varbinds in sorted({setting.varbinds for setting in self.fixed}):
+            table.add_row(str(varbinds), *(str(self.fixed[Learned(varbinds, each)]) for each in in_flight))
+        ended = ", ".join(f"{run.ended_at.varbinds} x {run.ended_at.in_flight}" for run in self.adaptive)
+        seconds = ", ".join(f"{run.seconds:.2f} s" for run in self.adaptive)
+        console = Console()
+        console.print(table)
+        console.print(
+            f"Adaptive: {seconds} (ended at {ended}); {self.ratio:.2f} times the best fixed setting, "
+            f"{self.timeout_share:.2%} time-outs.\n"
+        )
 
-def keep(pace: Pace, _epoch: Epoch, _limits: Limits, _timeout: float) -> Pace:
-    """Stay where you are: the fixed settings of the grid."""
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    comparisons: tuple[Comparison, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ratio": round(max(comparison.ratio for comparison in self.comparisons), 3),
+            "timeout_share": round(max(comparison.timeout_share for comparison in self.comparisons), 4),
+            "agents": [comparison.as_json() for comparison in self.comparisons],
+        }
+
+    def print(self) -> None:
+        for comparison in self.comparisons:
+            comparison.print()
+
+
+@app.command(epilog=_EXAMPLES)
+def adapt(as_json: AsJson = False) -> None:
+    """Walk slow simulated OLTs at every fixed setting, and with the client adapting its own."""
+    run_benchmark(measure, as_json=as_json)
+
+
+def measure(note: Note) -> Result:
+    return Result(tuple(asyncio.run(_compare(agent, scenario, note)) for agent, scenario in AGENTS.items()))
+
+
+def _keep_pace(pace: Pace, _epoch: Epoch, _limits: Limits, _timeout: float) -> Pace:
+    """Never adapt: for the fixed settings of the grid."""
     return pace
 
 
-def compare(note: Callable[[str], None]) -> list[Comparison]:
-    return [asyncio.run(_compare(agent, scenario, note)) for agent, scenario in AGENTS.items()]
-
-
-async def _compare(agent: str, scenario: Scenario, note: Callable[[str], None]) -> Comparison:
+async def _compare(agent: str, scenario: Scenario, note: Note) -> Comparison:
     grid = [Learned(varbinds, in_flight) for varbinds in VARBINDS for in_flight in IN_FLIGHT]
     config = FleetConfig(olts=len(grid) + ADAPTIVE_RUNS, onus=ONUS, scenario=scenario)
     with FleetProcess(config, prebuilt=True) as fleet:
@@ -127,7 +183,7 @@ async def _compare(agent: str, scenario: Scenario, note: Callable[[str], None]) 
 
 async def _walk_fixed(address: Address, setting: Learned) -> Run:
     limits = Limits(in_flight=setting.in_flight, varbinds=setting.varbinds)
-    return await _walk(address, keep, limits, setting)
+    return await _walk(address, _keep_pace, limits, setting)
 
 
 async def _walk(address: Address, how: Decide, limits: Limits, learned: Learned | None) -> Run:

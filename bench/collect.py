@@ -11,13 +11,26 @@ import logging
 import statistics
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from facho.bench.own_system import CannotMeasure, own_system, running_engine
-from facho.bench.snmp import bulkwalk_cpu_s, has_program
-from facho.bench.walker import COMMUNITY
+import typer
+from rich.console import Console
+
+from bench.harness import (
+    AsJson,
+    DatabaseUrl,
+    MeasurementFailed,
+    Note,
+    Pollers,
+    round_or_none,
+    run_benchmark,
+    table_of_numbers,
+)
+from bench.private_system import private_system, running_engine, server_cpu_s
+from bench.snmp import bulkwalk_cpu_s, has_program
+from bench.walker import COMMUNITY
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 
@@ -41,7 +54,19 @@ _PATIENCE_S: Final = 600.0
 # So that it never comes due by itself.
 _INTERVAL: Final = "24h"
 
-Note = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench collect`  collects from ten simulated OLTs, on SQLite, beside snmpbulkwalk
+
+`facho bench collect --json`  `values_per_cpu_second` and `ratio_to_snmpbulkwalk`, once all ONUs are known
+
+`facho bench collect --database-url postgresql://me@/bench?host=/run/postgresql`  on PostgreSQL
+
+CPU time is that of the engine's process, with all its threads. That of a PostgreSQL is shown apart.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +89,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What it cost to collect everything once."""
+    """The cost of collecting everything once."""
 
     cpu_s: float
     wall_s: float
@@ -102,9 +127,9 @@ class Result:
         ours, first = self.values_per_cpu_second, self.first_values_per_cpu_second
         return {
             "values_per_cpu_second": round(ours),
-            "ratio_to_snmpbulkwalk": _rounded(self.ratio(ours)),
+            "ratio_to_snmpbulkwalk": round_or_none(self.ratio(ours), 2),
             "first_values_per_cpu_second": round(first),
-            "first_ratio_to_snmpbulkwalk": _rounded(self.ratio(first)),
+            "first_ratio_to_snmpbulkwalk": round_or_none(self.ratio(first), 2),
             "snmpbulkwalk_values_per_cpu_second": None if peer is None else round(peer),
             "database": self.database,
             "olts": self.work.olts,
@@ -113,22 +138,66 @@ class Result:
             "values": self.work.values,
             "cpu_s": [round(each.cpu_s, 3) for each in (self.first, *self.repeated)],
             "wall_s": [round(each.wall_s, 3) for each in (self.first, *self.repeated)],
-            "database_cpu_s": [_rounded(each.server_cpu_s, 3) for each in (self.first, *self.repeated)],
+            "database_cpu_s": [round_or_none(each.server_cpu_s, 3) for each in (self.first, *self.repeated)],
             "snmpbulkwalk_cpu_s": self.peer_cpu_s and [round(each, 3) for each in self.peer_cpu_s],
         }
 
+    def print(self) -> None:
+        work = self.work
+        table = table_of_numbers(
+            f"{work.olts} OLTs, {work.columns} columns of {work.onus:,} ONUs, {work.rounds} rounds, "
+            f"{self.database}",
+            "what",
+            "values per CPU-second",
+            "CPU-seconds",
+            "of the database",
+            "seconds",
+            "to snmpbulkwalk",
+        )
+        for what, rounds in (("first collection", (self.first,)), ("further collections", self.repeated)):
+            cpu_s = statistics.median(each.cpu_s for each in rounds)
+            server = [each.server_cpu_s for each in rounds if each.server_cpu_s is not None]
+            ratio = self.ratio(work.values / cpu_s)
+            table.add_row(
+                what,
+                f"{work.values / cpu_s:,.0f}",
+                f"{cpu_s:.2f}",
+                f"{statistics.median(server):.2f}" if server else "",
+                f"{statistics.median(each.wall_s for each in rounds):.2f}",
+                "" if ratio is None else f"{ratio:.2f} x",
+            )
+        if self.peer_cpu_s is None:
+            table.add_row("snmpbulkwalk", "not installed")
+        else:
+            cpu_s = statistics.median(self.peer_cpu_s)
+            table.add_row("snmpbulkwalk > /dev/null", f"{work.values / cpu_s:,.0f}", f"{cpu_s:.2f}")
+        Console().print(table)
 
-def _rounded(number: float | None, digits: int = 2) -> float | None:
-    return None if number is None else round(number, digits)
+
+@app.command(epilog=_EXAMPLES)
+def collect(
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs.")] = 10,
+    onus: Annotated[int, typer.Option(min=1, help="ONUs of each.")] = 4096,
+    rounds: Annotated[int, typer.Option(min=1, help="Collections after the first.")] = 5,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Rows that facho asks for in one request; snmpbulkwalk asks for 50.")
+    ] = 50,
+    pollers: Pollers = 10,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Collect with the whole engine, from the request to the committed row, beside snmpbulkwalk."""
+    work = Work(olts, onus, rounds, pollers, repetitions)
+    run_benchmark(lambda note: measure(work, database_url, note), as_json=as_json)
 
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
     note("preparing the database")
     settings = {"pollers": str(work.pollers), "walk_repetitions": str(work.repetitions)}
-    with own_system(database_url, **settings) as config:
+    with private_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
-            fill(fleet.addresses)
+            create_olts_and_jobs(fleet.addresses)
             return _measure(work, config, fleet, note)
 
 
@@ -138,21 +207,21 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
     peers: list[float] | None = [] if has_program(PEER) else None
     repeated = []
     with running_engine(config):
-        collecting = _Collecting(work)
+        collector = _Collector(work)
         note("the first collection")
-        first = collecting.collect_all()
+        first = collector.collect_all()
         for number in range(work.rounds):
             note(f"round {number + 1} of {work.rounds}: {PEER}")
             if peers is not None:
                 peers.append(bulkwalk_cpu_s(PEER_COMMAND, fleet.addresses, COLUMNS))
             _change_a_port(fleet, number)
             note(f"round {number + 1} of {work.rounds}: facho")
-            repeated.append(collecting.collect_all())
+            repeated.append(collector.collect_all())
         _check_stored(work)
     return Result(work, connection.vendor, first, tuple(repeated), None if peers is None else tuple(peers))
 
 
-def fill(addresses: Sequence[tuple[str, int]]) -> None:
+def create_olts_and_jobs(addresses: Sequence[tuple[str, int]]) -> None:
     from facho.apps.db.clock import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt
@@ -165,24 +234,23 @@ def fill(addresses: Sequence[tuple[str, int]]) -> None:
 
 
 def _change_a_port(fleet: FleetProcess, number: int) -> None:
-    """The power of one port's customers goes, and comes back in the next round."""
+    """Cut the power of one port's customers, or restore it in the next round."""
     method = "restore" if number % 2 else "cut_power"
     for olt in range(len(fleet.addresses)):
         fleet.call(olt, method, 0)
 
 
-class _Collecting:
+class _Collector:
     """Makes all nodes due, and waits until they have run."""
 
     def __init__(self, work: Work) -> None:
         self._nodes = work.olts * len(_JOBS)
-        self._ended = _Ended()
+        self._ended = _EndedExecutions()
 
     def collect_all(self) -> Round:
         from facho.apps.db.clock import database_now
         from facho.apps.executions.models import Execution
         from facho.apps.snmp_jobs.models import SnmpJobHost
-        from facho.bench.server_cpu import server_cpu_s
 
         last = Execution.objects.order_by("-id").values_list("id", flat=True).first() or 0
         server, started, cpu = server_cpu_s(), time.monotonic(), time.process_time()
@@ -198,8 +266,8 @@ def _since(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
 
 
-class _Ended(logging.Handler):
-    """Counts executions as they end: it hears of them from the log, which costs next to nothing."""
+class _EndedExecutions(logging.Handler):
+    """Counts executions as they end, from the log, which costs next to nothing."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -218,7 +286,7 @@ class _Ended(logging.Handler):
     def wait(self, count: int) -> None:
         with self._changed:
             if not self._changed.wait_for(lambda: self.count >= count, _PATIENCE_S):
-                raise CannotMeasure(f"{self.count} of {count} executions ended within {_PATIENCE_S:g} s")
+                raise MeasurementFailed(f"{self.count} of {count} executions ended within {_PATIENCE_S:g} s")
 
 
 def _check_succeeded(after: int, count: int) -> None:
@@ -227,7 +295,7 @@ def _check_succeeded(after: int, count: int) -> None:
     run = list(Execution.objects.filter(id__gt=after).values_list("state", "error"))
     wrong = [f"{state}: {error}" for state, error in run if state != State.SUCCESS]
     if wrong or len(run) != count:
-        raise CannotMeasure(wrong[0] if wrong else f"{len(run)} of {count} executions were run")
+        raise MeasurementFailed(wrong[0] if wrong else f"{len(run)} of {count} executions were run")
 
 
 def _check_stored(work: Work) -> None:
@@ -235,4 +303,4 @@ def _check_stored(work: Work) -> None:
 
     full = Onu.objects.exclude(serial="").exclude(description="").exclude(state="").count()
     if full != work.olts * work.onus:
-        raise CannotMeasure(f"{full:,} of {work.olts * work.onus:,} ONUs are stored")
+        raise MeasurementFailed(f"{full:,} of {work.olts * work.onus:,} ONUs are stored")

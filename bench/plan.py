@@ -1,4 +1,4 @@
-"""How near plans come to what the engine then does, and what it costs to make very many of them.
+"""Compare plans with what the engine then does, and measure what it costs to make very many of them.
 
 Simulated OLTs with a slow CPU are collected from until the durations of all tasks are known. Then their next
 minutes are planned, once, and what the engine does is compared with that.
@@ -7,14 +7,25 @@ minutes are planned, once, and what the engine does is compared with that.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from facho.bench.many_nodes import fill
-from facho.bench.own_system import CannotMeasure, own_system, running_engine
-from facho.bench.scheduler import Spread
+import typer
+from rich.console import Console
+
+from bench.harness import (
+    AsJson,
+    DatabaseUrl,
+    MeasurementFailed,
+    Note,
+    Spread,
+    run_benchmark,
+    table_of_numbers,
+)
+from bench.nodes import create_nodes
+from bench.private_system import private_system, running_engine
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
@@ -33,7 +44,15 @@ _JOBS: Final = (
 _NEAR_S: Final = 10.0
 _NOWHERE: Final = ("192.0.2.1", 161)
 
-Note = Callable[[str], None]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench plan`  two minutes of six slow OLTs, planned once and then compared with what the engine did
+
+`facho bench plan --json`  `near_pct`, `error_s_p95`, `unforeseen`; `make_ms_p50` for 100 OLTs of 10 nodes
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +95,41 @@ class Result:
             "many_nodes": self.work.many_nodes,
         }
 
+    def print(self) -> None:
+        work, error, make = self.work, self.error_s, self.make_ms
+        title = f"{work.olts} slow OLTs, {work.seconds:g} s planned once, {self.database}"
+        table = table_of_numbers(title, "what", "how many", "p50", "p95", "largest")
+        starts = (f"{number:.2f} s" for number in (error.p50, error.p95, error.largest))
+        table.add_row("runs that began off their plan by", f"{error.count:,}", *starts)
+        makes = (f"{number:,.0f} ms" for number in (make.p50, make.p95, make.largest))
+        table.add_row("plans of 100 OLTs made in", f"{make.count:,}", *makes)
+        console = Console()
+        console.print(table)
+        console.print(
+            f"{self.near_pct:g} % began within 10 s of their plan; {self.waited} had to wait for another, "
+            f"{self.unforeseen} of {self.planned} were not foreseen, or did not come."
+        )
+
+
+@app.command(epilog=_EXAMPLES)
+def plan(
+    olts: Annotated[int, typer.Option(min=1, help="Simulated OLTs with a slow CPU.")] = 6,
+    onus: Annotated[int, typer.Option(min=1, help="ONUs of each.")] = 1000,
+    warm_up: Annotated[float, typer.Option(min=1, help="Seconds to learn how long tasks take.")] = 150.0,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds to plan and to compare.")] = 120.0,
+    many_olts: Annotated[int, typer.Option(min=1, help="OLTs whose plans are made at once.")] = 1000,
+    many_nodes: Annotated[int, typer.Option(min=1, help="Nodes on all of those.")] = 10_000,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Plan what simulated OLTs will do, and compare it with what the engine does."""
+    work = Work(olts, onus, warm_up, seconds, many_olts, many_nodes)
+    run_benchmark(lambda note: measure(work, database_url, note), as_json=as_json)
+
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    with own_system(database_url, first_run_delay="2s", coordinator_step="2s") as config:
+    with private_system(database_url, first_run_delay="2s", coordinator_step="2s") as config:
         scenario = PRESETS["slow"].scenario
         note(f"starting {work.olts} slow OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus, scenario=scenario)) as fleet:
@@ -127,7 +177,7 @@ def _plan(now: datetime, until: datetime, config: Config) -> _Planned:
 
     works = workloads(None, now, until, config).values()
     if not all(task.sure for work in works for task in work.tasks):
-        raise CannotMeasure("the tasks are not known yet: more seconds to learn are needed")
+        raise MeasurementFailed("the tasks are not known yet: more seconds to learn are needed")
     entries = [
         entry for work in works for entry in work.plan(now, until, config).entries if entry.start <= until
     ]
@@ -156,7 +206,7 @@ def _make_many(work: Work, config: Config) -> Spread:
 
     Olt.objects.update(enabled=False)
     _rename_olts()
-    fill(work.many_nodes, [_NOWHERE] * work.many_olts)
+    create_nodes(work.many_nodes, [_NOWHERE] * work.many_olts)
     SnmpJobHost.objects.filter(olt__enabled=True).update(next_run_at=database_now() + timedelta(seconds=30))
     took: list[float] = []
     while True:
@@ -180,7 +230,7 @@ def _result(work: Work, planned: _Planned, began: Mapping[Key, datetime], make_m
     both = planned.starts.keys() & began.keys()
     errors = [abs((began[key] - planned.starts[key]).total_seconds()) for key in both]
     if not errors:
-        raise CannotMeasure("nothing was run as planned: more seconds are needed")
+        raise MeasurementFailed("nothing was run as planned: more seconds are needed")
     return Result(
         work=work,
         database=connection.vendor,

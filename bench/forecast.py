@@ -1,4 +1,4 @@
-"""How far off predicted durations are, in a simulated week of several OLTs and tasks.
+"""Measure the error of predicted durations in a simulated week of several OLTs and tasks.
 
 The week is made without the model that predicts it: requests that take their time at an agent whose customers
 come home in the evening, noise that stays for a while, time-outs that cost whole seconds, boards that are
@@ -10,13 +10,18 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from statistics import fmean, median, quantiles
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.harness import AsJson, Note, round_or_none, run_benchmark
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, learn, predict
 from facho.core.guess import Pace, from_others
 
@@ -36,6 +41,15 @@ _LINGERS: Final = timedelta(hours=2)
 _LINGERING: Final = 0.06
 _BELIEVED: Final = 0.2
 
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench forecast`  a simulated week, predicted one run and one hour ahead, beside two simpler ways
+
+`facho bench forecast --json`  `lines` with `median_pct` and `p90_pct` of each way; `cold`, for new OLTs
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -46,7 +60,7 @@ class Ran:
 
 @dataclass(slots=True)
 class _Olt:
-    """What nobody tells the forecast."""
+    """A simulated OLT; the forecast knows nothing of this."""
 
     dice: random.Random
     onus: int
@@ -65,7 +79,7 @@ class _Olt:
         return round(self.onus * math.pow(1 + self.per_day, days)) + plugged
 
     def load(self, at: datetime) -> float:
-        """Up to 1.6 times in the evening; earlier and for longer when nobody works."""
+        """Return up to 1.6 in the evening; earlier and for longer at weekends."""
         wall = at.astimezone(_ZONE)
         weekend = wall.weekday() >= 5
         peak, width = (self.peak - 2, 4.5) if weekend else (self.peak, 3.0)
@@ -73,7 +87,7 @@ class _Olt:
         return 1 + self.evening * math.exp(-((away / width) ** 2))
 
 
-def _olt(dice: random.Random, number: int) -> _Olt:
+def _make_olt(dice: random.Random, number: int) -> _Olt:
     made = _Olt(
         dice,
         onus=dice.randint(150, 3000),
@@ -111,10 +125,10 @@ def _runs(olt: _Olt, interval: timedelta, columns: int, rows: int) -> Iterator[R
 
 @dataclass(slots=True)
 class Errors:
-    """Of one way to predict: how far off, as a share of what it was."""
+    """Errors of one way to predict, as shares of the real duration."""
 
     offs: list[float] = field(default_factory=list)
-    # Only of what says so: whether it took no longer than in 95 of 100.
+    # For each prediction with a P95: whether the run took no longer.
     within: list[bool] = field(default_factory=list)
 
     def note(self, predicted_s: float, actual_s: float) -> None:
@@ -128,6 +142,10 @@ class Errors:
         if self.within:
             found["within_p95_pct"] = round(100 * fmean(self.within), 1)
         return found
+
+    def __str__(self) -> str:
+        found = self.figures()
+        return f"{found['median_pct']:.1f}, {found['p90_pct']:.1f} %" if "median_pct" in found else ""
 
 
 WAYS: Final = ("facho", "same as last time", "mean of the last ten")
@@ -169,8 +187,37 @@ class Result:
             "work": {"olts": self.olts, "days": DAYS, "runs": self.runs, "seed": self.seed},
             "lines": [line.as_json() for line in self.lines],
             "cold": self.cold.figures(),
-            "believed_after_runs": None if self.believed_after is None else round(self.believed_after, 1),
+            "believed_after_runs": round_or_none(self.believed_after, 1),
         }
+
+    def print(self) -> None:
+        title = f"{self.olts} OLTs, a week, {self.runs:,} runs: error, median and p90"
+        table = Table("tasks", "ahead", title=title, box=None, pad_edge=False)
+        for heading in (*self.lines[0].ways, "within P95"):
+            table.add_column(heading, justify="right")
+        for line in self.lines:
+            within = line.ways["facho"].figures().get("within_p95_pct", 0.0)
+            table.add_row(line.tasks, f"one {line.ahead}", *map(str, line.ways.values()), f"{within:.1f} %")
+        console = Console()
+        console.print(table)
+        cold = self.cold.figures()
+        if "median_pct" in cold:
+            console.print(
+                f"The first runs of {cold['predictions']} tasks on new OLTs "
+                f"were {cold['median_pct']:.1f} % off in the median."
+            )
+        if self.believed_after is not None:
+            console.print(f"A change of firmware was believed after {self.believed_after:.1f} runs.")
+
+
+@app.command(epilog=_EXAMPLES)
+def forecast(
+    olts: Annotated[int, typer.Option(min=2, help="OLTs; three of ten are new in the middle.")] = 10,
+    seed: Annotated[int, typer.Option(help="Another number makes another week.")] = 20260301,
+    as_json: AsJson = False,
+) -> None:
+    """Predict how long runs take in a simulated week, and measure the error."""
+    run_benchmark(lambda note: measure(olts, seed=seed, note=note), as_json=as_json)
 
 
 class _Replay:
@@ -196,7 +243,7 @@ class _Replay:
         self._ends.append(ran.at + timedelta(seconds=ran.seconds))
 
     def _predict(self, ran: Ran, until: int, ahead: str) -> Predicted:
-        """By what was known then. How many ONUs there will be, nobody knows in advance."""
+        """Predict from what was known then, with the number of ONUs of the run before."""
         before = self._before[max(0, until - 10) : until]
         predicted = predict(self._states[until - 1], ran.at, before[-1].onus, _ZONE)
         for line in self._lines:
@@ -213,7 +260,7 @@ def measure(
     olts: int = OLTS,
     intervals: Sequence[int] = INTERVALS,
     seed: int = SEED,
-    note: Callable[[str], None] | None = None,
+    note: Note | None = None,
 ) -> Result:
     """The same seed makes the same week."""
     week = _Week(random.Random(seed), olts)
@@ -228,7 +275,7 @@ def measure(
 class _Week:
     def __init__(self, dice: random.Random, olts: int) -> None:
         self._dice = dice
-        self._olts = sorted((_olt(dice, number) for number in range(olts)), key=lambda each: each.since)
+        self._olts = sorted((_make_olt(dice, number) for number in range(olts)), key=lambda each: each.since)
         self._totals = [Line("all", ahead) for ahead in ("run", "hour")]
         self.lines = list(self._totals)
         self.cold = Errors()
@@ -236,7 +283,7 @@ class _Week:
         self.runs = 0
 
     def replay(self, interval: int) -> None:
-        """A task, which all OLTs have."""
+        """Simulate one task on all OLTs."""
         own = [Line(f"every {interval} min", ahead) for ahead in ("run", "hour")]
         self.lines += own
         columns, rows = self._dice.randint(2, 10), self._dice.choice((10, 20, 50))
@@ -252,7 +299,7 @@ class _Week:
                 self.believed_after.append(_believed_after(replay.offs, olt.firmware_at))
 
     def _note_first(self, ran: Ran, others: Sequence[_Replay]) -> None:
-        """Of a new OLT, by what the others had learned by then."""
+        """Predict the first run on a new OLT from what the others had learned by then."""
         learned = [each for other in others if (each := other.learned_by(ran.at)).samples >= SURE_AFTER]
         if learned:
             predicted = from_others([Pace(each.fixed_s, each.per_onu_s) for each in learned], ran.onus)

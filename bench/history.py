@@ -1,4 +1,4 @@
-"""What the history of numbers costs: to keep, in bytes, and to read for a chart.
+"""Measure what the history of numbers costs: to keep, in bytes, and to read for a chart.
 
 A month of one large OLT. A few of its ports are made sample by sample, and charts are read from those. The
 other ports get the hours of these again, so that tables and indexes are as large as they would be.
@@ -13,36 +13,33 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from facho.bench.own_system import own_system
-from facho.bench.scheduler import Spread
+import typer
+from rich.console import Console
+
+from bench.harness import AsJson, DatabaseUrl, Note, Spread, run_benchmark, table_of_numbers
+from bench.optics import EVERY, HOUR, PER_PORT, Columns, Optics, encode_hour, place_of
+from bench.private_system import private_system
 
 if TYPE_CHECKING:
     from facho.apps.discovery.models import Onu
 
-FACTS: Final = ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c")
-EVERY: Final = timedelta(minutes=5)
-PER_PORT: Final = 64
 _PER_SLOT: Final = 16
-_HOUR: Final = timedelta(hours=1)
-# Where each fact lies, from the lowest ONU to the highest.
-_RANGES: Final = {
-    "onu_rx_dbm": (-27.0, -15.0),
-    "onu_tx_dbm": (1.5, 3.5),
-    "olt_rx_dbm": (-29.0, -17.0),
-    "temperature_c": (35.0, 60.0),
-}
-# How much a reading shakes, of each ONU in its own way; and how much the thing itself moves between two.
-_JITTER: Final = (0.1, 0.3)
-_DRIFT: Final = 0.02
-_OFFLINE: Final = 0.03
 # The last ones go the whole way: each collection is appended, each hour closed. One more stays open.
 _REAL_HOURS: Final = 5
 _SEED: Final = 1
 
-Note = Callable[[str], None]
-Columns = dict[str, list[float | None]]
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench history`  a month of 4,000 ONUs on SQLite: bytes a sample, and how quickly charts are read
+
+`facho bench history --json`  `bytes_per_sample`, `onu_month_ms_p95`, `append_ms_p50`, `close_ms_p50`
+
+`facho bench history --ports 63`  with every port made sample by sample, which takes some minutes
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +53,17 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of doing something many times, in milliseconds: by the clock, and of our own CPU."""
+    """Milliseconds of an operation done many times: by the clock, and of our own CPU."""
 
     ms: Spread
     cpu_ms: Spread
 
     @classmethod
-    def of(cls, doings: Iterable[Callable[[], object]]) -> Cost:
+    def of(cls, operations: Iterable[Callable[[], object]]) -> Cost:
         clock, cpu = [], []
-        for do in doings:
+        for operation in operations:
             began, cpu_began = time.perf_counter(), time.process_time()
-            do()
+            operation()
             cpu.append(1000 * (time.process_time() - cpu_began))
             clock.append(1000 * (time.perf_counter() - began))
         return cls(Spread.of(clock), Spread.of(cpu))
@@ -108,33 +105,45 @@ class Result:
             **self.port_day.as_json("port_day"),
         }
 
+    def print(self) -> None:
+        work = self.work
+        title = f"{work.onus:,} ONUs, 4 facts every 5 minutes, {work.days} days, {self.database}"
+        table = table_of_numbers(title, "what", "how many", "p50", "p95", "largest", "our CPU, p50")
+        for what, cost in (
+            ("read one ONU's power", self.month),
+            ("read both its powers", self.both_powers),
+            ("read a port's last day", self.port_day),
+            ("append a collection", self.append),
+            ("close an hour", self.close),
+        ):
+            numbers = (cost.ms.p50, cost.ms.p95, cost.ms.largest, cost.cpu_ms.p50)
+            table.add_row(what, f"{cost.ms.count:,}", *(f"{number:,.1f} ms" for number in numbers))
+        console = Console()
+        console.print(table)
+        console.print(
+            f"{self.bytes_per_sample:.2f} bytes a sample in the database, with its indexes: {self.samples:,} "
+            f"samples in {self.rows:,} rows. {work.ports} ports were made sample by sample, and read from; "
+            f"the others have copies of their hours."
+        )
 
-class Optics:
-    """Readings of so many ONUs that never stand still. A few have none: they are off."""
 
-    def __init__(self, onus: int, noise: random.Random) -> None:
-        self._noise = noise
-        self._jitter = [noise.uniform(*_JITTER) for _ in range(onus)]
-        self._off = [noise.random() < _OFFLINE for _ in range(onus)]
-        self._centres = {
-            fact: [noise.uniform(low, high) for _ in range(onus)] for fact, (low, high) in _RANGES.items()
-        }
-
-    def collections(self) -> Iterator[Columns]:
-        while True:
-            yield {fact: self._read(fact) for fact in FACTS}
-
-    def _read(self, fact: str) -> list[float | None]:
-        gauss, centres = self._noise.gauss, self._centres[fact]
-        self._centres[fact] = [centre + gauss(0.0, _DRIFT) for centre in centres]
-        return [
-            None if off else centre + gauss(0.0, jitter)
-            for centre, jitter, off in zip(centres, self._jitter, self._off, strict=True)
-        ]
+@app.command(epilog=_EXAMPLES)
+def history(
+    onus: Annotated[int, typer.Option(min=64, help="ONUs of the OLT.")] = 4000,
+    days: Annotated[int, typer.Option(min=1, help="Days of history, a collection every 5 minutes.")] = 30,
+    ports: Annotated[
+        int, typer.Option(min=1, help="Ports that are made sample by sample; the others get copies of these.")
+    ] = 4,
+    reads: Annotated[int, typer.Option(min=1, help="Charts to read.")] = 200,
+    database_url: DatabaseUrl = "",
+    as_json: AsJson = False,
+) -> None:
+    """Keep a month of one large OLT's numbers, and read charts from it."""
+    run_benchmark(lambda note: measure(Work(onus, days, ports, reads), database_url, note), as_json=as_json)
 
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
-    with own_system(database_url):
+    with private_system(database_url):
         return _Month(work, note).measure()
 
 
@@ -155,19 +164,19 @@ class _Month:
 
         before = _database_bytes()
         samples = self._fill()
-        hours = [self._end - number * _HOUR for number in range(_REAL_HOURS + 1, 0, -1)]
+        hours = [self._end - number * HOUR for number in range(_REAL_HOURS + 1, 0, -1)]
         optics = Optics(len(self._onus), self._noise).collections()
-        collections = {hour + turn * EVERY: next(optics) for hour in hours for turn in range(_HOUR // EVERY)}
+        collections = {hour + turn * EVERY: next(optics) for hour in hours for turn in range(HOUR // EVERY)}
         self._note("appending collections and closing hours")
         append = Cost.of(partial(self._append, *each) for each in collections.items())
         close = Cost.of(partial(self._close, hour) for hour in hours[:-1])
         size = _database_bytes() - before
-        _settle()
+        _analyze()
         return Result(
             self._work,
             connection.vendor,
             HistoryHour.objects.count(),
-            samples + sum(_values_in(each) for at, each in collections.items() if at < hours[-1]),
+            samples + sum(_count_values(each) for at, each in collections.items() if at < hours[-1]),
             size,
             append,
             close,
@@ -182,24 +191,24 @@ class _Month:
         return self._onus[: self._work.ports * PER_PORT]
 
     def _fill(self) -> int:
-        """All hours but the last ones. How many values are in them."""
+        """Store all hours but the last ones; return the number of their values."""
         optics = Optics(len(self._made), self._noise).collections()
-        hour, until, samples = self._start, self._end - (_REAL_HOURS + 1) * _HOUR, 0
+        hour, until, samples = self._start, self._end - (_REAL_HOURS + 1) * HOUR, 0
         while hour < until:
             if not hour.hour:
                 self._note(f"filling {hour:%d.%m.%Y}")
-            samples += self._fill_hour(hour, islice(optics, _HOUR // EVERY))
-            hour += _HOUR
+            samples += self._fill_hour(hour, islice(optics, HOUR // EVERY))
+            hour += HOUR
         return samples
 
     def _fill_hour(self, hour: datetime, collections: Iterator[Columns]) -> int:
         from facho.apps.db import sql
         from facho.apps.history.models import HistoryHour, Subject
 
-        told = list(collections)
-        sheets = _sheets(hour, self._made, told)
+        hour_columns = list(collections)
+        sheets = encode_hour(hour, self._made, hour_columns)
         found = list(sheets.values())
-        ports = sorted({_place(onu) for onu in self._onus})
+        ports = sorted({place_of(onu) for onu in self._onus})
         rows = [
             HistoryHour(
                 olt_id=self._olt_id,
@@ -212,7 +221,7 @@ class _Month:
         ]
         with sql.write_transaction():
             HistoryHour.objects.bulk_create(rows)
-        return round(sum(map(_values_in, told)) * len(self._onus) / len(self._made))
+        return round(sum(map(_count_values, hour_columns)) * len(self._onus) / len(self._made))
 
     def _append(self, at: datetime, columns: Columns) -> None:
         from facho.apps.db import sql
@@ -224,7 +233,7 @@ class _Month:
     def _close(self, hour: datetime) -> None:
         from facho.apps.history.store import close_hours
 
-        assert close_hours(hour + _HOUR, grace=timedelta(), most=1) == 1
+        assert close_hours(hour + HOUR, grace=timedelta(), most=1) == 1
 
     def _read_months(self, facts: Sequence[str]) -> Cost:
         self._note(f"reading {' and '.join(facts)}")
@@ -235,52 +244,22 @@ class _Month:
         from facho.apps.discovery.models import Onu
         from facho.apps.history.selectors import onu_series
 
-        _forget()
+        _clear_cache()
         series = onu_series(Onu.objects.get(pk=onu), facts, self._start, self._end)
-        assert len(series.times) == self._work.days * 24 * (_HOUR // EVERY), (
+        assert len(series.times) == self._work.days * 24 * (HOUR // EVERY), (
             "a month with holes is read sooner"
         )
 
     def _read_port_days(self) -> Cost:
         onus = self._noise.choices(self._made, k=max(1, self._work.reads // 10))
-        return Cost.of(partial(self._read_port_day, _place(onu)) for onu in onus)
+        return Cost.of(partial(self._read_port_day, place_of(onu)) for onu in onus)
 
     def _read_port_day(self, place: str) -> None:
         from facho.apps.history.selectors import port_series
 
-        _forget()
+        _clear_cache()
         found = port_series(self._olt_id, place, ["onu_rx_dbm"], self._end - timedelta(days=1), self._end)
         assert found
-
-
-def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
-    """Of ONUs of one OLT, every five minutes up to the last full hour before `until`."""
-    from facho.apps.db import sql
-    from facho.apps.history.models import HistoryHour, Subject
-
-    end = datetime.fromtimestamp(until, UTC).replace(minute=0, second=0, microsecond=0)
-    optics = Optics(len(onus), random.Random(_SEED)).collections()
-    rows = [
-        HistoryHour(olt_id=onus[0].olt_id, subject=Subject.ONU, place=place, hour=hour, data=data)
-        for hour in (end - number * _HOUR for number in range(24 * days, 0, -1))
-        for place, data in _sheets(hour, onus, islice(optics, _HOUR // EVERY)).items()
-    ]
-    with sql.write_transaction():
-        HistoryHour.objects.bulk_create(rows, batch_size=500)
-
-
-def _sheets(hour: datetime, onus: Sequence[Onu], collections: Iterable[Columns]) -> dict[str, bytes]:
-    """By place, a closed hour of what was collected."""
-    from facho.apps.history.times import milliseconds
-    from facho.core.frames import read_sheet, write_frame
-    from facho.core.hours import by_place
-
-    ids = [onu.pk for onu in onus]
-    frames = [
-        write_frame(milliseconds(hour + turn * EVERY), ids, columns)
-        for turn, columns in enumerate(collections)
-    ]
-    return dict(by_place([read_sheet(frame) for frame in frames], {onu.pk: _place(onu) for onu in onus}))
 
 
 def _make_onus(count: int) -> tuple[int, list[Onu]]:
@@ -310,23 +289,19 @@ def _make_onus(count: int) -> tuple[int, list[Onu]]:
     return olt.pk, list(Onu.objects.filter(olt=olt).order_by("id"))
 
 
-def _place(onu: Onu) -> str:
-    return f"{onu.frame}/{onu.slot}/{onu.port}"
-
-
-def _values_in(columns: Columns) -> int:
+def _count_values(columns: Columns) -> int:
     return sum(len(column) - column.count(None) for column in columns.values())
 
 
-def _forget() -> None:
-    """What is remembered of the read before: a person opens another page."""
+def _clear_cache() -> None:
+    """Forget the read before, as when a person opens another page."""
     from facho.core import frames
 
     frames._ids.cache_clear()
 
 
 def _database_bytes() -> int:
-    """Of all tables and indexes: pages that are in use."""
+    """Return the size of all tables and indexes."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -340,8 +315,8 @@ def _database_bytes() -> int:
     return (numbers["page_count"] - numbers["freelist_count"]) * numbers["page_size"]
 
 
-def _settle() -> None:
-    """What a database does by itself, before it is asked."""
+def _analyze() -> None:
+    """Do what a database does by itself after so many rows."""
     from django.db import connection
 
     with connection.cursor() as cursor:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+import typer
 import uvloop
+from rich.console import Console
 
-from facho.bench.snmp import COLUMNS, OLTS, ONUS
-from facho.bench.walker import COMMUNITY
+from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
+from bench.snmp import COLUMNS, OLTS, ONUS
+from bench.walker import COMMUNITY
 from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
 from facho.sim.process import FleetProcess
@@ -28,6 +30,15 @@ _PROFILE: Final = "huawei"
 _REPETITIONS: Final = 100
 
 Rows = dict[str, dict[bytes, Value]]
+
+app = typer.Typer(add_completion=False)
+_EXAMPLES: Final = """
+**Examples**
+
+`facho bench decode`  what it costs to turn a walk's rows into facts, beside the walk itself
+
+`facho bench decode --json`  `values_per_cpu_second` and `share_of_client_cost`
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +72,37 @@ class Result:
             "all_columns_us_per_value": [round(each, 3) for each in self.all_columns_us],
         }
 
+    def print(self) -> None:
+        title = f"{self.values:,} values a round, {len(self.walk_us)} rounds"
+        table = table_of_numbers(title, "step", "microseconds a value", "lowest", "highest")
+        for step, costs in (
+            ("walk", self.walk_us),
+            ("decode the same", self.decode_us),
+            ("decode every column of ONUs", self.all_columns_us),
+        ):
+            table.add_row(step, *(f"{us:.3f}" for us in (statistics.median(costs), min(costs), max(costs))))
+        console = Console()
+        console.print(table)
+        console.print(
+            f"{self.values_per_cpu_second:,.0f} values decoded per CPU-second; "
+            f"{self.share_of_client_cost:.0%} of what it cost to walk them."
+        )
 
-def measure(rounds: int, note: Callable[[str], None]) -> Result:
+
+@app.command(epilog=_EXAMPLES)
+def decode(
+    rounds: Annotated[int, typer.Option(min=1, help="How often to walk and decode.")] = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Walk ten simulated OLTs and decode their values, in turns."""
+    run_benchmark(lambda note: measure(rounds, note), as_json=as_json)
+
+
+def measure(rounds: int, note: Note) -> Result:
     return uvloop.run(_measure(rounds, note))
 
 
-async def _measure(rounds: int, note: Callable[[str], None]) -> Result:
+async def _measure(rounds: int, note: Note) -> Result:
     decoder = Decoder(builtin()[_PROFILE])
     walks, decodes, alls = [], [], []
     with FleetProcess(FleetConfig(olts=OLTS, onus=ONUS), prebuilt=True) as fleet:
@@ -107,7 +143,7 @@ async def _walk(addresses: tuple[Address, ...], columns: tuple[str, ...]) -> lis
         results = await asyncio.gather(*(agent.walk_table(oids) for agent in agents))
     for result in results:
         if not result.complete:
-            raise RuntimeError(str(result.reason))
+            raise MeasurementFailed(str(result.reason))
     return [{str(oid): column.rows for oid, column in result.columns.items()} for result in results]
 
 
@@ -115,7 +151,7 @@ def _decode(decoder: Decoder, olts: list[Rows]) -> None:
     for rows in olts:
         decoded = decoder.decode(rows)
         if len(decoded.onus) != ONUS or len(decoded.problems):
-            raise RuntimeError(f"{len(decoded.onus)} of {ONUS} ONUs, {decoded.problems.first[:1]}")
+            raise MeasurementFailed(f"{len(decoded.onus)} of {ONUS} ONUs, {decoded.problems.first[:1]}")
 
 
 def _count(olts: list[Rows]) -> int:

@@ -1,0 +1,3 @@
+from bench.harness import app
+
+app(prog_name="bench")

@@ -1,1 +1,0 @@
-"""Side-by-side measurements, each of which prints a table."""
