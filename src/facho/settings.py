@@ -83,10 +83,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {
-                "facho": "facho.web.components.templatetags.facho",
-                "olts": "facho.web.components.templatetags.olts",
-            },
+            "libraries": {"facho": "facho.web.components.filters"},
         },
     }
 ]

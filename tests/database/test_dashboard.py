@@ -25,7 +25,7 @@ from facho.core.roles import Role
 from facho.engine.commands.users import set_password
 from facho.engine.upkeep.health import Health, Reason
 from facho.web.dashboard.data import Live, Overview, live, overview
-from facho.web.words import waits_for
+from facho.web.words.executions import wait_reason
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
 from tests.sample_rows import NOW, fill
@@ -70,7 +70,7 @@ def due(job: str, olt: str, seconds_ago: float = 10, **columns: Any) -> Executio
 
 
 def reasons(board: Live) -> list[tuple[str, str, str]]:
-    return [(row.olt, row.job, waits_for(row)) for row in board.queue.first]
+    return [(row.olt, row.job, wait_reason(row)) for row in board.queue.first]
 
 
 def test_the_root_leads_to_it(client: Client) -> None:

@@ -29,7 +29,7 @@ from facho.engine.commands.retention import confirm_removal
 from facho.engine.upkeep import retention
 from facho.engine.upkeep.health import health
 from facho.engine.upkeep.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
-from facho.web.words import AILMENTS
+from facho.web.words.events import HEALTH_PROBLEMS
 from tests.api_clients import asking, person
 from tests.factories import at, make_olt
 
@@ -298,7 +298,7 @@ def test_the_doctor_and_the_health_tell_of_it() -> None:
     assert f"facho retention confirm {shown.id}" in found.do
     assert "retention" in [reason.what for reason in health(CONFIG).reasons]
     # And so does the dashboard.
-    assert "facho retention show" in str(AILMENTS["retention"])
+    assert "facho retention show" in str(HEALTH_PROBLEMS["retention"])
     confirm_removal(shown.id, "ana", NOW + YEARS)
     assert examine_retention(NOW + YEARS, CONFIG).level is not Level.ERROR
 

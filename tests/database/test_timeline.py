@@ -23,9 +23,9 @@ from facho.core.delay import Why
 from facho.core.plan import Plan
 from facho.core.roles import Role
 from facho.engine.coordinate.workloads import Workload
-from facho.web.components.timeline import Row
+from facho.web.components.timeline import Lane
 from facho.web.dashboard.lanes import Wanted, timeline, wanted_of
-from facho.web.words import run_in_words
+from facho.web.words.executions import describe_run
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
 from tests.sample_rows import NOW
@@ -49,7 +49,7 @@ def ran(olt: str, minutes_ago: float, seconds: float, **columns: Any) -> int:
     return int(queue("state", olt, **{**given, **columns}).pk)
 
 
-def rows(**wanted: Any) -> list[Row]:
+def rows(**wanted: Any) -> list[Lane]:
     return list(timeline(Wanted(**wanted), NOW, Config()).rows)
 
 
@@ -73,7 +73,7 @@ def test_a_late_run_says_what_it_waited_for() -> None:
     assert late.delay is not None
     assert late.delay.width == pytest.approx(100 * 5 / 180)
     with override("en"):
-        assert run_in_words(late.run).endswith("5 min 00 s late: OLT busy with state")
+        assert describe_run(late.run).endswith("5 min 00 s late: OLT busy with state")
 
 
 @pytest.mark.usefixtures("_three_olts")

@@ -15,7 +15,7 @@ from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import Counted, onus_by_port
 from facho.web.admin.base import M, ReadOnlyAdmin, display, word_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.words import LINK_STATES, PART_STATES, PORT_CAUSES
+from facho.web.words.states import BOARD_STATES, LINK_STATES, PORT_CAUSES
 
 _PORT_COLOURS = {"up": "success", "down": "danger", "unknown": "default"}
 _PART_COLOURS = {
@@ -109,7 +109,7 @@ class OltHealthAdmin(_OfAnOlt[OltHealth]):
         "place", "olt", "name", "state_badge", "cpu_pct", "memory_pct", "temperature_c", "power_w",
         "speed_rpm", "sw_version", "updated_at",
     )  # fmt: skip
-    list_filter = ("kind", word_filter("state", _("state"), PART_STATES), ("olt", AutocompleteSelectFilter))
+    list_filter = ("kind", word_filter("state", _("state"), BOARD_STATES), ("olt", AutocompleteSelectFilter))
     search_fields = ("part", "name", "serial", "olt__name")
 
     @display(description=_("part"))
@@ -118,7 +118,7 @@ class OltHealthAdmin(_OfAnOlt[OltHealth]):
 
     @display(description=_("state"), ordering="state", label=_PART_COLOURS)
     def state_badge(self, part: OltHealth) -> tuple[str, str] | None:
-        return (part.state, str(PART_STATES.get(part.state, part.state))) if part.state else None
+        return (part.state, str(BOARD_STATES.get(part.state, part.state))) if part.state else None
 
 
 @admin.register(Unprovisioned)

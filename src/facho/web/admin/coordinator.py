@@ -35,7 +35,8 @@ from facho.web.admin.base import (
     word_filter,
 )
 from facho.web.admin.exporting import export_csv
-from facho.web.words import EVENTS, LEVEL_COLOURS
+from facho.web.words.colours import LEVEL_COLOURS
+from facho.web.words.events import EVENTS
 
 GLOBAL = "GLOBAL"
 _LOOPS = {

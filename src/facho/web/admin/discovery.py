@@ -17,7 +17,8 @@ from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.written import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.words import DOWN_CAUSES, ONU_COLOURS, ONU_EVENT_COLOURS, ONU_STATES
+from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
+from facho.web.words.states import DOWN_CAUSES, ONU_STATES
 
 
 class DuplicateFilter(admin.SimpleListFilter):

@@ -12,13 +12,15 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
+from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
+from facho.apps.executions.words import WHY
 from facho.apps.written import duration
 from facho.engine.commands import runs
 from facho.web.admin import acting
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, readable_json, word_filter
 from facho.web.admin.exporting import export_csv
-from facho.web.words import STATE_COLOURS, WHY, translated
+from facho.web.words.colours import STATE_COLOURS
 
 
 def took(attempt: Attempt) -> str:

@@ -39,7 +39,7 @@ from facho.web.admin.base import (
     recent_filter,
 )
 from facho.web.admin.notification_forms import ChannelForm, RuleForm
-from facho.web.words import SEVERITY_COLOURS
+from facho.web.words.colours import SEVERITY_COLOURS
 
 # As unfold names the button of `send_test`.
 _SEND_TEST = "notifications_notificationchannel_send_test"

@@ -8,13 +8,13 @@ from typing import Any, Final
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Brand, Olt, OltModel
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import olts
 from facho.engine.commands.connection_test import Silence, check_connection, detected_rows
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
-from facho.web.words import translated
 
 # The fields that a test needs; the others may still be wrong.
 _NEEDED: Final = ("address", "port", "snmp_version", *CREDENTIALS)

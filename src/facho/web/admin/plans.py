@@ -16,6 +16,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
+from facho.apps.execution_coordinator.words import WHY_LOST
 from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
@@ -25,8 +26,7 @@ from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
 from facho.web.components.quotas import drawn_bar, risk_mark
-from facho.web.words import WHY_LOST
-from facho.web.words.plans import shift_in_words, slower_in_words
+from facho.web.words.plans import describe_shift, describe_slower_job
 
 PLAN_COLOURS = {
     PlanStatus.ACTIVE: "info",
@@ -101,10 +101,10 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
     @display(description=_("proposals"))
     def proposals(self, plan: ExecutionPlan) -> str:
-        said = [slower_in_words(plan.infeasible)]
+        said = [describe_slower_job(plan.infeasible)]
         if plan.status == PlanStatus.ACTIVE:
             shift = shift_for(plan.olt_id, database_now(), current())
-            said.append(shift_in_words(shift) if shift else "")
+            said.append(describe_shift(shift) if shift else "")
         return " ".join(filter(None, said)) or "-"
 
     @display(description=_("runs"))
@@ -127,4 +127,4 @@ def _move(plan: ExecutionPlan) -> str:
     if shift is None:
         return gettext("%(olt)s: no move would save waiting.") % {"olt": plan.olt.name}
     shift_grid(shift.node_id, shift.by, now)
-    return f"{plan.olt.name}: {shift_in_words(shift)}"
+    return f"{plan.olt.name}: {describe_shift(shift)}"

@@ -17,6 +17,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
+from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.written import duration
 from facho.config import current
@@ -25,15 +26,9 @@ from facho.engine.commands.violations import acknowledge
 from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
+from facho.web.components.filters import moment
 from facho.web.components.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
-from facho.web.components.templatetags.facho import moment
-from facho.web.words import (
-    QUOTA_COLOURS,
-    SEVERITY_COLOURS,
-    hour_in_words,
-    lost_in_words,
-    missed_in_words,
-)
+from facho.web.words.colours import QUOTA_COLOURS, SEVERITY_COLOURS
 
 
 class RiskFilter(admin.SimpleListFilter):

@@ -25,7 +25,7 @@ from facho.web.admin import acting, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
-from facho.web.components.templatetags.facho import moment
+from facho.web.components.filters import moment
 from facho.web.server.refusals import Refused
 
 _ENGINES = ("next_run_at", "last_run_at", "suspended_reason")

@@ -12,7 +12,7 @@ from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, Q
 from django.db.models.functions import NullIf
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, npgettext
+from django.utils.translation import gettext, ngettext, npgettext
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
 from facho.config import Config
@@ -20,7 +20,6 @@ from facho.core.lost_slots import LostSlots
 from facho.core.quota import Hour, hour_of, slots_left
 from facho.core.report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import cannot_be_kept
-from facho.web.words import risk_in_words
 
 _A_DAY: Final = timedelta(days=1)
 # The share of its runs that a task got.
@@ -108,7 +107,10 @@ def risk_of(tracker: QuotaTracker, kept: float) -> str:
     left, needed = slots_left(
         tracker.quota_pending, tracker.quota_required, tracker.quota_completed, kept=kept
     )
-    return risk_in_words(left, needed) if left < needed else ""
+    if left >= needed:
+        return ""
+    text = ngettext("%(left)d slot left, %(needed)d needed", "%(left)d slots left, %(needed)d needed", left)
+    return text % {"left": left, "needed": needed}
 
 
 @dataclass(frozen=True, slots=True)

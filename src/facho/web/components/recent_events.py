@@ -12,7 +12,7 @@ from django.db.models import F
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.core.event_types import Level
-from facho.web.words import details_in_words
+from facho.web.words.events import onu_event_details
 
 _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARNING}
 
@@ -56,7 +56,7 @@ def _of_onus(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
             what=event.kind,
             olt_id=event.olt_id,
             olt=event.olt_name,
-            details=details_in_words(event) or (event.place if event.serial else ""),
+            details=onu_event_details(event) or (event.place if event.serial else ""),
             onu=event.serial or event.place,
             onu_id=event.onu_id,
         )

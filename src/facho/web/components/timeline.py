@@ -17,13 +17,13 @@ _NARROWEST: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimelineRange:
     start: datetime
     now: datetime
     end: datetime
 
     @classmethod
-    def around(cls, now: datetime, back: timedelta, ahead: timedelta) -> Window:
+    def around(cls, now: datetime, back: timedelta, ahead: timedelta) -> TimelineRange:
         return cls(now - back, now, now + ahead)
 
     def percent(self, at: datetime) -> float:
@@ -39,7 +39,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TimelineRun:
     """One that was, is or will be. Not ended, it lasts until now; planned, it has no execution."""
 
     job: str
@@ -70,21 +70,21 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnRun:
     """A run and where it is; `delay` is the time that it waited, if it was late."""
 
-    run: Run
+    run: TimelineRun
     block: Block
     delay: Block | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Lane:
     olt_id: int
     olt: str
     site: str
     health: str
-    runs: Sequence[Drawn] = ()
+    runs: Sequence[DrawnRun] = ()
     closed: Sequence[Block] = ()
 
     def count(self, outcome: str) -> int:
@@ -100,25 +100,25 @@ class Row:
         return sum(each.delay is not None and each.run.execution_id is not None for each in self.runs)
 
 
-def drawn(run: Run, window: Window) -> Drawn | None:
+def draw_run(run: TimelineRun, window: TimelineRange) -> DrawnRun | None:
     """None for what lies outside, waiting included."""
     end = max(run.start, run.end or window.now)
     if end < window.start or min(run.slot, run.start) > window.end:
         return None
     delay = _block(run.slot, run.start, window) if run.late and run.start > run.slot else None
-    return Drawn(run, _block(run.start, end, window, _NARROWEST), delay)
+    return DrawnRun(run, _block(run.start, end, window, _NARROWEST), delay)
 
 
-def drawn_all(runs: Iterable[Run], window: Window) -> list[Drawn]:
-    found = (drawn(run, window) for run in sorted(runs, key=lambda run: run.start))
+def draw_runs(runs: Iterable[TimelineRun], window: TimelineRange) -> list[DrawnRun]:
+    found = (draw_run(run, window) for run in sorted(runs, key=lambda run: run.start))
     return [each for each in found if each is not None]
 
 
-def shaded(spans: Iterable[tuple[datetime, datetime]], window: Window) -> list[Block]:
+def closed_blocks(spans: Iterable[tuple[datetime, datetime]], window: TimelineRange) -> list[Block]:
     return [_block(start, end, window) for start, end in spans if end > window.start and start < window.end]
 
 
-def _block(start: datetime, end: datetime, window: Window, narrowest: float = 0.0) -> Block:
+def _block(start: datetime, end: datetime, window: TimelineRange, narrowest: float = 0.0) -> Block:
     left, right = window.percent(start), window.percent(end)
     width = max(narrowest, right - left)
     return Block(min(left, 100 - width), width)

@@ -30,7 +30,7 @@ from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
 from facho.web.components.recent_events import Happening, last_happenings
 from facho.web.server.health_check import looked_at_lately
-from facho.web.words import AILMENTS
+from facho.web.words.events import HEALTH_PROBLEMS
 
 _QUEUE_SHOWN: Final = 15
 _ENDED_SHOWN: Final = 12
@@ -141,7 +141,7 @@ def overview(now: datetime, config: Config) -> Overview:
 
 
 def _ailments() -> tuple[str, ...]:
-    return tuple(reason.what for reason in looked_at_lately().reasons if reason.what in AILMENTS)
+    return tuple(reason.what for reason in looked_at_lately().reasons if reason.what in HEALTH_PROBLEMS)
 
 
 def _busy_curve(now: datetime, config: Config) -> Chart:

@@ -22,7 +22,7 @@ from facho.core.plan_data import Planned, read
 from facho.core.quota import running_hour
 from facho.core.schedule import advance
 from facho.engine.coordinate.workloads import workloads
-from facho.web.components.timeline import Row, Run, Window, drawn_all, shaded
+from facho.web.components.timeline import Lane, TimelineRange, TimelineRun, closed_blocks, draw_runs
 
 ROWS: Final = 25
 AHEAD: Final = timedelta(hours=1)
@@ -66,8 +66,8 @@ def wanted_of(given: Mapping[str, str]) -> Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    window: Window
-    rows: Sequence[Row]
+    window: TimelineRange
+    rows: Sequence[Lane]
     page: Page[Any]
     wall: bool = False
 
@@ -80,13 +80,13 @@ class Timeline:
 
 
 def timeline(wanted: Wanted, now: datetime, config: Config) -> Timeline:
-    window = Window.around(now, timedelta(hours=wanted.hours), AHEAD)
+    window = TimelineRange.around(now, timedelta(hours=wanted.hours), AHEAD)
     page = Paginator(_olts(wanted, now), ROWS).get_page(wanted.page)
     olts = [(olt_id, name, site, health) for olt_id, name, site, health in page]
     ids = [olt_id for olt_id, *_ in olts]
     runs, closed = _runs(ids, window, config), windows_of(ids, window.start, window.end)
     rows = [
-        Row(*olt, runs=drawn_all(runs[olt[0]], window), closed=shaded(closed.get(olt[0], ()), window))
+        Lane(*olt, runs=draw_runs(runs[olt[0]], window), closed=closed_blocks(closed.get(olt[0], ()), window))
         for olt in olts
     ]
     return Timeline(window, rows, page, bool(wanted.wall))
@@ -109,8 +109,8 @@ def _olts(wanted: Wanted, now: datetime) -> QuerySet[Any]:
     return rows.order_by("site", trouble_first, "name").values_list("id", "name", "site", "condition")
 
 
-def _runs(ids: Collection[int], window: Window, config: Config) -> Mapping[int, list[Run]]:
-    found: dict[int, list[Run]] = defaultdict(list)
+def _runs(ids: Collection[int], window: TimelineRange, config: Config) -> Mapping[int, list[TimelineRun]]:
+    found: dict[int, list[TimelineRun]] = defaultdict(list)
     begins = running_hour(window.now, config.time_zone).end
     planned = list(_planned(ids, window))
     without = set(ids) - {olt_id for olt_id, run in planned if run.slot > begins}
@@ -126,18 +126,20 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _executed(ids: Collection[int], window: Window, config: Config) -> Iterator[tuple[int, Run]]:
+def _executed(
+    ids: Collection[int], window: TimelineRange, config: Config
+) -> Iterator[tuple[int, TimelineRun]]:
     ended = Q(ended_at__gte=window.start)
     rows = Execution.objects.filter(ended | Q(state=State.RUNNING), olt__in=ids, started_at__isnull=False)
     late_ms = config.delayed_after.total_seconds() * 1000
     for row in rows.order_by().values_list(*_COLUMNS)[:_MOST]:
         olt_id, job, kind, state, slot, start, end, execution_id, delay_ms, why, waited_for = row
-        run = Run(job or "", kind or "", state, slot, start, end, execution_id)
+        run = TimelineRun(job or "", kind or "", state, slot, start, end, execution_id)
         late = (delay_ms or 0) > late_ms
         yield olt_id, replace(run, late=late, why=why, waited_for=waited_for or "")
 
 
-def _planned(ids: Collection[int], window: Window) -> Iterator[tuple[int, Run]]:
+def _planned(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int, TimelineRun]]:
     """What is left of the plans that there are: mostly those of the running hour."""
     plans = ExecutionPlan.objects.filter(
         olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
@@ -148,15 +150,15 @@ def _planned(ids: Collection[int], window: Window) -> Iterator[tuple[int, Run]]:
                 yield olt_id, _to_come(each.job, each.task_types, each)
 
 
-def _to_come(job: str, task_types: Collection[str], run: Planned | Entry) -> Run:
+def _to_come(job: str, task_types: Collection[str], run: Planned | Entry) -> TimelineRun:
     kind = DISCOVERY if DISCOVERY in task_types else ""
     late = bool(run.waits_for)
-    return Run(job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
+    return TimelineRun(job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
 
 
 def _expected(
-    ids: Collection[int], begins: datetime, window: Window, config: Config
-) -> Iterator[tuple[int, Run]]:
+    ids: Collection[int], begins: datetime, window: TimelineRange, config: Config
+) -> Iterator[tuple[int, TimelineRun]]:
     """Of the hour after, where it has no plan yet: as it would be planned now."""
     for olt_id, work in workloads(list(ids), window.now, window.end, config).items():
         tasks = {task.node_id: _due_once(task, window.now) for task in work.tasks}

@@ -12,6 +12,8 @@ from django.utils.translation import gettext
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
+from facho.apps.execution_coordinator.words import hour_in_words
+from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
@@ -24,7 +26,6 @@ from facho.engine.commands.runs import run_now
 from facho.engine.commands.violations import acknowledge
 from facho.engine.coordinate.plan_reports import shift_for
 from facho.web.components.page import action_for
-from facho.web.words import hour_in_words, translated
 
 
 @action_for("run", "snmp_jobs.snmpjobhost")

@@ -30,7 +30,7 @@ from facho.web.components.state_band import (
     band,
     share,
 )
-from facho.web.words import event_in_words
+from facho.web.words.events import describe_onu_event
 from facho.web.words.facts import fact_name, fact_value
 
 # The days back that one can choose.
@@ -146,7 +146,7 @@ def _state_now(onu: Onu) -> str:
 
 def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: Config) -> Chart:
     marks = [
-        (event.at, event_in_words(event))
+        (event.at, describe_onu_event(event))
         for event in events
         if event.kind in _MARKED and period.start <= event.at <= period.end
     ]

@@ -12,7 +12,7 @@ from facho.core.feasibility import Shift
 from facho.core.interval import format_interval
 
 
-def slower_in_words(infeasible: Mapping[str, Any] | None) -> str:
+def describe_slower_job(infeasible: Mapping[str, Any] | None) -> str:
     """As a plan keeps it. Nothing where everything fits."""
     if not infeasible:
         return ""
@@ -26,7 +26,7 @@ def slower_in_words(infeasible: Mapping[str, Any] | None) -> str:
     }
 
 
-def shift_in_words(shift: Shift) -> str:
+def describe_shift(shift: Shift) -> str:
     minutes = round(shift.saves.total_seconds() / 60)
     said = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
     return gettext("Move %(job)s by %(by)s: %(minutes)d min less waiting a day.") % said

@@ -13,7 +13,7 @@ from facho.apps.chassis.models import OltHealth, PartKind
 from facho.apps.discovery.models import Collected, UnreadableRows
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf
-from facho.web.words import PART_STATES
+from facho.web.words.states import BOARD_STATES
 
 
 class HealthSerializer(serializers.ModelSerializer[OltHealth]):
@@ -29,7 +29,7 @@ class HealthSerializer(serializers.ModelSerializer[OltHealth]):
 
 class HealthFilter(OfOlt):
     kind = OneOf(PartKind.values)
-    state = OneOf(PART_STATES)
+    state = OneOf(BOARD_STATES)
 
     class Meta:
         model = OltHealth

@@ -27,7 +27,7 @@ from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.api.v1.events import EventSerializer
 from facho.web.api.v1.nodes import StartedSerializer, accepted
-from facho.web.words import ONU_STATES
+from facho.web.words.states import ONU_STATES
 
 
 class OnuSerializer(serializers.ModelSerializer[Onu]):

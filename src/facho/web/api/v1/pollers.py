@@ -21,7 +21,7 @@ from facho.config import current
 from facho.engine.schedule.pollers import last_stats, stats_now
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters
-from facho.web.words import waits_for
+from facho.web.words.executions import wait_reason
 
 _NEXT: Final = 10
 
@@ -52,14 +52,14 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
     since = serializers.DateTimeField(help_text="when it could start; in the future for a retry")
     reason = serializers.SerializerMethodField()
     because_of = serializers.CharField(help_text="the job that it waits for on its OLT")
-    waits_for = serializers.SerializerMethodField()
+    wait_reason = serializers.SerializerMethodField()
 
     @extend_schema_field({"type": "string", "enum": [each.name.lower() for each in Reason]})
     def get_reason(self, queued: Queued) -> str:
         return queued.reason.name.lower()
 
     def get_waits_for(self, queued: Queued) -> str:
-        return waits_for(queued)
+        return wait_reason(queued)
 
 
 class QueueSerializer(serializers.Serializer[Any]):

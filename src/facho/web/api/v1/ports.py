@@ -19,7 +19,7 @@ from facho.apps.history.store import PORT_FACTS
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
-from facho.web.words import LINK_STATES
+from facho.web.words.states import LINK_STATES
 
 
 class PortSerializer(serializers.ModelSerializer[PonPort]):

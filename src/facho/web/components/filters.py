@@ -1,0 +1,295 @@
+"""The template filters of all pages: `{% load facho %}`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django import template
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import pgettext
+
+from facho.apps import written
+from facho.apps.chassis.models import PonPort
+from facho.apps.discovery.models import EventKind, Onu, Optics
+from facho.apps.discovery.selectors import interface_of
+from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
+from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words, why_lost
+from facho.apps.executions.failure_words import translated
+from facho.apps.executions.models import State
+from facho.apps.executions.words import WHY
+from facho.apps.hosts.health import Health
+from facho.core.interval import format_interval
+from facho.core.quota import Hour
+from facho.web.components import quotas
+from facho.web.components.state_band import Stretch
+from facho.web.dashboard.lanes import Wanted
+from facho.web.ports.data import Asked
+from facho.web.search.data import MOST
+from facho.web.words import colours, events, executions, plans, states
+
+register = template.Library()
+
+# Times.
+
+
+@register.filter
+def duration(length: timedelta | None) -> str:
+    return "" if length is None else written.duration(length)
+
+
+@register.filter
+def seconds(length: float | None) -> str:
+    return "" if length is None else written.duration(timedelta(seconds=length))
+
+
+@register.filter
+def about_seconds(seconds: int) -> str:
+    return written.about(timedelta(seconds=seconds))
+
+
+@register.filter
+def since(then: datetime | None, now: datetime) -> str:
+    """Return how long ago it was, or how long until it is."""
+    return "" if then is None else written.duration(abs(now - then))
+
+
+@register.filter
+def moment(at: datetime | None, now: datetime) -> str:
+    """Return the time of day, with the date when it is not today's."""
+    if at is None:
+        return ""
+    there, here = localtime(at), localtime(now)
+    clock = f"{there:%H:%M:%S}"
+    return clock if there.date() == here.date() else f"{date_format(there, 'j M')} {clock}"
+
+
+@register.filter
+def is_after(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at > now
+
+
+@register.filter
+def hour(period: Hour) -> str:
+    return hour_in_words(period.start, period.end)
+
+
+register.filter("interval", format_interval)
+
+
+# OLTs, boards, ports and ONUs.
+
+
+@register.filter
+def olt_url(olt_id: int) -> str:
+    return reverse("olt", args=[olt_id])
+
+
+@register.filter
+def port_url(port: PonPort) -> str:
+    return reverse("port", args=[port.olt_id, port.pk])
+
+
+@register.filter
+def health_name(health: str) -> str:
+    return str(Health(health).label)
+
+
+@register.filter
+def health_colour(health: str) -> str:
+    return colours.HEALTH_COLOURS.get(health, "default")
+
+
+@register.filter
+def device_colour(state: str | None) -> str:
+    """Return the colour for the state of a port, a board or a fan."""
+    return colours.DEVICE_COLOURS.get(state or "", "default")
+
+
+@register.filter
+def link_state(state: str | None) -> str:
+    return str(states.LINK_STATES.get(state or "", state or ""))
+
+
+@register.filter
+def port_cause(cause: str | None) -> str:
+    return str(states.PORT_CAUSES.get(cause or "", cause or ""))
+
+
+@register.filter
+def board_state(state: str | None) -> str:
+    return str(states.BOARD_STATES.get(state or "", state or ""))
+
+
+@register.filter
+def interface(onu: Onu) -> str:
+    return interface_of(onu)
+
+
+@register.filter
+def onu_state(state: str) -> str:
+    return str(states.ONU_STATES.get(state, state))
+
+
+@register.filter
+def onu_colour(state: str) -> str:
+    return colours.ONU_COLOURS.get(state, "default")
+
+
+register.filter("down_cause", states.cause_name)
+
+
+@register.filter
+def optics_name(state: str) -> str:
+    return str(Optics(state).label) if state in Optics.values else ""
+
+
+@register.filter
+def stretch_title(stretch: Stretch, now: datetime) -> str:
+    """Return the tooltip of a stretch of the state band."""
+    length = written.duration(stretch.until - stretch.since)
+    return f"{states.stretch_name(stretch)}, {moment(stretch.since, now)}, {length}"
+
+
+# Executions, plans and quotas.
+
+
+@register.filter
+def state_name(state: str) -> str:
+    return str(State(state).label)
+
+
+@register.filter
+def state_colour(state: str) -> str:
+    return colours.STATE_COLOURS[state]
+
+
+@register.filter
+def outcome_name(outcome: str) -> str:
+    return str(executions.OUTCOMES.get(outcome, outcome))
+
+
+@register.filter
+def outcome_colour(outcome: str) -> str:
+    return {"success": "success", "failed": "danger"}.get(outcome, "default")
+
+
+@register.filter
+def figure_name(name: str) -> str:
+    return str(executions.FIGURES.get(name, name))
+
+
+@register.filter
+def job_name(job: str) -> str:
+    """Return the job's name; a collection by hand has no job."""
+    return job or pgettext("execution", "by hand")
+
+
+@register.filter
+def late_reason(code: str) -> str:
+    return str(WHY.get(code, code))
+
+
+register.filter("failure", translated)
+register.filter("wait_reason", executions.wait_reason)
+register.filter("run_title", executions.describe_run)
+register.filter("lane_title", executions.describe_lane)
+register.filter("shift_text", plans.describe_shift)
+register.filter("slower_job_text", plans.describe_slower_job)
+register.filter("lost_reason", why_lost)
+register.filter("lost_text", lost_in_words)
+register.filter("missed_text", missed_in_words)
+register.filter("bar", quotas.bar)
+register.filter("risk_mark", quotas.risk_mark)
+
+
+@register.filter
+def severity_name(severity: str) -> str:
+    return str(ViolationSeverity(severity).label)
+
+
+@register.filter
+def severity_colour(severity: str) -> str:
+    return colours.SEVERITY_COLOURS[severity]
+
+
+@register.filter
+def quota_status_name(status: str) -> str:
+    return str(QuotaStatus(status).label)
+
+
+@register.filter
+def quota_status_colour(status: str) -> str:
+    return colours.QUOTA_COLOURS[status]
+
+
+# Events and health problems.
+
+
+@register.filter
+def event_name(kind: str) -> str:
+    """Return the name of an event of the coordinator or of an ONU."""
+    name = events.EVENTS.get(kind)
+    return str(EventKind(kind).label if name is None else name)
+
+
+@register.filter
+def onu_event_colour(kind: str) -> str:
+    return colours.ONU_EVENT_COLOURS[kind]
+
+
+@register.filter
+def level_colour(level: str) -> str:
+    return colours.LEVEL_COLOURS.get(level, "default")
+
+
+@register.filter
+def health_problem(code: str) -> str:
+    return str(events.HEALTH_PROBLEMS[code])
+
+
+# Lists.
+
+
+@register.filter
+def count_found(rows: Sequence[object]) -> str:
+    """Return how many were found, with a plus when there may be more."""
+    return f"{len(rows)}+" if len(rows) >= MOST else f"{len(rows)}"
+
+
+@register.filter
+def page_query(wanted: Wanted, page: int) -> str:
+    """Return the query string of another page of the same list."""
+    return urlencode({name: value for name, value in {**asdict(wanted), "page": page}.items() if value})
+
+
+@register.filter
+def sort_query(asked: Asked, sort: str) -> str:
+    """Return the query string that sorts by a column; by the same column, the other way round."""
+    again = f"-{sort}" if asked.sort == sort else sort
+    return _query_string(asked, sort=again, page=1)
+
+
+@register.filter
+def sort_mark(asked: Asked, sort: str) -> str:
+    """Return the value of `aria-sort`."""
+    return {sort: "ascending", f"-{sort}": "descending"}.get(asked.sort, "none")
+
+
+@register.filter
+def at_page(asked: Asked, page: int) -> str:
+    return _query_string(asked, page=page)
+
+
+@register.filter
+def over_days(asked: Asked, days: int) -> str:
+    return _query_string(asked, days=days)
+
+
+def _query_string(asked: Asked, **changes: Any) -> str:
+    return urlencode(asdict(replace(asked, **changes)))

@@ -1,0 +1,75 @@
+"""Names of events and health problems, and the details of an ONU's event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.discovery.models import EventKind, OnuEvent
+from facho.core.event_types import EventType
+from facho.web.words.states import cause_name
+
+if TYPE_CHECKING:
+    # It becomes a string in the reader's language.
+    from django.utils.functional import _StrPromise as Text
+
+EVENTS: Final[Mapping[str, Text]] = {
+    EventType.TASK_ADDED: _("task added"),
+    EventType.TASK_REMOVED: _("task removed"),
+    EventType.TASK_INTERVAL_CHANGED: _("interval of a task changed"),
+    EventType.OLT_ENABLED: _("OLT enabled"),
+    EventType.OLT_DISABLED: _("OLT disabled"),
+    EventType.CONFIG_CHANGED: _("configuration changed"),
+    EventType.PLAN_ADJUSTED: _("plan adjusted"),
+    EventType.PLAN_INFEASIBLE: _("more work than an hour holds"),
+    EventType.EMERGENCY_REPLAN: _("emergency re-plan"),
+    EventType.QUOTA_VIOLATION: _("quota violation"),
+    EventType.EXECUTION_ABORTED: _("execution aborted"),
+    EventType.LEASE_LOST: _("lease lost"),
+    EventType.RECOVERED: _("recovered after a crash"),
+    EventType.OLT_SUSPENDED: _("OLT suspended"),
+    EventType.OLT_BACK: _("OLT back"),
+    EventType.NODE_SUSPENDED: _("node suspended"),
+    EventType.NODE_BACK: _("node back"),
+    EventType.SATURATION_BEGINS: _("pollers saturated"),
+    EventType.SATURATION_ENDS: _("pollers no longer saturated"),
+    EventType.PORT_OUTAGE: _("outage of a port"),
+    EventType.PORT_OUTAGE_ENDED: _("end of a port's outage"),
+    EventType.ENGINE_WAS_STOPPED: _("the engine was stopped"),
+    EventType.CLOCK_CHANGED: _("clock changed"),
+    EventType.MAINTENANCE_BEGINS: _("maintenance begins"),
+    EventType.MAINTENANCE_ENDS: _("maintenance ends"),
+    EventType.LOG_LOST: _("lines of the log lost"),
+    EventType.UNREADABLE_ROWS: _("rows that cannot be read"),
+    EventType.REMOVAL_WAITS: _("removal waits for a person"),
+    EventType.REMOVAL_RESUMED: _("removal resumed"),
+}
+# Of the reasons that /health gives, those that no other part of the dashboard tells.
+HEALTH_PROBLEMS: Final[Mapping[str, Text]] = {
+    "logs": _("The folder of the logs cannot be written to: what happens is kept in the database only."),
+    "trackers": _("Some OLTs have runs due in this hour and no quota for them: facho doctor names them."),
+    "disk": _("The disk of the database is nearly full."),
+    "retention": _(
+        "Most of a table would be removed as too old, and waits for an administrator: "
+        "look at the clock, then at facho retention show."
+    ),
+}
+
+
+def describe_onu_event(event: OnuEvent) -> str:
+    """`optical power fell: -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7`, `offline: without power`."""
+    kind = str(EventKind(event.kind).label)
+    if event.kind == EventKind.MOVED and event.before:
+        said = {"before": event.before, "place": event.place}
+        return gettext("moved from %(before)s to %(place)s") % said
+    return f"{kind}: {onu_event_details(event)}" if event.cause else kind
+
+
+def onu_event_details(event: OnuEvent) -> str:
+    """What its kind does not say yet: from where it moved, or why it went."""
+    if event.kind == EventKind.MOVED and event.before:
+        return f"{event.before} → {event.place}"
+    return cause_name(event.cause) if event.cause else ""

@@ -1,0 +1,95 @@
+"""Why an execution waits, what became of it, and what a run on the timeline says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from facho.apps.executions.models import State
+from facho.apps.executions.selectors import Queued, Reason
+from facho.apps.executions.words import WHY
+from facho.apps.written import duration
+from facho.core.delay import Why
+from facho.web.components.timeline import Lane, TimelineRun
+
+if TYPE_CHECKING:
+    # It becomes a string in the reader's language.
+    from django.utils.functional import _StrPromise as Text
+
+OUTCOMES: Final[Mapping[str, Text]] = {
+    "success": State.SUCCESS.label,
+    "failed": State.FAILED.label,
+    "skipped": _("skipped"),
+}
+FIGURES: Final[Mapping[str, Text | str]] = {
+    "rows": _("rows read"),
+    "unanswered": _("ONUs without an answer"),
+    "onus": "ONUs",
+    "requests": _("requests"),
+    "timeouts": _("requests without an answer"),
+    "varbinds": _("values asked for"),
+    "bytes_sent": _("bytes sent"),
+    "bytes_received": _("bytes received"),
+    "seconds": _("seconds of the OLT"),
+}
+
+
+def wait_reason(queued: Queued) -> str:
+    """Why it has not started, in a sentence's end."""
+    if queued.reason is Reason.RETRY:
+        return gettext("retry at %(time)s") % {"time": f"{localtime(queued.since):%H:%M:%S}"}
+    if queued.because_of:
+        return _WAIT_REASONS[queued.reason] % {"job": queued.because_of}
+    return str(_WAIT_REASONS_WITHOUT_JOB.get(queued.reason) or _WAIT_REASONS[queued.reason])
+
+
+_WAIT_REASONS: Final[Mapping[Reason, Text]] = {
+    Reason.STARTING: _("starting"),
+    Reason.OLT_BUSY: _("OLT busy with %(job)s"),
+    Reason.BEHIND: _("behind %(job)s on the same OLT"),
+    Reason.POLLERS_BUSY: _("all pollers busy"),
+    Reason.NO_POLLERS: _("no poller is alive"),
+}
+# What a person collects by hand belongs to no job.
+_WAIT_REASONS_WITHOUT_JOB: Final[Mapping[Reason, Text]] = {
+    Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
+    Reason.BEHIND: _("behind another one on the same OLT"),
+}
+
+
+def describe_run(run: TimelineRun) -> str:
+    """`Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
+    outcome = gettext("planned") if run.execution_id is None else str(State(run.outcome).label)
+    said = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
+    if run.length is not None:
+        said.append(duration(run.length))
+    text = ", ".join(said)
+    if not run.late:
+        return text
+    late = gettext("%(delay)s late") % {"delay": duration(run.delay)}
+    return f"{text}; {late}: {_late_reason(run)}" if run.why or run.waited_for else f"{text}; {late}"
+
+
+def _late_reason(run: TimelineRun) -> str:
+    if run.waited_for and run.why in ("", Why.OLT_BUSY):
+        return str(_WAIT_REASONS[Reason.OLT_BUSY] % {"job": run.waited_for})
+    return str(WHY.get(run.why, run.why))
+
+
+def describe_lane(lane: Lane) -> str:
+    """What the lane shows, to who cannot see it."""
+    return gettext(
+        "%(olt)s: %(success)d succeeded, %(failed)d failed, %(aborted)d aborted, %(late)d late, "
+        "%(planned)d planned"
+    ) % {
+        "olt": lane.olt,
+        "success": lane.count(State.SUCCESS),
+        "failed": lane.count(State.FAILED),
+        "aborted": lane.count(State.ABORTED),
+        "late": lane.late,
+        "planned": lane.count("PLANNED"),
+    }

@@ -1,0 +1,71 @@
+"""Names of the states of ONUs, ports and boards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from django.utils.translation import pgettext_lazy
+
+from facho.apps.discovery.models import Presence
+from facho.apps.written import localized
+from facho.web.components.state_band import Stretch
+
+if TYPE_CHECKING:
+    # It becomes a string in the reader's language.
+    from django.utils.functional import _StrPromise as Text
+
+ONU_STATES: Final[Mapping[str, Text]] = {
+    "online": pgettext_lazy("ONU", "online"),
+    "starting": pgettext_lazy("ONU", "starting"),
+    "los": pgettext_lazy("ONU", "no light"),
+    "power_off": pgettext_lazy("ONU", "without power"),
+    "auth_failed": pgettext_lazy("ONU", "not let in"),
+    "disabled": pgettext_lazy("ONU", "disabled"),
+    "offline": pgettext_lazy("ONU", "offline"),
+    "unknown": pgettext_lazy("ONU", "unknown"),
+}
+DOWN_CAUSES: Final[Mapping[str, Text]] = {
+    **ONU_STATES,
+    "signal": pgettext_lazy("ONU", "unusable signal"),
+    "reboot": pgettext_lazy("ONU", "restarted"),
+    "rogue": pgettext_lazy("ONU", "disturbed others"),
+    "optics_off": pgettext_lazy("ONU", "transmitter off"),
+    "other": pgettext_lazy("ONU", "another cause"),
+}
+LINK_STATES: Final[Mapping[str, Text]] = {
+    "up": pgettext_lazy("port", "up"),
+    "down": pgettext_lazy("port", "down"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+PORT_CAUSES: Final[Mapping[str, Text]] = {
+    "los": pgettext_lazy("port", "no light"),
+    "no_module": pgettext_lazy("port", "no optical module"),
+    "module_fault": pgettext_lazy("port", "broken optical module"),
+    "disabled": pgettext_lazy("port", "disabled"),
+    "other": pgettext_lazy("port", "another cause"),
+    "unknown": pgettext_lazy("port", "unknown"),
+}
+BOARD_STATES: Final[Mapping[str, Text]] = {
+    "ok": pgettext_lazy("board", "in service"),
+    "standby": pgettext_lazy("board", "standby"),
+    "starting": pgettext_lazy("board", "starting"),
+    "fault": pgettext_lazy("board", "faulty"),
+    "mismatch": pgettext_lazy("board", "another board than configured"),
+    "disabled": pgettext_lazy("board", "disabled"),
+    "offline": pgettext_lazy("board", "offline"),
+    "unknown": pgettext_lazy("board", "unknown"),
+}
+
+
+def cause_name(cause: str) -> str:
+    """Why it went; of its light, how little was left: `-24.5 dBm`."""
+    return str(DOWN_CAUSES.get(cause) or localized(cause))
+
+
+def stretch_name(stretch: Stretch) -> str:
+    """`offline: without power`."""
+    if stretch.state == Presence.ABSENT:
+        return str(Presence.ABSENT.label)
+    name = str(ONU_STATES[stretch.state])
+    return f"{name}: {cause_name(stretch.cause)}" if stretch.cause else name
