@@ -16,9 +16,9 @@ settings.load_profile("facho")
 @pytest.fixture(scope="session", autouse=True)
 def no_thread_of_the_log() -> None:
     """It would write to the database of a test while another one empties it."""
-    from facho.engine.events.journal import journal
+    from facho.engine.events.coordinator_log import log_writer
 
-    journal.background = False
+    log_writer.background = False
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from django.utils import translation
 from facho import logs
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import Config, current
-from facho.engine.events import journal_writing
-from facho.engine.events.journal import journal
+from facho.engine.events import stream
+from facho.engine.events.coordinator_log import log_writer
 from tests.factories import know_brands
 
 
@@ -33,11 +33,11 @@ def brands(db: None) -> Iterator[None]:
 @pytest.fixture
 def logged(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[CoordinatorLog]]:
     """What is in the coordinator's log by now. It does not wait for the end of the test's transaction."""
-    journal.rows.forget()
-    monkeypatch.setattr(journal_writing, "when_settled", lambda write: write())
+    log_writer.rows.clear()
+    monkeypatch.setattr(stream, "after_commit", lambda write: write())
 
     def rows() -> list[CoordinatorLog]:
-        journal.flush()
+        log_writer.flush()
         return list(CoordinatorLog.objects.order_by("id"))
 
     return rows
@@ -48,8 +48,8 @@ def config_with_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     """The logs of an engine, in a folder of the test."""
     config = replace(Config(), home=tmp_path, request_timeout=timedelta(seconds=0.05), request_retries=0)
     for name in ("files", "rows"):
-        journal.__dict__.pop(name, None)
-    monkeypatch.setattr(journal, "config", config)
+        log_writer.__dict__.pop(name, None)
+    monkeypatch.setattr(log_writer, "config", config)
     root = logging.getLogger()
     before, level, raises = list(root.handlers), root.level, logging.raiseExceptions
     logs.set_up("engine", config, level=logging.DEBUG)
@@ -59,7 +59,7 @@ def config_with_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     root.handlers, logging.raiseExceptions = before, raises
     root.setLevel(level)
     for name in ("files", "rows"):
-        journal.__dict__.pop(name, None)
+        log_writer.__dict__.pop(name, None)
 
 
 @pytest.fixture

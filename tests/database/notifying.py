@@ -11,9 +11,10 @@ from facho.apps.notifications.models import NotificationChannel, NotificationDel
 from facho.config import Config
 from facho.core.notifications import NotificationKind
 from facho.core.severity import Severity
-from facho.engine.events.notices import tell
+from facho.engine.events.notifications import queue_notification
 from facho.engine.events.outgoing_messages import OutgoingMessage
 from facho.engine.events.sender import Sender
+from facho.engine.events.types import Notification
 from tests.waiting import PATIENCE_S
 
 # Receivers are on this machine.
@@ -55,8 +56,8 @@ def make_rule(*channels: NotificationChannel, name: str = "all", **columns: Any)
 
 
 def tell_of(notice: NotificationKind, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
-    told: dict[str, Any] = {"severity": Severity.HIGH, "details": {}, "about": "", **columns}
-    tell(now, notice, olt_id=olt_id, **told)
+    values: dict[str, Any] = {"severity": Severity.HIGH, "details": {}, **columns}
+    queue_notification(Notification(notice, **values), olt_id, now)
 
 
 def sender_to(receiver: Receiver, wait: float = PATIENCE_S) -> Sender:

@@ -15,8 +15,8 @@ from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
 from facho.engine.coordinate.aborts import end_open
 from facho.engine.events import execution_logs
+from facho.engine.events.coordinator_log import LogWriter
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import Journal
 from facho.engine.record.suspension import suspend_olt
 from facho.engine.schedule.recovery import recover
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -28,9 +28,9 @@ Logged = Callable[[], list[CoordinatorLog]]
 
 @pytest.fixture
 def logs(logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    own = Journal(replace(Config(), home=tmp_path))
+    own = LogWriter(replace(Config(), home=tmp_path))
     own.background = False
-    monkeypatch.setattr(execution_logs, "journal", own)
+    monkeypatch.setattr(execution_logs, "log_writer", own)
     return tmp_path / "logs"
 
 

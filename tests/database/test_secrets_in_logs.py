@@ -26,7 +26,7 @@ from facho.config import Config
 from facho.engine.collect.collector import collect
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.coordinate.coordinator import coordinator_step
-from facho.engine.events.journal import journal
+from facho.engine.events.coordinator_log import log_writer
 from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.loops import run_step
 from facho.engine.process.snmp_loop import SnmpLoop
@@ -155,7 +155,7 @@ def test_no_secret_is_left_behind_by_a_run_in_which_everything_goes_wrong(
     run_all(config, fleet.snmp)
     update_olt("good", OltChanges(site=f"beside {WRONG_COMMUNITY}"), database_now())
     coordinator_step(database_now(), config)
-    assert journal.flush()
+    assert log_writer.flush()
 
     ended = dict(Execution.objects.values_list("olt__name", "state"))
     well = {"good", "unstored"}

@@ -42,28 +42,3 @@ class EventType(enum.StrEnum):
     UNREADABLE_ROWS = "UNREADABLE_ROWS"
     REMOVAL_WAITS = "REMOVAL_WAITS"
     REMOVAL_RESUMED = "REMOVAL_RESUMED"
-
-
-LEVELS = {
-    EventType.TASK_REMOVED: Level.WARNING,
-    EventType.OLT_DISABLED: Level.WARNING,
-    EventType.PLAN_INFEASIBLE: Level.WARNING,
-    EventType.EMERGENCY_REPLAN: Level.WARNING,
-    EventType.QUOTA_VIOLATION: Level.CRITICAL,
-    EventType.EXECUTION_ABORTED: Level.WARNING,
-    EventType.LEASE_LOST: Level.ERROR,
-    EventType.RECOVERED: Level.WARNING,
-    EventType.OLT_SUSPENDED: Level.ERROR,
-    EventType.NODE_SUSPENDED: Level.ERROR,
-    EventType.SATURATION_BEGINS: Level.WARNING,
-    EventType.PORT_OUTAGE: Level.ERROR,
-    EventType.ENGINE_WAS_STOPPED: Level.WARNING,
-    EventType.CLOCK_CHANGED: Level.WARNING,
-    EventType.LOG_LOST: Level.WARNING,
-    EventType.UNREADABLE_ROWS: Level.WARNING,
-    EventType.REMOVAL_WAITS: Level.WARNING,
-}
-
-
-def level_of(event: EventType) -> Level:
-    return LEVELS.get(event, Level.INFO)

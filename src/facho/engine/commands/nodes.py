@@ -17,7 +17,8 @@ from facho.core.interval import format_interval
 from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
 from facho.engine.coordinate.changes import Replanned, replan
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ConfigChanged
 from facho.engine.process.command_transaction import command
 
 # What the engine wrote when it suspended something, as it is when nothing is wrong.
@@ -97,9 +98,8 @@ def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
     SnmpJobHost.objects.filter(id=node_id).update(next_run_at=moved)
     replan(olt_ids, now)
     note(Action.CHANGE, SnmpJobHost, node_id, str(node), next_run_at=moved)
-    journal.config_changed(
-        now, node.olt_id, job=node.job.name, changed={"next_run_at": (node.next_run_at, moved)}
-    )
+    changed = {"next_run_at": (node.next_run_at, moved)}
+    publish(ConfigChanged(olt_id=node.olt_id, job=node.job.name, changed=changed), now)
     return moved
 
 

@@ -12,7 +12,8 @@ from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
 from facho.engine.coordinate.quotas import Slot, count_aborted, slot_of
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ExecutionAborted
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +70,6 @@ def _tell(ended: Sequence[Ended], why: str, now: datetime, counts: bool) -> None
         count_aborted((each.slot for each in ended), why, now, current())
     note_ended([each.execution_id for each in ended])
     for each in ended:
-        journal.execution_aborted(now, each.olt_id, execution_id=each.execution_id, job=each.job, why=why)
+        publish(
+            ExecutionAborted(olt_id=each.olt_id, execution_id=each.execution_id, job=each.job, why=why), now
+        )

@@ -40,8 +40,8 @@ from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.coordinate.aborts import Ended, end_open, end_queued
 from facho.engine.coordinate.plans import remake
 from facho.engine.coordinate.quotas import reconcile
-from facho.engine.events.journal import journal
-from facho.engine.events.journal_writing import named
+from facho.engine.events import types as events
+from facho.engine.events.stream import olt_names, publish
 from facho.engine.process.command_transaction import command
 
 OLT_OFF: Final = "the OLT was disabled"
@@ -94,11 +94,11 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     ended = _end_executions(olt_ids, stopped, now)
     remember(seen.states, now)
     reconcile(olt_ids, now, config)
-    with named(seen.names):
+    with olt_names(seen.names):
         _write_down(seen.changes, ended, now)
         remake(olt_ids, now, config)
         for olt_id, count in Counter(node.olt_id for node in nodes if node.node_id in first_runs).items():
-            journal.plan_adjusted(now, olt_id, nodes=count)
+            publish(events.PlanAdjusted(olt_id=olt_id, nodes=count), now)
     return Replanned(first_runs, len(ended))
 
 
@@ -248,27 +248,33 @@ def _write_down(changes: Mapping[int, Sequence[Change]], ended: Sequence[Ended],
     of_node = Counter(each.node_id for each in ended)
     for olt_id, several in changes.items():
         for each in several:
-            match each:
-                case TaskAdded(task):
-                    journal.task_added(
-                        now, olt_id, job=task.job, task_type=task.task_type, interval_s=task.interval_s
-                    )
-                case TaskRemoved(task):
-                    aborted = of_node[task.node_id]
-                    journal.task_removed(now, olt_id, job=task.job, task_type=task.task_type, aborted=aborted)
-                case TaskIntervalChanged(task, before_s):
-                    journal.task_interval_changed(
-                        now,
-                        olt_id,
-                        job=task.job,
-                        task_type=task.task_type,
-                        before_s=before_s,
-                        after_s=task.interval_s,
-                    )
-                case OltEnabled():
-                    journal.olt_enabled(now, olt_id)
-                case OltDisabled():
-                    journal.olt_disabled(now, olt_id, aborted=of_olt[olt_id])
-                case ConfigChanged(of_task, what):
-                    job = of_task.job if of_task else None
-                    journal.config_changed(now, olt_id, job=job, changed=what)
+            publish(_event(olt_id, each, of_olt[olt_id], of_node), now)
+
+
+def _event(
+    olt_id: int, change: Change, aborted: int, aborted_of_node: Mapping[int | None, int]
+) -> events.Event:
+    match change:
+        case TaskAdded(task):
+            return events.TaskAdded(
+                olt_id=olt_id, job=task.job, task_type=task.task_type, interval_s=task.interval_s
+            )
+        case TaskRemoved(task):
+            return events.TaskRemoved(
+                olt_id=olt_id, job=task.job, task_type=task.task_type, aborted=aborted_of_node[task.node_id]
+            )
+        case TaskIntervalChanged(task, before_s):
+            return events.TaskIntervalChanged(
+                olt_id=olt_id,
+                job=task.job,
+                task_type=task.task_type,
+                before_s=before_s,
+                after_s=task.interval_s,
+            )
+        case OltEnabled():
+            return events.OltEnabled(olt_id=olt_id)
+        case OltDisabled():
+            return events.OltDisabled(olt_id=olt_id, aborted=aborted)
+        case ConfigChanged(of_task, changed_values):
+            job = of_task.job if of_task else None
+            return events.ConfigChanged(olt_id=olt_id, job=job, changed=changed_values)

@@ -29,7 +29,6 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
 from facho.core.lost_slots import OTHER, LostSlots, top
-from facho.core.notifications import NotificationKind
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
 from facho.core.severity import Severity, severity_of, worst
 from facho.core.steps import COORDINATOR
@@ -38,9 +37,8 @@ from facho.engine.coordinate.forecast_learning import learn_from_ended
 from facho.engine.coordinate.maintenance import note_windows
 from facho.engine.coordinate.plan_step import keep_plans
 from facho.engine.coordinate.quotas import reconcile
-from facho.engine.events.journal import journal
-from facho.engine.events.journal_writing import named
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import olt_names, publish
+from facho.engine.events.types import EngineWasStopped, QuotaViolated
 from facho.engine.process.loops import StepFailures, pause_for_other_writers, run_loop
 
 # Of so many OLTs in one transaction: what ends meanwhile waits for it.
@@ -75,7 +73,7 @@ def coordinator_step(now: datetime, config: Config) -> Stepped:
 
 def _tell_of_a_stop(last: CoordinatorState | None, now: datetime, config: Config) -> None:
     if last is not None and now - last.updated_at > _STOPPED_AFTER * config.coordinator_step:
-        journal.engine_was_stopped(now, since=last.updated_at)
+        publish(EngineWasStopped(since=last.updated_at, until=now), now)
 
 
 def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) -> bool:
@@ -212,37 +210,20 @@ def _violations(hour: Hour, closed: Mapping[int, Sequence[Tracker]], now: dateti
     ]
     QuotaViolation.objects.bulk_create(found, ignore_conflicts=True)
     names = dict(Olt.objects.filter(id__in=[each.olt_id for each in found]).values_list("id", "name"))
-    with named(names):
+    with olt_names(names):
         for each in found:
-            _say(each, now)
-            _tell(each, now)
+            # The violation counts as notified when the first message about it was sent.
+            publish(
+                QuotaViolated(
+                    olt_id=each.olt_id,
+                    period_start=each.period_start,
+                    period_end=each.period_end,
+                    severity=each.severity,
+                    report=each.report,
+                ),
+                now,
+            )
     return len(found)
-
-
-def _say(violation: QuotaViolation, now: datetime) -> None:
-    journal.quota_violation(
-        now,
-        violation.olt_id,
-        period_start=violation.period_start,
-        period_end=violation.period_end,
-        severity=violation.severity,
-        report=violation.report,
-    )
-
-
-def _tell(violation: QuotaViolation, now: datetime) -> None:
-    """It is notified when the first message of it was sent; while nobody wants to know, it is not."""
-    tell(
-        now,
-        NotificationKind.QUOTA_VIOLATION,
-        severity=Severity(violation.severity),
-        olt_id=violation.olt_id,
-        details={
-            "period_start": violation.period_start,
-            "period_end": violation.period_end,
-            "report": violation.report,
-        },
-    )
 
 
 def _severity(tracker: Tracker, config: Config) -> Severity | None:

@@ -15,7 +15,8 @@ from facho.config import Config
 from facho.core.maintenance import span_at, spans
 from facho.engine.coordinate.aborts import end_open
 from facho.engine.coordinate.quotas import reconcile
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import MaintenanceEnded, MaintenanceStarted
 
 UNDER_MAINTENANCE: Final = "the OLT is under maintenance"
 
@@ -48,10 +49,13 @@ def note_windows(now: datetime, config: Config) -> None:
         if since == window.noted_at or not _note(window, since):
             continue
         if window.noted_at is not None:
-            journal.maintenance_ends(now, window.olt_id, window=window.name, target=window.target)
+            publish(MaintenanceEnded(olt_id=window.olt_id, window=window.name, target=window.target), now)
         if lasting:
-            journal.maintenance_begins(
-                now, window.olt_id, window=window.name, target=window.target, until=lasting[1]
+            publish(
+                MaintenanceStarted(
+                    olt_id=window.olt_id, window=window.name, target=window.target, until=lasting[1]
+                ),
+                now,
             )
 
 

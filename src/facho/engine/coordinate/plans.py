@@ -19,14 +19,12 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
-from facho.core.notifications import NotificationKind
 from facho.core.plan import Load, Task, load, promises
 from facho.core.plan_data import Hours, goes_on, read, signature, written
 from facho.core.quota import Hour, running_hour
-from facho.core.severity import Severity
 from facho.engine.coordinate.workloads import Workload, workloads
-from facho.engine.events.journal import journal
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import PlanInfeasible
 
 _MOST_NAMED: Final = 5
 
@@ -203,9 +201,11 @@ def _values(made: _Made, now: datetime) -> dict[str, Any]:
 
 
 def _report(olt_id: int, problem: Problem, now: datetime) -> None:
-    details = {**problem, "at_risk": in_words(problem["at_risk"])}
-    journal.plan_infeasible(now, olt_id, **details)
-    tell(now, NotificationKind.PLAN_INFEASIBLE, severity=Severity.MEDIUM, olt_id=olt_id, details=details)
+    at_risk = in_words(problem["at_risk"])
+    publish(
+        PlanInfeasible(olt_id=olt_id, minutes=problem["minutes"], at_risk=at_risk, change=problem["change"]),
+        now,
+    )
 
 
 def in_words(at_risk: Iterable[Sequence[Any]]) -> str:

@@ -19,9 +19,8 @@ from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.event_types import Level
-from facho.engine.events import journal_writing
-from facho.engine.events.journal import journal
-from facho.engine.events.journal_writing import DISCOVERY, GET
+from facho.engine.events import stream
+from facho.engine.events.coordinator_log import DISCOVERY, GET, log_writer
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ _LEVELS: Final = {State.SUCCESS: Level.INFO, State.ABORTED: Level.WARNING, State
 def note_ended(execution_ids: Sequence[int]) -> None:
     """Once the transaction is committed that ended them."""
     if execution_ids:
-        journal_writing.when_settled(partial(_write, list(execution_ids)))
+        stream.after_commit(partial(_write, list(execution_ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +52,11 @@ class _Ended:
 
 def _write(execution_ids: Sequence[int]) -> None:
     try:
-        with translation.override(journal.config.language):
+        with translation.override(log_writer.config.language):
             for each in _ended(execution_ids):
                 name = DISCOVERY if each.kind == JobKind.DISCOVERY else GET
                 by = f"executions.{each.kind or 'by_hand'}"
-                journal.write_line(name, each.ended_at, _LEVELS[each.state], by, _told(each))
+                log_writer.write_line(name, each.ended_at, _LEVELS[each.state], by, _told(each))
     except Exception:
         log.exception("ended executions not logged", extra={"action": "not_logged"})
         if not connection.in_atomic_block:

@@ -1,7 +1,7 @@
-"""The coordinator's log on its way to the database: a bounded queue, and a thread that empties it.
+"""The rows of the coordinator log: a bounded queue, and a thread that writes it to the database.
 
-Who has something to say never waits for the database. While that is locked, full or away the rows stay here,
-and when there are too many the oldest are dropped, and counted.
+Publishing an event never waits for the database. While that is locked, full or unavailable the rows stay in
+the queue; when there are too many, the oldest are dropped and counted.
 """
 
 from __future__ import annotations
@@ -21,44 +21,46 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
-from facho.core.event_types import EventType, level_of
+from facho.core.event_types import EventType, Level
 from facho.log_files import Losses
 
 log = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
-_EVERY_S: Final = 1.0
-# Of a process that ends: what is left then is in the file alone.
-_PATIENCE_S: Final = 2.0
+_FLUSH_DELAY_S: Final = 1.0
+# A process that ends waits so long; rows that are left then are only in the file.
+_EXIT_WAIT_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    event: EventType
+class LogEntry:
+    type: EventType
+    level: Level
+    source: str
     at: datetime
-    # None is what concerns them all.
+    # None for an event that concerns all OLTs.
     olt_id: int | None
     message: str
     details: dict[str, Any]
 
 
-class Rows:
+class LogRows:
     def __init__(self, most: int) -> None:
         self.losses = Losses()
         self._most = most
-        self._queue: deque[Entry] = deque()
+        self._queue: deque[LogEntry] = deque()
         self._lock = threading.Lock()
-        # One at a time takes from the front.
+        # Two threads that flush would reorder the rows.
         self._flushing = threading.Lock()
-        self._works = True
+        self._database_works = True
 
-    def put(self, entry: Entry) -> None:
+    def put(self, entry: LogEntry) -> None:
         with self._lock:
             self._queue.append(entry)
             self._drop_oldest()
 
-    def flush(self) -> Entry | None:
-        """Never raises. Returns the last entry that was written, if any was."""
+    def flush(self) -> LogEntry | None:
+        """Write the queue to the database, and return the last entry that was written. Never raises."""
         written = None
         with self._flushing:
             while chunk := self._take():
@@ -69,7 +71,7 @@ class Rows:
                 written = last
         return written
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._queue.clear()
         self.losses.take()
@@ -77,11 +79,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def _take(self) -> list[Entry]:
+    def _take(self) -> list[LogEntry]:
         with self._lock:
             return [self._queue.popleft() for _ in range(min(_CHUNK, len(self._queue)))]
 
-    def _put_back(self, chunk: Sequence[Entry]) -> None:
+    def _put_back(self, chunk: Sequence[LogEntry]) -> None:
         with self._lock:
             self._queue.extendleft(reversed(chunk))
             self._drop_oldest()
@@ -90,52 +92,56 @@ class Rows:
         while len(self._queue) > self._most:
             self.losses.add(self._queue.popleft().at)
 
-    def _write(self, chunk: list[Entry]) -> bool:
-        """False when the database is not there for now; what is left of the chunk is to be tried again."""
+    def _write(self, chunk: list[LogEntry]) -> bool:
+        """Return False when the database is unavailable; what is left of the chunk is to be tried again."""
         try:
             self._insert_all(chunk)
         except Exception:
-            # Said once: it is tried every second.
-            if self._works:
-                log.exception("not in the database yet", extra={"action": "log_kept"})
-            self._works = False
+            # Logged once, for it is tried again every second.
+            if self._database_works:
+                log.exception(
+                    "coordinator log not written to the database, retrying", extra={"action": "log_kept"}
+                )
+            self._database_works = False
             if not connection.in_atomic_block:
                 connection.close()
             return False
-        self._works = True
+        self._database_works = True
         return True
 
-    def _insert_all(self, chunk: list[Entry]) -> None:
+    def _insert_all(self, chunk: list[LogEntry]) -> None:
         try:
             _insert(chunk)
         except (OperationalError, InterfaceError):
             raise
         except (DatabaseError, ValueError):
-            # One of them is refused, or its OLT was removed just now: that must not keep the others waiting.
+            # One entry is refused, or its OLT was removed just now: the others must not wait for it.
             while chunk:
                 self._insert_alone(chunk[0])
                 del chunk[0]
 
-    def _insert_alone(self, entry: Entry) -> None:
+    def _insert_alone(self, entry: LogEntry) -> None:
         try:
             _insert([entry])
         except (OperationalError, InterfaceError):
             raise
         except (DatabaseError, ValueError) as error:
-            log.error("refused by the database", extra={"action": "log_refused", "error": str(error)})
+            log.error(
+                "log entry refused by the database", extra={"action": "log_refused", "error": str(error)}
+            )
             self.losses.add(entry.at)
 
 
-def _insert(entries: Sequence[Entry]) -> None:
+def _insert(entries: Sequence[LogEntry]) -> None:
     with sql.write_transaction():
         olts = {entry.olt_id for entry in entries if entry.olt_id is not None}
         known = set(Olt.objects.filter(id__in=olts).values_list("id", flat=True))
         CoordinatorLog.objects.bulk_create(
             CoordinatorLog(
-                # Its name is in the message.
+                # The message names an OLT that was removed.
                 olt_id=entry.olt_id if entry.olt_id in known else None,
-                event_type=entry.event.value,
-                level=level_of(entry.event).value,
+                event_type=entry.type.value,
+                level=entry.level.value,
                 message=entry.message,
                 details=entry.details,
                 timestamp=entry.at,
@@ -145,7 +151,7 @@ def _insert(entries: Sequence[Entry]) -> None:
 
 
 class Flusher:
-    """A thread that calls `flush` a second after there is something to write, and when the process ends."""
+    """A thread that calls `flush` a second after it is woken, and when the process ends."""
 
     def __init__(self, flush: Callable[[], object]) -> None:
         self._flush = flush
@@ -159,7 +165,7 @@ class Flusher:
         with self._start:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="coordinator-log", daemon=True)
-                # A process that ends takes no more threads; the line is in the file.
+                # A process that ends cannot start a thread; the line is in the file.
                 with contextlib.suppress(RuntimeError):
                     self._thread.start()
                     atexit.register(self._end)
@@ -167,8 +173,8 @@ class Flusher:
     def _run(self) -> None:
         while not self._ending.is_set():
             self._wanted.wait()
-            # Others come in the meantime, and go with it.
-            self._ending.wait(_EVERY_S)
+            # Entries that come in this second are written together.
+            self._ending.wait(_FLUSH_DELAY_S)
             self._wanted.clear()
             if not self._flush():
                 self._wanted.set()
@@ -179,4 +185,4 @@ class Flusher:
         self._ending.set()
         self._wanted.set()
         if self._thread is not None:
-            self._thread.join(_PATIENCE_S)
+            self._thread.join(_EXIT_WAIT_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,13 +36,44 @@ from facho.core.notifications import (
 )
 from facho.core.severity import Severity
 from facho.engine.events.notification_texts import NotifiedEvent, compose_message
+from facho.engine.events.types import Notification, masked_json
 
 log = logging.getLogger(__name__)
 
+_MAX_ABOUT_LENGTH: Final = 200
 # In one transaction.
 _AT_ONCE: Final = 100
 _LOCK: Final = 0xFAC48
 _ALONE: Final = Decision(None, HoldReason.MAINTENANCE)
+
+
+# Nothing is written while no rule exists.
+_QUEUE: Final = (
+    "INSERT INTO notification_notices (notice, severity, olt_id, about, details, at, taken)"
+    " SELECT {values}, false"
+    " WHERE EXISTS (SELECT 1 FROM notification_rules WHERE enabled)"
+)
+_VALUES: Final = {
+    "sqlite": "%s, %s, %s, %s, %s, %s",
+    # PostgreSQL does not infer the type of a parameter in a SELECT list.
+    "postgresql": "%s::text, %s::text, %s::bigint, %s::text, %s::jsonb, %s::timestamptz",
+}
+
+
+def queue_notification(notification: Notification, olt_id: int | None, now: datetime) -> None:
+    """Write what the sender needs of an event, in the caller's transaction and in one statement.
+
+    The message is composed from the details when it is sent, in the language of the channel.
+    """
+    values = [
+        notification.kind.value,
+        notification.severity.value,
+        olt_id,
+        notification.about[:_MAX_ABOUT_LENGTH],
+        json.dumps(masked_json(notification.details)),
+        sql.db_time(now),
+    ]
+    sql.execute(_QUEUE.format(values=_VALUES[connection.vendor]), values)
 
 
 def create_deliveries(now: datetime, config: Config) -> int:

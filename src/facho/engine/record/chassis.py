@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.told import Told
-from facho.core.notifications import NotificationKind
-from facho.core.severity import Severity
 from facho.engine.collect.work import PartOutcome, PartState
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import UnprovisionedOnusFound
 from facho.vendors import Entity, Facts, Profile
 
 _HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
@@ -38,20 +37,12 @@ def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], n
 
 
 def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
-    """All of them in one notice."""
+    """Publish one event for all of them."""
     named = [
         {"name": identity, "port": values["place"], "model": values.get("model", "")}
         for identity, values in list(new.items())[:_MOST_NAMED]
     ]
-    tell(
-        now,
-        NotificationKind.ONU_UNPROVISIONED,
-        severity=Severity.LOW,
-        olt_id=olt_id,
-        # Another one is other news.
-        about=", ".join(new),
-        details={"count": len(new), "onus": named},
-    )
+    publish(UnprovisionedOnusFound(olt_id=olt_id, names=list(new), onus=named), now)
 
 
 def _facts(parts: Sequence[PartOutcome], entity: Entity) -> list[Facts]:

@@ -20,8 +20,8 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.notifications import NotificationKind
 from facho.core.optics import Limits, usual_of
-from facho.core.severity import Severity
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import OpticalPowerChanged
 
 _NOTICES: Final = {
     EventKind.WEAK: NotificationKind.OPTICAL_WEAK,
@@ -44,14 +44,15 @@ def limits_of(config: Config) -> Limits:
 
 
 def tell_optics(olt_id: int, changes: Sequence[OpticalChange], now: datetime) -> None:
-    """One notice for all ONUs of a port to which the same happened in a collection."""
+    """Publish one event for all ONUs of a port to which the same happened in a collection."""
     ordered = sorted(changes, key=_kind_and_port)
     for (kind, port), several in groupby(ordered, key=_kind_and_port):
         worst = sorted(several, key=lambda each: each.power_dbm)
-        # Another ONU of the port is other news.
-        about = ", ".join(each.name for each in worst)
-        details = {"port": port, "count": len(worst), "onus": [_told(each) for each in worst[:_MOST_NAMED]]}
-        tell(now, _NOTICES[kind], severity=Severity.MEDIUM, olt_id=olt_id, about=about, details=details)
+        names = [each.name for each in worst]
+        onus = [_told(each) for each in worst[:_MOST_NAMED]]
+        publish(
+            OpticalPowerChanged(olt_id=olt_id, kind=_NOTICES[kind], port=port, names=names, onus=onus), now
+        )
 
 
 def _kind_and_port(change: OpticalChange) -> tuple[EventKind, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db import sql
@@ -16,12 +16,10 @@ from facho.apps.discovery.models import EventKind, OnuEvent, PortOutage, Presenc
 from facho.apps.discovery.turns import Turned, Turns
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.notifications import NotificationKind
 from facho.core.onu_states import cause
 from facho.core.outage import Mass, cause_of, is_another, is_over
-from facho.core.severity import Severity
-from facho.engine.events.journal import journal
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import PortOutageEnded, PortOutageStarted
 
 # By its number: why it went.
 Fallen = dict[str, str]
@@ -107,14 +105,10 @@ class _Ports:
         )
         outage.save(force_insert=True)
         self._open[place] = outage
-        figures: dict[str, Any] = {
-            "port": place,
-            "cause": outage.cause,
-            "affected": outage.onus_affected,
-            "onus": onus,
-        }
-        journal.port_outage(self._now, self._olt_id, **figures)
-        self._tell(NotificationKind.PORT_OUTAGE, outage, figures)
+        event = PortOutageStarted(
+            olt_id=self._olt_id, port=place, cause=outage.cause, affected=outage.onus_affected, onus=onus
+        )
+        publish(event, self._now)
 
     def _grow(self, outage: PortOutage, fresh: Fallen, onus: int) -> None:
         """What was told stands; who looks sees how it is now."""
@@ -134,20 +128,15 @@ class _Ports:
         outage.ended_at = self._now
         outage.save(update_fields=("ended_at",))
         del self._open[outage.place]
-        figures: dict[str, Any] = {
-            "port": outage.place,
-            "cause": outage.cause,
-            "affected": outage.onus_affected,
-            "since": outage.began_at,
-        }
-        journal.port_outage_ended(self._now, self._olt_id, **figures)
-        seconds = round((self._now - outage.began_at).total_seconds())
-        self._tell(NotificationKind.PORT_OUTAGE_ENDED, outage, {**figures, "seconds": seconds})
-
-    def _tell(self, notice: NotificationKind, outage: PortOutage, details: Mapping[str, Any]) -> None:
-        # Its end is as important, or who was told of it would wait for ever.
-        about = f"port {outage.place}"
-        tell(self._now, notice, severity=Severity.HIGH, olt_id=self._olt_id, about=about, details=details)
+        event = PortOutageEnded(
+            olt_id=self._olt_id,
+            port=outage.place,
+            cause=outage.cause,
+            affected=outage.onus_affected,
+            since=outage.began_at,
+            until=self._now,
+        )
+        publish(event, self._now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.lost_slots import FAILED
-from facho.core.notifications import NotificationKind
 from facho.core.quota import Outcome
-from facho.core.severity import Severity
 from facho.engine.collect.collector import TOO_BUSY
 from facho.engine.collect.onu_read import finding_of_one, of_another, result_of, told_of_one
 from facho.engine.collect.targets import written
@@ -38,8 +36,8 @@ from facho.engine.collect.work_builder import Planned
 from facho.engine.coordinate.quotas import Came, Slot, count_aborted, count_failed, count_parts, slot_of
 from facho.engine.coordinate.replanning import OltBefore, update_reachability
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import journal
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import UnreadableRowsFound
 from facho.engine.process.leases import LeaseLost, StartedExecution
 from facho.engine.record.chassis import store_chassis
 from facho.engine.record.failures import FailedAttempt, count_failure, may_queue, may_read, next_attempt
@@ -51,7 +49,6 @@ from facho.engine.record.outages import update_outages
 from facho.engine.record.suspension import resume_node, resume_olt
 from facho.masking import masked
 from facho.snmp.peer import Load
-from facho.vendors import UnreadableRows
 
 log = logging.getLogger(__name__)
 
@@ -278,20 +275,10 @@ def _note_unreadable(ours: _Ours, planned: Planned, collection: Collection, now:
         unread = {table.name for table in profile.tables} - read
         new = store_unreadable(planned.work.olt_id, found, unread, now)
         for table, rows in new.items():
-            _warn_of_unreadable(planned.work.olt_id, table, rows, now)
-
-
-def _warn_of_unreadable(olt_id: int, table: str, found: UnreadableRows, now: datetime) -> None:
-    rows, example = found.rows, found.example
-    journal.unreadable_rows(now, olt_id, table=table, rows=rows, example=example)
-    tell(
-        now,
-        NotificationKind.UNREADABLE_ROWS,
-        severity=Severity.MEDIUM,
-        olt_id=olt_id,
-        about=f"table {table}",
-        details={"table": table, "rows": rows, "example": example},
-    )
+            event = UnreadableRowsFound(
+                olt_id=planned.work.olt_id, table=table, rows=rows.rows, example=rows.example
+            )
+            publish(event, now)
 
 
 def _result(planned: Planned, collection: Collection, stored: Stored) -> dict[str, Any]:

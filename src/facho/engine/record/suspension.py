@@ -20,13 +20,11 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import current
 from facho.core.delay import Why
-from facho.core.notifications import NotificationKind
 from facho.core.schedule import first_run_of_enabled
-from facho.core.severity import Severity
 from facho.engine.coordinate.quotas import count_aborted, slot_of
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import journal
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
 
 
 def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> None:
@@ -41,26 +39,15 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
     slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
     count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
     note_ended([row[0] for row in rows])
-    journal.olt_suspended(now, olt.id, reason=reason)
+    publish(OltSuspended(olt_id=olt.id, reason=reason), now)
 
 
 def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timedelta) -> None:
     SnmpJobHost.objects.filter(id=node.id).update(
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
-    journal.node_suspended(now, node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
-    _tell(now, NotificationKind.NODE_SUSPENDED, node, reason=reason)
-
-
-def _tell(now: datetime, notice: NotificationKind, node: SnmpJobHost, **details: str) -> None:
-    tell(
-        now,
-        notice,
-        severity=Severity.HIGH,
-        olt_id=node.olt_id,
-        about=f"node {node.id}",
-        details={"job": node.job.name, **details},
-    )
+    event = NodeSuspended(olt_id=node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
+    publish(event, now)
 
 
 def resume_olt(olt_id: int, now: datetime, *, proven: bool = False) -> None:
@@ -72,7 +59,7 @@ def resume_olt(olt_id: int, now: datetime, *, proven: bool = False) -> None:
     olt = Olt.objects.filter(id=olt_id)
     if olt.exclude(suspended_reason="").update(**_resumed(proven)):
         _replan_nodes(now, SnmpJobHost.objects.filter(olt=olt_id))
-        journal.olt_back(now, olt_id)
+        publish(OltResumed(olt_id=olt_id), now)
     elif proven:
         olt.exclude(failed_probes=0).update(failed_probes=0)
 
@@ -83,8 +70,7 @@ def resume_node(node_id: int, now: datetime, *, proven: bool = False) -> None:
     if node.exclude(suspended_reason="").update(**_resumed(proven)):
         _replan_nodes(now, node)
         for back in node.select_related("job"):
-            journal.node_back(now, back.olt_id, node_id=back.id, job=back.job.name)
-            _tell(now, NotificationKind.NODE_BACK, back)
+            publish(NodeResumed(olt_id=back.olt_id, node_id=back.id, job=back.job.name), now)
     elif proven:
         node.exclude(failed_probes=0).update(failed_probes=0)
 

@@ -15,12 +15,10 @@ from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
 from facho.core import queue
-from facho.core.notifications import NotificationKind
 from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
 from facho.core.queue import SNMP_QUEUES
-from facho.core.severity import Severity
-from facho.engine.events.journal import journal
-from facho.engine.events.notices import tell
+from facho.engine.events.stream import publish
+from facho.engine.events.types import SaturationEnded, SaturationStarted
 from facho.engine.process.leases import StartedExecution
 
 
@@ -132,21 +130,14 @@ def write_poller_stats(now: datetime, config: Config) -> PollerStats | None:
     stats = stats_now(now, config, last)
     PollerStats.objects.bulk_create([stats], ignore_conflicts=True)
     if stats.is_saturated != bool(last and last.is_saturated):
-        _say_saturated(stats, now)
+        changed = SaturationStarted if stats.is_saturated else SaturationEnded
+        publish(changed(busy_percentage=stats.busy_percentage, queue_size=stats.queue_size), now)
     return stats
 
 
 def last_stats(now: datetime) -> PollerStats | None:
     """One from the future was written before the clock was set back, and says nothing of now."""
     return PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()
-
-
-def _say_saturated(stats: PollerStats, now: datetime) -> None:
-    figures = {"busy_percentage": stats.busy_percentage, "queue_size": stats.queue_size}
-    say = journal.saturation_begins if stats.is_saturated else journal.saturation_ends
-    say(now, busy_percentage=stats.busy_percentage, queue_size=stats.queue_size)
-    notice = NotificationKind.SATURATION_BEGINS if stats.is_saturated else NotificationKind.SATURATION_ENDS
-    tell(now, notice, severity=Severity.MEDIUM, olt_id=None, details=figures)
 
 
 def stats_now(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:

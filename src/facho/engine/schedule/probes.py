@@ -21,7 +21,8 @@ from facho.core.retry import probe_after
 from facho.engine.collect.identify import probe
 from facho.engine.collect.targets import target_of
 from facho.engine.collect.work_builder import first_column
-from facho.engine.coordinate.replanning import BACK, plan_anew, tell_up
+from facho.engine.coordinate.replanning import request_replan
+from facho.engine.events.types import OltReachable
 from facho.engine.record.suspension import resume_node, resume_olt
 from facho.keys import KeyProblem
 from facho.snmp import Client, Oid, SnmpError, Target
@@ -125,8 +126,7 @@ def _note_answer(each: Probe, config: Config) -> None:
             if each.node_id is not None:
                 resume_node(each.node_id, now)
         if back:
-            plan_anew(each.olt_id, BACK, now)
-            tell_up(each.olt_id, now, since)
+            request_replan(OltReachable(olt_id=each.olt_id, since=since), now)
 
 
 async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:

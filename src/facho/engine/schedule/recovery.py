@@ -18,7 +18,8 @@ from facho.config import Config
 from facho.engine.coordinate.quotas import count_failed, slot_of
 from facho.engine.coordinate.replanning import note_lost
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ClockChanged, WorkRecovered
 from facho.engine.record.failures import FailedAttempt, count_failure, next_attempt
 
 
@@ -39,7 +40,8 @@ def recover(now: datetime, config: Config) -> Recovered:
         found = replace(_recover(now, config), workers=found.workers)
     _end_unwanted(now, config)
     if found:
-        journal.recovered(now, unstarted=found.unstarted, abandoned=found.abandoned, workers=found.workers)
+        event = WorkRecovered(unstarted=found.unstarted, abandoned=found.abandoned, workers=found.workers)
+        publish(event, now)
     return found
 
 
@@ -107,7 +109,7 @@ def extend_leases_after_clock_jump(now: datetime, ahead: timedelta, config: Conf
     """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
     for leased in _leased():
         leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)
-    journal.clock_changed(now, seconds=ahead.total_seconds())
+    publish(ClockChanged(seconds=ahead.total_seconds()), now)
 
 
 def _give_back_unstarted(now: datetime) -> int:

@@ -21,7 +21,8 @@ from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ExecutionLostLease
 from facho.engine.process.leases import (
     HeldLease,
     LeaseKeeper,
@@ -162,7 +163,10 @@ def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
     else:
         # Not the database's clock: it may be away.
         now = datetime.now(UTC)
-        journal.lease_lost(now, started.olt_id, execution_id=started.execution_id, worker=runtime.worker)
+        event = ExecutionLostLease(
+            olt_id=started.olt_id, execution_id=started.execution_id, worker=runtime.worker
+        )
+        publish(event, now)
 
 
 def _about(started: StartedExecution) -> dict[str, int]:

@@ -31,7 +31,8 @@ from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_f
 from facho.engine.collect.targets import asking_of
 from facho.engine.coordinate.quotas import Passed, count_failed, count_passed, reconcile, slot_of
 from facho.engine.events.execution_logs import note_ended
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ClockChanged
 
 log = logging.getLogger(__name__)
 
@@ -311,7 +312,7 @@ def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
             reconcile(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
     _probe_sooner(now, config)
     if too_far:
-        journal.clock_changed(now, seconds=-_set_back(now, rows).total_seconds())
+        publish(ClockChanged(seconds=-_set_back(now, rows).total_seconds()), now)
     return len(too_far)
 
 

@@ -46,7 +46,8 @@ from facho.core.retention import (
     next_hold,
     next_turn,
 )
-from facho.engine.events.journal import journal
+from facho.engine.events.stream import publish
+from facho.engine.events.types import RemovalHeld, RemovalResumed
 from facho.engine.process.loops import pause_for_other_writers
 
 log = logging.getLogger(__name__)
@@ -217,14 +218,14 @@ def update_hold(
         CoordinatorState.objects.filter(id=shown.id).delete()
     if hold is None:
         if shown is not None:
-            journal.removal_resumed(now)
+            publish(RemovalResumed(), now)
     elif shown is None or hold != shown.hold:
         CoordinatorState.objects.get_or_create(
             name=HOLD, defaults={"value": hold.as_json(), "updated_at": now}
         )
         tables = {removal.table: f"{removal.going}/{removal.there}" for removal in hold.removals}
         log.error("removal waits for confirmation", extra={"action": "retention_waits", "tables": tables})
-        journal.removal_waits(now, tables=tables)
+        publish(RemovalHeld(tables=tables), now)
     return hold, failed
 
 

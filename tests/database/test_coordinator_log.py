@@ -1,7 +1,8 @@
-"""The coordinator's log: a sentence for each event, first in a file and then in the database."""
+"""The coordinator log: a sentence for each event, first in a file and then in the database."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,8 +20,10 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.event_types import EventType
-from facho.engine.events import log_rows
-from facho.engine.events.journal import Journal
+from facho.engine.events import log_rows, stream
+from facho.engine.events import types as events
+from facho.engine.events.coordinator_log import LogWriter
+from facho.engine.events.stream import publish
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -37,40 +40,39 @@ REPORT = {
 }
 
 # How each event is said, and what an operator reads.
-SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
+SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     EventType.TASK_ADDED: (
-        lambda to, olt: to.task_added(NOW, olt, job="optics", task_type="get_optics", interval_s=300),
+        lambda olt: events.TaskAdded(olt_id=olt, job="optics", task_type="get_optics", interval_s=300),
         "tarea optics añadida en north-1, cada 5m",
     ),
     EventType.TASK_REMOVED: (
-        lambda to, olt: to.task_removed(NOW, olt, job="optics", task_type="get_optics", aborted=2),
+        lambda olt: events.TaskRemoved(olt_id=olt, job="optics", task_type="get_optics", aborted=2),
         "tarea optics retirada de north-1; ejecuciones abortadas: 2",
     ),
     EventType.TASK_INTERVAL_CHANGED: (
-        lambda to, olt: to.task_interval_changed(
-            NOW, olt, job="optics", task_type="get_optics", before_s=300, after_s=90
+        lambda olt: events.TaskIntervalChanged(
+            olt_id=olt, job="optics", task_type="get_optics", before_s=300, after_s=90
         ),
         "tarea optics en north-1: cada 90s en vez de cada 5m",
     ),
-    EventType.OLT_ENABLED: (lambda to, olt: to.olt_enabled(NOW, olt), "north-1 activada"),
+    EventType.OLT_ENABLED: (lambda olt: events.OltEnabled(olt_id=olt), "north-1 activada"),
     EventType.OLT_DISABLED: (
-        lambda to, olt: to.olt_disabled(NOW, olt, aborted=0),
+        lambda olt: events.OltDisabled(olt_id=olt, aborted=0),
         "north-1 desactivada; ejecuciones abortadas: 0",
     ),
     EventType.CONFIG_CHANGED: (
-        lambda to, olt: to.config_changed(
-            NOW, olt, job="optics", changed={"priority": (40, 60), "oids": (("1.2", "1.3"), ())}
+        lambda olt: events.ConfigChanged(
+            olt_id=olt, job="optics", changed={"priority": (40, 60), "oids": (("1.2", "1.3"), ())}
         ),
         "cambió la configuración de la tarea optics en north-1: priority: 40 -> 60, oids: 1.2, 1.3 -> ",
     ),
     EventType.PLAN_ADJUSTED: (
-        lambda to, olt: to.plan_adjusted(NOW, olt, nodes=3),
+        lambda olt: events.PlanAdjusted(olt_id=olt, nodes=3),
         "plan de north-1 ajustado; tareas: 3",
     ),
     EventType.PLAN_INFEASIBLE: (
-        lambda to, olt: to.plan_infeasible(
-            NOW,
-            olt,
+        lambda olt: events.PlanInfeasible(
+            olt_id=olt,
             minutes=72.0,
             at_risk="get_optics 12/24",
             change={"node": 1, "job": "optics", "before_s": 300, "after_s": 480},
@@ -79,87 +81,94 @@ SAID: dict[EventType, tuple[Callable[[Journal, int], None], str]] = {
         "cabría con optics cada 8m en lugar de cada 5m",
     ),
     EventType.EMERGENCY_REPLAN: (
-        lambda to, olt: to.emergency_replan(NOW, olt, why="failures", failures=3),
+        lambda olt: events.OltFailing(olt_id=olt, failures=3),
         "emergencia: fallaron 3 ejecuciones seguidas en north-1, se planifica de nuevo",
     ),
     EventType.QUOTA_VIOLATION: (
-        lambda to, olt: to.quota_violation(
-            NOW, olt, period_start=NOW - HOUR, period_end=NOW, severity="HIGH", report=REPORT
+        lambda olt: events.QuotaViolated(
+            olt_id=olt, period_start=NOW - HOUR, period_end=NOW, severity="HIGH", report=REPORT
         ),
         "cuota no cumplida en north-1 de 2025-06-10 04:00 a 2025-06-10 05:00, severidad alta: "
         "discovery 1/4, get_optics 2/4",
     ),
     EventType.EXECUTION_ABORTED: (
-        lambda to, olt: to.execution_aborted(NOW, olt, execution_id=7, job="optics", why="la pidieron"),
+        lambda olt: events.ExecutionAborted(olt_id=olt, execution_id=7, job="optics", why="la pidieron"),
         "ejecución 7 de optics en north-1 abortada: la pidieron",
     ),
     EventType.LEASE_LOST: (
-        lambda to, olt: to.lease_lost(NOW, olt, execution_id=7, worker="w1"),
+        lambda olt: events.ExecutionLostLease(olt_id=olt, execution_id=7, worker="w1"),
         "ejecución 7 en north-1 retirada a w1: venció su reserva",
     ),
     EventType.RECOVERED: (
-        lambda to, olt: to.recovered(NOW, unstarted=1, abandoned=2, workers=3),
+        lambda olt: events.WorkRecovered(unstarted=1, abandoned=2, workers=3),
         "recuperado lo que dejó un proceso muerto; en curso: 2, sin empezar: 1, workers olvidados: 3",
     ),
     EventType.OLT_SUSPENDED: (
-        lambda to, olt: to.olt_suspended(NOW, olt, reason="no answer"),
+        lambda olt: events.OltSuspended(olt_id=olt, reason="no answer"),
         "north-1 suspendida: no answer",
     ),
-    EventType.OLT_BACK: (lambda to, olt: to.olt_back(NOW, olt), "north-1 ha vuelto"),
+    EventType.OLT_BACK: (lambda olt: events.OltResumed(olt_id=olt), "north-1 ha vuelto"),
     EventType.NODE_SUSPENDED: (
-        lambda to, olt: to.node_suspended(NOW, olt, node_id=1, job="optics", reason="tooBig"),
+        lambda olt: events.NodeSuspended(olt_id=olt, node_id=1, job="optics", reason="tooBig"),
         "tarea optics suspendida en north-1: tooBig",
     ),
     EventType.NODE_BACK: (
-        lambda to, olt: to.node_back(NOW, olt, node_id=1, job="optics"),
+        lambda olt: events.NodeResumed(olt_id=olt, node_id=1, job="optics"),
         "tarea optics de vuelta en north-1",
     ),
     EventType.SATURATION_BEGINS: (
-        lambda to, olt: to.saturation_begins(NOW, busy_percentage=80.5, queue_size=4),
+        lambda olt: events.SaturationStarted(busy_percentage=80.5, queue_size=4),
         "pollers saturados: ocupados al 80,5 %, ejecuciones en espera: 4",
     ),
     EventType.SATURATION_ENDS: (
-        lambda to, olt: to.saturation_ends(NOW, busy_percentage=70.0, queue_size=0),
+        lambda olt: events.SaturationEnded(busy_percentage=70.0, queue_size=0),
         "los pollers ya no están saturados: ocupados al 70 %, en espera: 0",
     ),
     EventType.PORT_OUTAGE: (
-        lambda to, olt: to.port_outage(NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64),
+        lambda olt: events.PortOutageStarted(
+            olt_id=olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64
+        ),
         "corte del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
     ),
     EventType.PORT_OUTAGE_ENDED: (
-        lambda to, olt: to.port_outage_ended(
-            NOW, olt, port="0/1/7", cause="fibre_cut", affected=60, since=NOW - timedelta(minutes=90)
+        lambda olt: events.PortOutageEnded(
+            olt_id=olt,
+            port="0/1/7",
+            cause="fibre_cut",
+            affected=60,
+            since=NOW - timedelta(minutes=90),
+            until=NOW,
         ),
         "terminó el corte del puerto 0/1/7 de north-1, al cabo de 90m; ONUs afectadas: 60",
     ),
     EventType.ENGINE_WAS_STOPPED: (
-        lambda to, olt: to.engine_was_stopped(NOW, since=NOW - 2 * HOUR),
+        lambda olt: events.EngineWasStopped(since=NOW - 2 * HOUR, until=NOW),
         "el motor estuvo parado desde 2025-06-10 03:00, durante 2h",
     ),
     EventType.CLOCK_CHANGED: (
-        lambda to, olt: to.clock_changed(NOW, seconds=-3601.5),
+        lambda olt: events.ClockChanged(seconds=-3601.5),
         "el reloj se atrasó unos 1h",
     ),
     EventType.UNREADABLE_ROWS: (
-        lambda to, olt: to.unreadable_rows(NOW, olt, table="gpon_onts", rows=2, example="9.9.1"),
+        lambda olt: events.UnreadableRowsFound(olt_id=olt, table="gpon_onts", rows=2, example="9.9.1"),
         "2 filas de gpon_onts de north-1 tienen un índice que su perfil no puede leer, como 9.9.1: mientras "
         "tanto ninguna ONU se da por desaparecida",
     ),
     EventType.REMOVAL_WAITS: (
-        lambda to, olt: to.removal_waits(NOW, tables={"onu_events": "900 of 1000"}),
+        lambda olt: events.RemovalHeld(tables={"onu_events": "900 of 1000"}),
         "se eliminaría la mayor parte de onu_events por antigüedad: no se elimina nada de ello hasta que "
         "una persona lo confirme",
     ),
     EventType.REMOVAL_RESUMED: (
-        lambda to, olt: to.removal_resumed(NOW),
+        lambda olt: events.RemovalResumed(),
         "lo demasiado antiguo se elimina de nuevo: no es más que lo habitual",
     ),
     EventType.MAINTENANCE_BEGINS: (
-        lambda to, olt: to.maintenance_begins(NOW, olt, window="fans", target="north-1", until=NOW + HOUR),
+        lambda olt: events.MaintenanceStarted(olt_id=olt, window="fans", target="north-1", until=NOW + HOUR),
         "empieza el mantenimiento fans de north-1, hasta 2025-06-10 06:00",
     ),
     EventType.MAINTENANCE_ENDS: (
-        lambda to, olt: to.maintenance_ends(NOW, olt, window="fans", target="north-1"),
+        lambda olt: events.MaintenanceEnded(olt_id=olt, window="fans", target="north-1"),
         "terminó el mantenimiento fans de north-1",
     ),
 }
@@ -171,20 +180,36 @@ def config(tmp_path: Path) -> Config:
 
 
 @pytest.fixture
-def own(config: Config, logged: Logged) -> Journal:
-    """A journal with a file of its own; `logged` has it written at once."""
-    own = Journal(config)
-    own.background = False
-    return own
+def own(config: Config, logged: Logged, monkeypatch: pytest.MonkeyPatch) -> LogWriter:
+    """A coordinator log with a file of its own; `logged` has it written at once."""
+    return publish_to(LogWriter(config), monkeypatch)
+
+
+def publish_to(writer: LogWriter, monkeypatch: pytest.MonkeyPatch, *, background: bool = False) -> LogWriter:
+    writer.background = background
+    monkeypatch.setattr(stream, "log_writer", writer)
+    return writer
 
 
 def lines(config: Config) -> list[str]:
     return (config.logs / "coordinator" / "main.log").read_text("utf-8").splitlines()
 
 
-def rows(own: Journal) -> list[CoordinatorLog]:
+def rows(own: LogWriter) -> list[CoordinatorLog]:
     own.flush()
     return list(CoordinatorLog.objects.order_by("id"))
+
+
+def test_levels_are_those_of_the_manual() -> None:
+    manual = Path("docs/reference/coordinator-log.md").read_text("utf-8")
+    rows_of_the_table = re.findall(r"^\| (`[A-Z_`, ]+`) \| ([A-Z]+) \|", manual, re.MULTILINE)
+    documented = {name: level for names, level in rows_of_the_table for name in re.findall(r"\w+", names)}
+    assert documented == {event.type: event.level for event in every_kind_of_event()}
+
+
+def every_kind_of_event() -> list[type[events.Event]]:
+    kinds = [each for each in vars(events).values() if isinstance(each, type)]
+    return [each for each in kinds if issubclass(each, events.Event) and each.type is not None]
 
 
 def test_every_event_can_be_said() -> None:
@@ -193,23 +218,23 @@ def test_every_event_can_be_said() -> None:
 
 @pytest.mark.parametrize("event", SAID)
 def test_an_event_is_a_sentence_in_the_language_of_the_operator(
-    event: EventType, own: Journal, config: Config
+    event: EventType, own: LogWriter, config: Config
 ) -> None:
-    say, sentence = SAID[event]
+    make_event, sentence = SAID[event]
     with translation.override("en"):
-        say(own, make_olt("north-1").id)
+        publish(make_event(make_olt("north-1").id), NOW)
     (row,) = rows(own)
     assert (row.event_type, row.message, row.timestamp) == (event.value, sentence, NOW)
     assert [line.split(": ", 1)[1] for line in lines(config)] == [sentence]
 
 
 def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(
-    own: Journal, config: Config
+    own: LogWriter, config: Config
 ) -> None:
     olt = make_olt("north-1")
-    own.olt_enabled(NOW, olt.id)
-    own.lease_lost(NOW, olt.id, execution_id=7, worker="w1")
-    own.recovered(NOW, unstarted=0, abandoned=1, workers=0)
+    publish(events.OltEnabled(olt_id=olt.id), NOW)
+    publish(events.ExecutionLostLease(olt_id=olt.id, execution_id=7, worker="w1"), NOW)
+    publish(events.WorkRecovered(unstarted=0, abandoned=1, workers=0), NOW)
     assert [line.rsplit(": ", 1)[0].split(": ")[0] for line in lines(config)] == [
         "2025-06-10 05:00:00 [INFO] coordinator.coordinator_loop",
         "2025-06-10 05:00:00 [ERROR] coordinator.executions",
@@ -218,24 +243,24 @@ def test_a_line_has_the_time_of_the_operator_the_level_and_who_decided_it(
     assert [(row.level, row.olt) for row in rows(own)] == [("INFO", olt), ("ERROR", olt), ("WARNING", None)]
 
 
-def test_details_are_kept_as_json(own: Journal) -> None:
-    SAID[EventType.QUOTA_VIOLATION][0](own, make_olt().id)
-    own.config_changed(NOW, make_olt().id, job=None, changed={"rate": (float("nan"), None)})
+def test_details_are_kept_as_json(own: LogWriter) -> None:
+    publish(SAID[EventType.QUOTA_VIOLATION][0](make_olt().id), NOW)
+    publish(events.ConfigChanged(olt_id=make_olt().id, job=None, changed={"rate": (float("nan"), None)}), NOW)
     violation, changed = rows(own)
     assert violation.details["period_end"] == "2025-06-10T10:00:00+00:00"
     assert violation.details["report"] == REPORT
     assert changed.details == {"job": None, "changed": {"rate": ["nan", None]}}
 
 
-def test_the_python_log_has_the_event_as_its_action(own: Journal, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_python_log_has_the_event_as_its_action(own: LogWriter, caplog: pytest.LogCaptureFixture) -> None:
     olt = make_olt()
     with caplog.at_level("INFO"):
-        own.olt_back(NOW, olt.id)
+        publish(events.OltResumed(olt_id=olt.id), NOW)
     assert [(each.action, each.olt_id) for each in caplog.records] == [("OLT_BACK", olt.id)]  # type: ignore[attr-defined]
 
 
-def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: Journal, config: Config) -> None:
-    own.olt_suspended(NOW, make_olt("north-1").id, reason="a\nb\x00c\udcffd" + "e" * 5000)
+def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: LogWriter, config: Config) -> None:
+    publish(events.OltSuspended(olt_id=make_olt("north-1").id, reason="a\nb\x00c\udcffd" + "e" * 5000), NOW)
     (line,) = lines(config)
     (row,) = rows(own)
     assert line.endswith(f": {row.message}")
@@ -243,38 +268,39 @@ def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: Journal, config
     assert len(row.message) < 2100
 
 
-def test_no_secret_is_in_a_sentence_nor_in_the_details(own: Journal, config: Config) -> None:
+def test_no_secret_is_in_a_sentence_nor_in_the_details(own: LogWriter, config: Config) -> None:
     masking.know("secret-of-test-journal")
     olt = make_olt()
     # Cut in the middle of the secret, it would not be found any more.
     long = "x" * 50 + " secret-of-test-journal"
-    own.olt_suspended(NOW, olt.id, reason="refused secret-of-test-journal")
-    own.config_changed(NOW, olt.id, job=None, changed={"site": (long, [{"deep": long}])})
+    publish(events.OltSuspended(olt_id=olt.id, reason="refused secret-of-test-journal"), NOW)
+    publish(events.ConfigChanged(olt_id=olt.id, job=None, changed={"site": (long, [{"deep": long}])}), NOW)
     for text in (*lines(config), *(f"{row.message} {row.details}" for row in rows(own))):
         assert "***" in text
         assert "secret-of" not in text
 
 
 @pytest.mark.django_db(transaction=True)
-def test_in_a_transaction_it_is_written_when_that_is_committed_and_only_then(config: Config) -> None:
-    own = Journal(config)
-    own.background = False
+def test_in_a_transaction_it_is_written_when_that_is_committed_and_only_then(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = publish_to(LogWriter(config), monkeypatch)
     olt = make_olt("north-1")
     with transaction.atomic():
-        own.olt_disabled(NOW, olt.id, aborted=0)
+        publish(events.OltDisabled(olt_id=olt.id, aborted=0), NOW)
         transaction.set_rollback(True)
     with transaction.atomic():
-        own.olt_enabled(NOW, olt.id)
+        publish(events.OltEnabled(olt_id=olt.id), NOW)
         assert not (config.logs / "coordinator").exists()
     assert [row.message for row in rows(own)] == ["north-1 activada"]
 
 
-def test_the_olt_of_an_entry_may_be_gone(own: Journal) -> None:
+def test_the_olt_of_an_entry_may_be_gone(own: LogWriter) -> None:
     gone, stays = make_olt("gone"), make_olt("stays")
-    own.olt_disabled(NOW, gone.id, aborted=0)
-    own.olt_enabled(NOW, stays.id)
+    publish(events.OltDisabled(olt_id=gone.id, aborted=0), NOW)
+    publish(events.OltEnabled(olt_id=stays.id), NOW)
     Olt.objects.filter(id=gone.id).delete()
-    own.olt_enabled(NOW, gone.pk or 0)
+    publish(events.OltEnabled(olt_id=gone.pk or 0), NOW)
     first, second, third = rows(own)
     assert (first.olt, first.message) == (None, "gone desactivada; ejecuciones abortadas: 0")
     assert (second.olt, second.message) == (stays, "stays activada")
@@ -295,46 +321,44 @@ def refusing_inserts(monkeypatch: pytest.MonkeyPatch, error: Exception, refused:
 def test_rows_stay_while_the_database_is_away_and_the_oldest_go_when_there_are_too_many(
     config: Config, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = Journal(replace(config, log_queue=3))
-    own.background = False
+    own = publish_to(LogWriter(replace(config, log_queue=3)), monkeypatch)
     with monkeypatch.context() as away:
         refusing_inserts(away, OperationalError("away"))
         for minute in range(5):
-            own.recovered(NOW + timedelta(minutes=minute), unstarted=minute, abandoned=0, workers=0)
+            publish(
+                events.WorkRecovered(unstarted=minute, abandoned=0, workers=0),
+                NOW + timedelta(minutes=minute),
+            )
             assert not own.flush()
-    assert own.lost() == {
-        "coordinator/main.log": 0,
-        "discovery.log": 0,
-        "get.log": 0,
-        "coordinator_logs": 2,
-    }
+    assert own.rows.losses.lines == 2
+    assert not any(file.losses.lines for file in own.files.values())
     found = rows(own)
     assert [row.details.get("unstarted") for row in found] == [2, 3, 4, None]
     assert found[-1].event_type == "LOG_LOST"
     assert lines(config)[-1].endswith(
         "se perdieron 2 líneas de coordinator_logs, desde 2025-06-10 05:00 hasta 2025-06-10 05:01"
     )
-    assert not any(own.lost().values())
+    assert own.rows.losses.lines == 0
 
 
 def test_an_entry_that_the_database_refuses_keeps_no_other_from_it(
-    own: Journal, monkeypatch: pytest.MonkeyPatch
+    own: LogWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("one", "bad", "two"):
-        own.olt_suspended(NOW, make_olt(name).id, reason="silent")
+        publish(events.OltSuspended(olt_id=make_olt(name).id, reason="silent"), NOW)
     refusing_inserts(monkeypatch, DataError("no"), refused="bad")
     assert [row.message.split()[0] for row in rows(own)] == ["one", "two", "se"]
 
 
-def test_a_full_disk_is_told_to_both_when_there_is_room_again(own: Journal, config: Config) -> None:
+def test_a_full_disk_is_told_to_both_when_there_is_room_again(own: LogWriter, config: Config) -> None:
     path = config.logs / "coordinator" / "main.log"
     path.parent.mkdir(parents=True)
     path.symlink_to("/dev/full")
     for minute in range(3):
-        own.recovered(NOW + timedelta(minutes=minute), unstarted=1, abandoned=0, workers=0)
-    assert own.lost()["coordinator/main.log"] == 3
+        publish(events.WorkRecovered(unstarted=1, abandoned=0, workers=0), NOW + timedelta(minutes=minute))
+    assert own.files["coordinator/main.log"].losses.lines == 3
     path.unlink()
-    own.recovered(NOW + timedelta(hours=1), unstarted=2, abandoned=0, workers=0)
+    publish(events.WorkRecovered(unstarted=2, abandoned=0, workers=0), NOW + timedelta(hours=1))
     said = "se perdieron 3 líneas de coordinator/main.log, desde 2025-06-10 05:00 hasta 2025-06-10 05:02"
     assert [line.rsplit(": ", 1)[1] for line in lines(config)] == ["0", said]
     found = rows(own)
@@ -343,21 +367,21 @@ def test_a_full_disk_is_told_to_both_when_there_is_room_again(own: Journal, conf
 
 
 def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
-    own: Journal, config: Config, monkeypatch: pytest.MonkeyPatch
+    own: LogWriter, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> None:
         raise OperationalError("away")
 
     monkeypatch.setattr("facho.apps.db.sql.fetch_rows", away)
-    own.olt_back(NOW, 12)
+    publish(events.OltResumed(olt_id=12), NOW)
     assert lines(config)[0].endswith("OLT 12 ha vuelto")
 
 
 def test_a_bug_in_writing_stops_nobody(
-    own: Journal, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    own: LogWriter, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facho.engine.events.journal_writing.plain", lambda _: 1 / 0)
-    own.recovered(NOW, unstarted=1, abandoned=0, workers=0)
+    monkeypatch.setattr("facho.engine.events.coordinator_log.masked_json", lambda _: 1 / 0)
+    publish(events.WorkRecovered(unstarted=1, abandoned=0, workers=0), NOW)
     assert [record.action for record in caplog.records] == ["bug"]  # type: ignore[attr-defined]
 
 
@@ -367,9 +391,9 @@ def test_a_thread_writes_the_rows_and_the_end_of_a_process_waits_for_it(
 ) -> None:
     ends: list[Callable[[], None]] = []
     monkeypatch.setattr("atexit.register", ends.append)
-    own = Journal(config)
-    own.recovered(NOW, unstarted=1, abandoned=0, workers=0)
-    own.recovered(NOW, unstarted=2, abandoned=0, workers=0)
+    publish_to(LogWriter(config), monkeypatch, background=True)
+    publish(events.WorkRecovered(unstarted=1, abandoned=0, workers=0), NOW)
+    publish(events.WorkRecovered(unstarted=2, abandoned=0, workers=0), NOW)
     (end,) = ends
     end()
     assert [row.details["unstarted"] for row in CoordinatorLog.objects.order_by("id")] == [1, 2]
