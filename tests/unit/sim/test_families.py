@@ -9,6 +9,8 @@ from facho.sim.model import Cause, Shape
 from facho.sim.scenario import Scenario
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp.values import Missing, Oid, TimeTicks
+from facho.vendors import builtin
+from facho.vendors.unread import encode_fact
 from tests.unit.sim.asking import DISTANCE, HUAWEI, PORT, RUN_STATUS, RX_POWER, UPTIME, Asker
 
 ZTE_GPON = "1.3.6.1.4.1.3902.1012.3"
@@ -41,7 +43,9 @@ def test_zte_interfaces_have_the_index_seen_on_real_ones(slot: int, port: int, i
 
 @pytest.mark.parametrize(("raw", "dbm"), [(5635, -18.73), (6227, -17.546), (65036, -31.0)])
 def test_zte_power_is_in_steps_above_30_dbm_below_zero(raw: int, dbm: float) -> None:
-    assert zte.raw_power(dbm) == raw
+    optics = next(table for table in builtin()["zte"].tables if table.name == "gpon_optics")
+    power = optics.columns[0]
+    assert (power.fact, encode_fact(optics.fact(power), power.rule, dbm)) == ("onu_rx_dbm", raw)
 
 
 @pytest.mark.parametrize("family", [huawei.HUAWEI, zte.ZTE], ids=lambda family: family.name)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.sim.families.facts import TELLERS
+from facho.sim.families.facts import MODEL_FACTS
 from facho.sim.families.family import Family
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
@@ -122,7 +122,7 @@ def test_what_is_simulated_from_a_profile_reads_back_as_the_facts_of_the_model(n
                 continue
             step = 0.25 if fact in told_linearly(profile) else coarse(profile).get(fact)
             for row, value in enumerate(values):
-                told = TELLERS[entity][fact](olt, row, NOW)
+                told = MODEL_FACTS[entity][fact](olt, row, NOW)
                 assert close(fact, value, told, step), (fact, row, value, told)
 
 

@@ -1,23 +1,25 @@
-"""What is true about a simulated OLT, in the words of vendor profiles: fact -> (OLT, row, now) -> value.
+"""The facts of a simulated OLT under the names that vendor profiles have for them.
 
-None is what the OLT cannot tell: the optics of an ONU that is offline, the date of what never happened.
+A fact is a function of the OLT, the row and the time. None is what the OLT cannot tell: the optics of an ONU
+that is offline, the date of what never happened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from typing import Final
 
-from facho.sim.families.telling import customer
 from facho.sim.model import Cause, OltModel
 from facho.vendors.octets import serial
 from facho.vendors.vocabulary import Entity
 
-Tell = Callable[[OltModel, int, float], object]
+FactOf = Callable[[OltModel, int, float], object]
 
 _LETTERS: Final = (b"HWTC", b"ZTEG", b"ALCL", b"FHTT", b"TPLG", b"GPON", b"CDTC", b"VSOL")
+# Some with letters outside ASCII, because operators write them and decoders trip over them.
+_ZONES: Final = ("Centro", "Norte", "Sur", "Este", "Peñón", "São José", "Bairro Alto", "Ñuñoa")
 _MODELS: Final = ("S1", "S1-W", "S4-WT", "X4")
 _STATES: Final = {Cause.LOS: "los", Cause.DYING_GASP: "power_off"}
 _CAUSES: Final = {
@@ -29,16 +31,33 @@ _CAUSES: Final = {
 }
 
 
-def _always(value: object) -> Tell:
+def _always(value: object) -> FactOf:
     return lambda _olt, _row, _now: value
 
 
-def _while_online(tell: Tell) -> Tell:
+def _while_online(tell: FactOf) -> FactOf:
     return lambda olt, row, now: tell(olt, row, now) if olt.online(row, now) else None
 
 
-def onu_serial(olt: OltModel, row: int, _now: float = 0.0) -> str:
-    return str(serial(olt.serial(_LETTERS[olt.noise(row) >> 13 & 7], row)))
+def serial_of(letters: Sequence[bytes]) -> FactOf:
+    """Return the serial of an ONU as a fact; its maker is one of eight in `letters`."""
+    return lambda olt, row, _now: serial(olt.serial(letters[olt.noise(row) >> 13 & 7], row))
+
+
+def unknown_serial_of(letters: bytes) -> FactOf:
+    return lambda olt, row, _now: serial(olt.serial(letters, -1 - row))
+
+
+def model_of(models: Sequence[str]) -> FactOf:
+    """Return the model of an ONU as a fact: one of four in `models`."""
+    return lambda olt, row, _now: models[olt.noise(row) >> 16 & 3]
+
+
+onu_serial: Final = serial_of(_LETTERS)
+
+
+def customer(olt: OltModel, row: int, _now: float = 0.0) -> str:
+    return f"cli-{olt.number:03d}-{row:05d} {_ZONES[olt.noise(row) >> 10 & 7]}"
 
 
 def onu_mac(olt: OltModel, row: int, _now: float = 0.0) -> str:
@@ -80,15 +99,15 @@ def _uptime(olt: OltModel, row: int, now: float) -> object:
     return None if since is None else int(max(0.0, now - since))
 
 
-_ONU: Final[Mapping[str, Tell]] = {
+_ONU: Final[Mapping[str, FactOf]] = {
     "serial": onu_serial,
     "serial_actual": _while_online(onu_serial),
     "mac": onu_mac,
     "name": lambda olt, row, _: f"ONU-{olt.number:03d}-{row:05d}",
-    "description": lambda olt, row, _: customer(olt, row),
-    "type": lambda olt, row, _: _MODELS[olt.noise(row) >> 16 & 3],
-    "model": lambda olt, row, _: _MODELS[olt.noise(row) >> 16 & 3],
-    "vendor_id": lambda olt, row, _: onu_serial(olt, row)[:4],
+    "description": customer,
+    "type": model_of(_MODELS),
+    "model": model_of(_MODELS),
+    "vendor_id": lambda olt, row, now: str(onu_serial(olt, row, now))[:4],
     "hw_version": _always("V1.0"),
     "sw_version": lambda olt, row, _: f"V2.{olt.noise(row) & 3}",
     "sw_version_standby": _always("V1.9"),
@@ -121,7 +140,7 @@ _ONU: Final[Mapping[str, Tell]] = {
     "down_octets": lambda olt, row, _: olt.noise(row) >> 4,
 }
 
-_PORT: Final[Mapping[str, Tell]] = {
+_PORT: Final[Mapping[str, FactOf]] = {
     "name": lambda _olt, port, _: f"PON {port + 1}",
     "description": _always(""),
     "state": lambda olt, port, _: "down" if port in olt.dark_ports else "up",
@@ -142,7 +161,7 @@ _PORT: Final[Mapping[str, Tell]] = {
     "speed_mbps": _always(2488),
 }
 
-_BOARD: Final[Mapping[str, Tell]] = {
+_BOARD: Final[Mapping[str, FactOf]] = {
     "name": _always("PON16"),
     "state": _always("ok"),
     "cpu_pct": lambda olt, row, _: olt.cpu(8 + (olt.number + row) % 30),
@@ -153,7 +172,7 @@ _BOARD: Final[Mapping[str, Tell]] = {
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
 }
 
-_OLT: Final[Mapping[str, Tell]] = {
+_OLT: Final[Mapping[str, FactOf]] = {
     "name": lambda olt, _row, _now: olt.name,
     "description": _always("simulated"),
     "model": _always("simulated"),
@@ -166,7 +185,7 @@ _OLT: Final[Mapping[str, Tell]] = {
     "power_w": lambda olt, _row, _now: 200 + olt.number % 100,
 }
 
-TELLERS: Final[Mapping[Entity, Mapping[str, Tell]]] = {
+MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     Entity.ONU: _ONU,
     Entity.UNI: {
         "state": lambda olt, row, now: "up" if olt.online(row, now) else "down",
@@ -178,7 +197,7 @@ TELLERS: Final[Mapping[Entity, Mapping[str, Tell]]] = {
     Entity.FAN: {"state": _always("ok"), "speed_rpm": _always(3300), "speed_pct": _always(40)},
     Entity.OLT: _OLT,
     Entity.AUTOFIND: {
-        "serial": lambda olt, row, _: serial(olt.serial(b"FACH", -1 - row)),
+        "serial": unknown_serial_of(b"FACH"),
         "mac": lambda olt, row, _: onu_mac(olt, 0xFF00 + row),
         "model": lambda _olt, row, _now: _MODELS[row & 3],
         "vendor_id": _always("FACH"),
@@ -187,10 +206,10 @@ TELLERS: Final[Mapping[Entity, Mapping[str, Tell]]] = {
         "seen_at": lambda olt, _row, _now: _moment(olt.born),
     },
 }
-# What an ONU says of itself that never changes; all else has to be told anew with its state.
-LASTING: Final = frozenset(
+# The facts of an ONU that do not change with its state, so that their columns are encoded only once.
+CONSTANT_FACTS: Final = frozenset(
     {
         "serial", "mac", "name", "description", "type", "model", "vendor_id", "hw_version", "sw_version",
-        "sw_version_standby", "line_profile", "srv_profile", "plan",
+        "sw_version_standby", "line_profile", "srv_profile", "plan", "up_octets", "down_octets",
     }
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a brand has to say to be simulated, and the columns that every brand has."""
+"""A simulated family: its columns, and the rows that they have; and the columns that every family has."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, FactOf
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
-from facho.snmp.values import Oid, TimeTicks, Value
+from facho.snmp.values import Counter64, Oid, TimeTicks, Value
+from facho.vendors.schema import Asking, Column, Profile, Table
+from facho.vendors.unread import encode_fact
+from facho.vendors.vocabulary import Entity
 
 OltColumn = ColumnSpec[OltModel]
-# What a row of a column says: (OLT, row, now).
-Teller = Callable[[OltModel, int, float], Value]
+# The value of a row of a column: (OLT, row, now).
+ValueOf = Callable[[OltModel, int, float], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ UPTIME: Final = ColumnSpec("sys_uptime", "1.3.6.1.2.1.1.3", "scalar", _uptime, C
 def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
     """SNMPv2-MIB's system group."""
 
-    def text(value: str) -> Teller:
+    def text(value: str) -> ValueOf:
         return lambda _olt, _row, _now: value.encode()
 
     oid = Oid.parse(object_id)
@@ -47,4 +51,35 @@ def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
         ColumnSpec("sys_contact", "1.3.6.1.2.1.1.4", "scalar", text("")),
         ColumnSpec("sys_name", "1.3.6.1.2.1.1.5", "scalar", lambda olt, _row, _now: olt.name.encode()),
         ColumnSpec("sys_location", "1.3.6.1.2.1.1.6", "scalar", text("simulated")),
+    )
+
+
+def fact_column(name: str, space: str, table: Table, column: Column, fact_of: FactOf) -> OltColumn:
+    """Return a column of a profile whose values read back as the facts that `fact_of` gives."""
+    fact, rule = table.fact(column), column.rule
+
+    def value_of(olt: OltModel, row: int, now: float) -> Value:
+        raw = encode_fact(fact, rule, fact_of(olt, row, now))
+        return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
+
+    changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
+    if table.entity is Entity.OLT and column.fact == "uptime_s":
+        changes = Changes.ALWAYS
+    slow = table.slow or table.asking is Asking.GET_ONLINE
+    return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow)
+
+
+def profile_columns(
+    profile: Profile, space: str, names: Mapping[str, str], own: Mapping[str, FactOf]
+) -> tuple[OltColumn, ...]:
+    """Return columns of a profile: `names` has their name in the simulator and `table.fact` in the profile.
+
+    The facts are those of the model, except the `own` ones of the family, by name.
+    """
+    columns = {
+        f"{table.name}.{column.fact}": (table, column) for table in profile.tables for column in table.columns
+    }
+    return tuple(
+        fact_column(name, space, table, column, own.get(name) or MODEL_FACTS[table.entity][column.fact])
+        for name, (table, column) in ((name, columns[fact]) for name, fact in names.items())
     )

@@ -1,4 +1,4 @@
-"""A simulated brand from its vendor profile alone: raw values that read back as the model's facts."""
+"""A simulated family from its vendor profile alone: raw values that read back as the facts of the model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from facho.sim.families.facts import LASTING, TELLERS, Tell
-from facho.sim.families.family import SCALAR, Family, OltColumn, Teller, system_columns
+from facho.sim.families.facts import MODEL_FACTS, FactOf
+from facho.sim.families.family import SCALAR, Family, OltColumn, ValueOf, fact_column, system_columns
 from facho.sim.families.places import (
     Places,
     onu_address,
@@ -19,9 +19,8 @@ from facho.sim.families.places import (
 )
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
-from facho.snmp.values import Counter64, Value
-from facho.vendors.schema import Asking, Column, DetectRule, Profile, Source, Table
-from facho.vendors.unread import encode_fact
+from facho.snmp.values import Value
+from facho.vendors.schema import Column, DetectRule, Profile, Source, Table
 from facho.vendors.vocabulary import Entity
 
 _SYSTEM: Final = "1.3.6.1.2.1.1."
@@ -77,51 +76,36 @@ def _name_columns(profile: Profile) -> dict[str, Table]:
     }
 
 
-def _names(chassis: _Chassis, oid: str) -> Teller:
+def _names(chassis: _Chassis, oid: str) -> ValueOf:
     return lambda olt, row, _now: chassis.places(olt.shape).name(oid, row)
 
 
 def _column(chassis: _Chassis, table: Table, column: Column) -> OltColumn:
-    slow = table.slow or table.asking is Asking.GET_ONLINE
-    changes = Changes.NEVER if column.fact in LASTING else Changes.WITH_STATE
-    return ColumnSpec(
-        f"{table.name}.{column.fact}",
-        column.source.oid,
-        space_name(table),
-        _teller(chassis, table, column),
-        Changes.ALWAYS if column.fact == "uptime_s" and table.entity is Entity.OLT else changes,
-        optics=slow,
-    )
+    space = space_name(table)
+    fact_of = _fact_of(chassis.profile, table, column.fact)
+
+    def in_order(olt: OltModel, row: int, now: float) -> object:
+        return fact_of(olt, chassis.places(olt.shape).order[space][row], now)
+
+    return fact_column(f"{table.name}.{column.fact}", space, table, column, in_order)
 
 
 def _shared_column(chassis: _Chassis, oid: str) -> OltColumn:
-    """Of several tables: every row says what its own table would."""
-    tellers: dict[str, Teller] = {}
+    """Return a column of several tables: a row has the value that it has in its own table."""
+    values: dict[str, ValueOf] = {}
     for table in simulated_tables(chassis.profile):
         for column in table.columns:
             if column.source.oid == oid:
-                tellers.setdefault(space_name(table), _teller(chassis, table, column))
+                values.setdefault(space_name(table), _column(chassis, table, column).value)
 
-    def teller(olt: OltModel, row: int, now: float) -> Value:
-        space, its_row = chassis.places(olt.shape).shared[oid][row]
-        return tellers[space](olt, its_row, now)
+    def value_of(olt: OltModel, row: int, now: float) -> Value:
+        space, row_there = chassis.places(olt.shape).shared[oid][row]
+        return values[space](olt, row_there, now)
 
-    return ColumnSpec(f"shared.{oid}", oid, shared_space(oid), teller, Changes.WITH_STATE)
-
-
-def _teller(chassis: _Chassis, table: Table, column: Column) -> Teller:
-    space, fact, rule = space_name(table), table.fact(column), column.rule
-    tell = _tell(chassis.profile, table, column.fact)
-
-    def teller(olt: OltModel, row: int, now: float) -> Value:
-        counted = chassis.places(olt.shape).order[space][row]
-        raw = encode_fact(fact, rule, tell(olt, counted, now))
-        return Counter64(raw) if fact.unit == "octets" and isinstance(raw, int) else raw
-
-    return teller
+    return ColumnSpec(f"shared.{oid}", oid, shared_space(oid), value_of, Changes.WITH_STATE)
 
 
-def _tell(profile: Profile, table: Table, fact: str) -> Tell:
+def _fact_of(profile: Profile, table: Table, fact: str) -> FactOf:
     onus = {part for each in profile.tables if each.entity is Entity.ONU for part in each.index.gives}
     if table.entity is Entity.ONU and fact == "serial" and "name" in onus:
         return lambda _olt, row, _now: onu_name(row)
@@ -129,18 +113,18 @@ def _tell(profile: Profile, table: Table, fact: str) -> Tell:
         return lambda _olt, row, _now: onu_address(row + 1)
     if table.entity is Entity.ONU and fact in ("frame", "slot", "port", "onu_id"):
         return _place_of_onu(fact)
-    return TELLERS[table.entity].get(fact, lambda _olt, _row, _now: None)
+    return MODEL_FACTS[table.entity].get(fact, lambda _olt, _row, _now: None)
 
 
-def _place_of_onu(fact: str) -> Tell:
-    """Where a column says it, beside the index."""
+def _place_of_onu(fact: str) -> FactOf:
+    """Return a part of the place of an ONU that a column has, beside the index."""
 
-    def tell(olt: OltModel, row: int, _now: float) -> object:
+    def place(olt: OltModel, row: int, _now: float) -> object:
         port, onu = divmod(row, olt.shape.onus_per_port)
         board, number = divmod(port, olt.shape.ports_per_board)
         return {"frame": 1, "slot": board + 1, "port": number + 1, "onu_id": onu + 1}[fact]
 
-    return tell
+    return place
 
 
 def _helping(table: Table, source: Source, served: set[str]) -> Iterator[OltColumn]:
@@ -161,7 +145,7 @@ def _helping_value(source: Source, purpose: str) -> Value:
     return raw.encode() if isinstance(raw, str) else raw
 
 
-def _always(value: Value) -> Teller:
+def _always(value: Value) -> ValueOf:
     return lambda _olt, _row, _now: value
 
 
