@@ -55,7 +55,7 @@ from facho.engine.collect.conversation import Guard
 from facho.engine.collect.identify import identify
 from facho.engine.collect.questions import is_under
 from facho.sim import snmprec
-from facho.sim.masked import masked
+from facho.sim.masking import mask_recording
 from facho.snmp import Client, SnmpError, Target
 from facho.vendors import Detection, Profile, builtin
 
@@ -301,7 +301,7 @@ def _keep(asked: Asked, reserved: Path, output: Path, *, mask: bool) -> int:
         return 0
     if mask:
         others = [profile for profile in builtin().values() if profile is not asked.profile]
-        records = masked(records, [asked.profile, *others])
+        records = mask_recording(records, [asked.profile, *others])
     snmprec.write(reserved, records)
     reserved.replace(output)
     return len(records)

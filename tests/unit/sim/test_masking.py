@@ -10,7 +10,7 @@ import pytest
 from facho.sim.families.family import Family
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
-from facho.sim.masked import masked
+from facho.sim.masking import mask_recording
 from facho.sim.model import Shape
 from facho.sim.snmprec import Record, line_of, read, sort
 from facho.snmp import Oid, Value
@@ -156,13 +156,13 @@ def is_in(secret: bytes, file: str) -> bool:
 
 
 def test_nobody_is_left_in_it_in_any_form() -> None:
-    before, after = recording(RECORDING), masked(recording(RECORDING), [PROFILE])
+    before, after = recording(RECORDING), mask_recording(recording(RECORDING), [PROFILE])
     assert [secret for secret in GONE if not is_in(secret, written(before))] == []
     assert [secret for secret in GONE if is_in(secret, written(after))] == []
 
 
 def test_what_tells_of_nobody_stays() -> None:
-    after = {str(record.oid): record.value for record in masked(recording(RECORDING), [PROFILE])}
+    after = {str(record.oid): record.value for record in mask_recording(recording(RECORDING), [PROFILE])}
     stays = [
         "1.3.6.1.2.1.1.2.0",
         "1.3.6.1.2.1.2.2.1.2.1",
@@ -198,7 +198,7 @@ def decoded_by(profile: Profile, records: Iterable[Record]) -> Decoded:
 
 def test_the_profile_reads_the_same_places_states_and_numbers() -> None:
     before = decoded_by(PROFILE, recording(RECORDING))
-    after = decoded_by(PROFILE, masked(recording(RECORDING), [PROFILE]))
+    after = decoded_by(PROFILE, mask_recording(recording(RECORDING), [PROFILE]))
     assert told(after) == told(before)
     assert after.problems.first == []
     first = after.onus.row(0)
@@ -218,7 +218,7 @@ def test_a_whole_olt_is_masked_and_still_read(family: Family) -> None:
         for oid, column in columns.items()
         for suffix, value in column.items()
     ]
-    after = masked(before, [profile])
+    after = mask_recording(before, [profile])
     old, new = decoded_by(profile, before), decoded_by(profile, after)
     assert told(new) == told(old)
     assert len(new.onus) == SHAPE.onus
@@ -239,7 +239,7 @@ SERIALS = {"huawei": "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.3", "zte": "1.3.6.1.4.1.
 
 def test_a_mask_is_another_one_in_every_recording() -> None:
     oid = f"{ACME}.2.1.1.1.1.1"
-    masks = [masked(recording({oid: SERIAL}), [PROFILE])[0].value for _ in range(3)]
+    masks = [mask_recording(recording({oid: SERIAL}), [PROFILE])[0].value for _ in range(3)]
     assert len({*masks, SERIAL}) == 4
 
 
@@ -247,20 +247,20 @@ def test_what_is_drawn_belongs_to_nobody_else() -> None:
     """Chance is made to hit the other ONU's serial, and then the mask that was given already."""
     drawn = iter([b"\0\0\0\x2b", b"\1\1\1\1", b"\1\1\1\1", b"\2\2\2\2"])
     given = {f"{ACME}.2.1.1.1.1.1": SERIAL, f"{ACME}.2.1.1.1.1.2": b"ACME\0\0\0\x2b"}
-    values = [each.value for each in masked(recording(given), [PROFILE], lambda _size: next(drawn))]
+    values = [each.value for each in mask_recording(recording(given), [PROFILE], lambda _size: next(drawn))]
     assert values == [b"ACME\1\1\1\1", b"ACME\2\2\2\2"]
 
 
 def test_a_thousand_addresses_have_a_thousand_masks() -> None:
     given: dict[str, Value] = {f"{ACME}.2.1.6.1.1.{n}": IPv4Address(0x0A000000 + n) for n in range(1, 1001)}
-    values = {each.value for each in masked(recording(given), [PROFILE])}
+    values = {each.value for each in mask_recording(recording(given), [PROFILE])}
     assert len(values) == 1000
     assert not values & set(given.values())
 
 
 def test_the_own_name_stays_in_what_a_device_is_recognised_by() -> None:
     given: dict[str, Value] = {"1.3.6.1.2.1.1.1.0": b"Acme-Seven OLT", "1.3.6.1.2.1.1.5.0": b"Acme-Seven"}
-    descr, name = (each.value for each in masked(recording(given), [PROFILE]))
+    descr, name = (each.value for each in mask_recording(recording(given), [PROFILE]))
     assert (descr, name) == (b"Acme-Seven OLT", b"customer 1")
 
 
@@ -269,7 +269,7 @@ def test_the_own_name_stays_in_what_a_device_is_recognised_by() -> None:
 def test_real_recordings_are_read_as_before(name: str) -> None:
     records = read(RECORDINGS / f"{name}.snmprec")
     profiles = list(builtin().values())
-    after = masked(records, profiles)
+    after = mask_recording(records, profiles)
     for profile in profiles:
         assert told(decoded_by(profile, after)) == told(decoded_by(profile, records))
     macs = {each.value for each in records if str(each.oid).startswith("1.3.6.1.2.1.2.2.1.6.")} - {

@@ -1,4 +1,4 @@
-"""What octets look like that no profile knows: an identity, something harmless, or what a person wrote."""
+"""Classifies octets that no profile knows: an identity, something harmless, or a text of a person."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
+from facho.sim.masking.columns import Content
 from facho.vendors import octets
 from facho.vendors.errors import BadValue
-from facho.vendors.masking.columns import Holds
 
-# Words of interfaces, states and units: a text of nothing but these and small numbers tells of nobody.
+# Words of interfaces, states and units: a text of only these and small numbers identifies nobody.
 _HARMLESS: Final = frozenset({
     "x", "g", "xp",
     "gpon", "epon", "xgpon", "xgspon", "xg", "xgs", "gepon", "pon", "olt", "onu", "ont", "llid", "uni", "eth",
@@ -44,32 +44,32 @@ _IPV6_LENGTH: Final = 16
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def look_at(value: bytes) -> Holds:
-    """Never UNKNOWN; what is no text and no identity is FIXED."""
+def classify(value: bytes) -> Content:
+    """Return what the octets hold, never UNKNOWN; neither text nor identity is FIXED."""
     bare = value.strip(b"\0 ")
     if not bare:
-        return Holds.FIXED
-    if is_written(bare):
-        return _look_at_text(bare)
+        return Content.FIXED
+    if is_text(bare):
+        return _classify_text(bare)
     if len(value) == _MAC_LENGTH:
-        return Holds.MAC
+        return Content.MAC
     if len(value) == _SERIAL_LENGTH and value[:4].isalnum() and not _is_date(value):
-        return Holds.SERIAL
-    return Holds.IP if len(value) == _IPV6_LENGTH and address_of(value) is not None else Holds.FIXED
+        return Content.SERIAL
+    return Content.IP if len(value) == _IPV6_LENGTH and address_of(value) is not None else Content.FIXED
 
 
-def _look_at_text(bare: bytes) -> Holds:
+def _classify_text(bare: bytes) -> Content:
     if _SERIAL.fullmatch(bare):
-        return Holds.SERIAL
+        return Content.SERIAL
     if _MAC.fullmatch(bare) or _MAC_OF_CISCO.fullmatch(bare):
-        return Holds.MAC
+        return Content.MAC
     if address_of(bare) is not None:
-        return Holds.IP
-    return Holds.FIXED if is_harmless(bare) else Holds.TEXT
+        return Content.IP
+    return Content.FIXED if is_harmless(bare) else Content.TEXT
 
 
-def is_written(value: bytes) -> bool:
-    """Whether a person could have written it, in whatever encoding."""
+def is_text(value: bytes) -> bool:
+    """Return whether a person could have written it, in whatever encoding."""
     try:
         return value.decode().isprintable()
     except UnicodeDecodeError:
@@ -80,7 +80,7 @@ def is_written(value: bytes) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def is_harmless(value: bytes, words: frozenset[str] = frozenset()) -> bool:
-    """Nothing but small numbers and words that everybody uses, or these."""
+    """Return whether it has nothing but small numbers and words that everybody uses, or `words`."""
     if _is_date(value):
         return True
     text = value.decode("utf-8", "replace").strip("\0 ")
@@ -105,20 +105,20 @@ def _is_date(value: bytes) -> bool:
 
 
 def address_of(value: bytes) -> IPv4Address | IPv6Address | None:
-    """The address of somebody that these octets, or this text, are. Netmasks and the like are nobody's."""
+    """Return the address that these octets, or this text, are; None for netmasks and other texts."""
     bare: str | bytes = value
-    if len(value) not in (4, _IPV6_LENGTH) or is_written(value):
+    if len(value) not in (4, _IPV6_LENGTH) or is_text(value):
         bare = value.strip(b"\0 ").decode("ascii", "replace")
     for kind in (IPv4Address, IPv6Address):
         try:
             address = kind(bare)
         except ValueError:
             continue
-        return address if is_somebodys(address) else None
+        return address if identifies_host(address) else None
     return None
 
 
-def is_somebodys(address: IPv4Address | IPv6Address) -> bool:
+def identifies_host(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         # Octets of another meaning would seldom begin like addresses that are in use.
         return address.packed[0] & 0xE0 == 0x20 or address.is_link_local or address.packed[0] in (0xFC, 0xFD)

@@ -1,4 +1,4 @@
-"""What is put in place of what: the same for every form in which an identity is written."""
+"""The stand-ins of identities: the same for every form in which an identity is written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from itertools import chain, count
 from typing import Final
 
-from facho.vendors.masking.looks import is_harmless
+from facho.sim.masking.heuristics import is_harmless
 from facho.vendors.octets import serial, serial_octets
 
 # Networks for documentation, and when these are used up, the one for measurements.
@@ -19,6 +19,7 @@ _IPV6: Final = int(IPv6Address("2001:db8::"))
 _KEPT_OF_SERIAL: Final = 4
 _KEPT_OF_MAC: Final = 3
 _PREFIX: Final = 4
+_LONG: Final = 6
 
 Random = Callable[[int], bytes]
 Address = IPv4Address | IPv6Address
@@ -26,7 +27,7 @@ Address = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """All that has to go, in the order in which it was met. Serials are eight octets, MACs six."""
+    """Identities to replace, in the order in which they were found. Serials are eight octets, MACs six."""
 
     serials: dict[bytes, None] = field(default_factory=dict)
     macs: dict[bytes, None] = field(default_factory=dict)
@@ -36,14 +37,15 @@ class Identities:
 
 class StandIns:
     def __init__(self, identities: Identities, random: Random) -> None:
-        self.serials = _drawn(identities.serials, _KEPT_OF_SERIAL, random)
-        self.macs = _drawn(identities.macs, _KEPT_OF_MAC, random)
+        self.serials = _draw(identities.serials, _KEPT_OF_SERIAL, random)
+        self.macs = _draw(identities.macs, _KEPT_OF_MAC, random)
         self.addresses = _addresses(identities.addresses)
-        self.texts = _texts(identities.texts)
+        self.texts = {old: _customer(number, len(old)) for number, old in enumerate(identities.texts, 1)}
         self.identities = dict(self._forms())
-        # In place of what they are part of; short and harmless texts are part of too much.
-        self.within = Needles({**_long(self.texts), **self.identities}, bounded=True)
-        self.in_index = Needles(dict(self._numbered()), bounded=False)
+        # Replaced within longer texts too. Short and harmless texts would match too much.
+        long = {old: new for old, new in self.texts.items() if len(old) >= _LONG and not is_harmless(old)}
+        self.within = Replacer({**long, **self.identities}, bounded=True)
+        self.in_index = Replacer(dict(self._numbered()), bounded=False)
 
     def _forms(self) -> Iterator[tuple[bytes, bytes]]:
         for old, new in self.serials.items():
@@ -54,18 +56,14 @@ class StandIns:
             yield str(address).encode(), str(other).encode()
 
     def _numbered(self) -> Iterator[tuple[bytes, bytes]]:
-        """What may be in an index, a number for each octet. Nothing gets longer: a length may go before."""
+        """Yield what may be in an index, a number for each octet. Lengths stay: an index may tell them."""
         yield from ((old, new) for old, new in self.texts.items() if len(old) >= _PREFIX)
         yield from ((old, new) for old, new in self.identities.items() if len(old) == len(new))
         yield from ((old.packed, new.packed) for old, new in self.addresses.items())
 
 
-def _long(texts: Mapping[bytes, bytes], least: int = 6) -> dict[bytes, bytes]:
-    return {old: new for old, new in texts.items() if len(old) >= least and not is_harmless(old)}
-
-
-def _drawn(originals: Iterable[bytes], kept: int, random: Random) -> dict[bytes, bytes]:
-    """Each keeps who made it; the rest is drawn, and belongs to nobody of this recording."""
+def _draw(originals: Iterable[bytes], kept: int, random: Random) -> dict[bytes, bytes]:
+    """Draw a stand-in for each that keeps the maker and is none of the originals."""
     found: dict[bytes, bytes] = {}
     taken = set(originals)
     for old in originals:
@@ -82,12 +80,8 @@ def _addresses(originals: Mapping[Address, None]) -> dict[Address, Address]:
     return {old: next(free) if isinstance(old, IPv4Address) else next(free6) for old in originals}
 
 
-def _texts(originals: Iterable[bytes]) -> dict[bytes, bytes]:
-    return {old: _customer(number, len(old)) for number, old in enumerate(originals, 1)}
-
-
 def _customer(number: int, length: int) -> bytes:
-    """As long as what it stands for: tables and indices have room for that, and lengths are told in them."""
+    """Return a text of the same length: tables and indices have room for that, and an index tells lengths."""
     for name in (f"customer {number}", f"c{number}", str(number)):
         if len(name) <= length:
             return name.ljust(length, ".").encode()
@@ -119,16 +113,16 @@ def _forms_of_mac(octets: bytes) -> Iterator[bytes]:
 
 
 def serial_of(value: bytes) -> bytes | None:
-    """The eight octets of a serial, however it is written; None for what has none. May raise BadValue."""
+    """Return the eight octets of a serial, however it is written, or None. Raises BadValue."""
     bare = value.strip(b"\0 ")
     written = serial(bare.replace(b"-", b"", 1) if len(bare) == 13 else value)
     return None if written is None else serial_octets(written)
 
 
-class Needles:
-    """Finds any of many in a haystack, by their first octets.
+class Replacer:
+    """Replaces any of many texts, found by their first octets.
 
-    `bounded`: what is written must not be a part of a longer word or number.
+    `bounded`: a text that is part of a longer word or number is not replaced.
     """
 
     def __init__(self, pairs: Mapping[bytes, bytes], *, bounded: bool) -> None:
@@ -137,31 +131,31 @@ class Needles:
         for old in sorted(pairs, key=len, reverse=True):
             self._by_prefix.setdefault(old[:_PREFIX], []).append((old, pairs[old]))
 
-    def replace(self, hay: bytes) -> bytes:
+    def replace(self, value: bytes) -> bytes:
         pieces: list[bytes] = []
         at = copied = 0
-        while at <= len(hay) - _PREFIX:
-            found = self._found(hay, at)
+        while at <= len(value) - _PREFIX:
+            found = self._match(value, at)
             if found is None:
                 at += 1
                 continue
             old, new = found
-            pieces += (hay[copied:at], new)
+            pieces += (value[copied:at], new)
             at = copied = at + len(old)
-        return b"".join((*pieces, hay[copied:])) if pieces else hay
+        return b"".join((*pieces, value[copied:])) if pieces else value
 
-    def _found(self, hay: bytes, at: int) -> tuple[bytes, bytes] | None:
-        for old, new in self._by_prefix.get(hay[at : at + _PREFIX], ()):
-            if hay.startswith(old, at) and not (self._bounded and _is_part(hay, at, at + len(old))):
+    def _match(self, value: bytes, at: int) -> tuple[bytes, bytes] | None:
+        for old, new in self._by_prefix.get(value[at : at + _PREFIX], ()):
+            if value.startswith(old, at) and not (self._bounded and _is_part(value, at, at + len(old))):
                 return old, new
         return None
 
 
-def _is_part(hay: bytes, start: int, end: int) -> bool:
-    """Whether a written word goes on before or after; octets that are no text have no such bounds."""
-    if not hay[start:end].isascii():
+def _is_part(value: bytes, start: int, end: int) -> bool:
+    """Return whether a word goes on before or after; octets that are no text have no such bounds."""
+    if not value[start:end].isascii():
         return False
-    before, after = hay[start - 1 : start] if start else b"", hay[end : end + 1]
-    return (before.isalnum() and hay[start : start + 1].isalnum()) or (
-        after.isalnum() and hay[end - 1 : end].isalnum()
+    before, after = value[start - 1 : start] if start else b"", value[end : end + 1]
+    return (before.isalnum() and value[start : start + 1].isalnum()) or (
+        after.isalnum() and value[end - 1 : end].isalnum()
     )
