@@ -7,6 +7,7 @@ import ipaddress
 import socket
 from typing import Final, cast
 
+from facho.core.reasons import Reason
 from facho.snmp.errors import AddressError
 from facho.snmp.transport import SocketAddress
 
@@ -57,7 +58,7 @@ async def resolve(host: str, port: int) -> tuple[socket.AddressFamily, SocketAdd
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
-        raise AddressError(f"the name '{host}' does not resolve to an address") from error
+        raise AddressError(Reason.of("name_not_resolved", name=host)) from error
     family, _, _, _, address = found[0]
     return family, cast(SocketAddress, address)
 

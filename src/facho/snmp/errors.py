@@ -1,4 +1,4 @@
-"""Everything that can go wrong between us and an agent, as types with a sentence a person can act on.
+"""Everything that can go wrong between us and an agent, as types with a reason a person can act on.
 
 A walk or a get does not raise these for what the agent did: it returns what it got together with the error,
 so that a caller can keep the rows and still know that the table is not complete. They are raised only where
@@ -7,9 +7,18 @@ there is nothing to return (a bad OID, a name that does not resolve, a closed cl
 
 from __future__ import annotations
 
+from facho.core.reasons import Reason, as_reason
+
 
 class SnmpError(Exception):
-    """Base of every error of this package."""
+    """Base of every error of this package: with its reason, whose English is its text."""
+
+    def __init__(self, reason: Reason | str) -> None:
+        super().__init__(reason)
+        self.reason = as_reason(reason)
+
+    def __str__(self) -> str:
+        return str(self.reason)
 
 
 class BadOid(SnmpError, ValueError):
@@ -39,8 +48,8 @@ class DeadlineExceeded(NoAnswer):
 class AgentRefused(SnmpError):
     """The agent answered with an error status that asking differently will not change."""
 
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
+    def __init__(self, reason: Reason | str, status: int) -> None:
+        super().__init__(reason)
         self.status = status
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from facho.core.reasons import Reason
 from facho.snmp.errors import (
     BerError,
     CorruptAnswer,
@@ -54,7 +55,9 @@ async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetRe
     except (NoAnswer, SecurityError, TooMuch) as error:
         result.error = error
     except TimeoutError:
-        result.error = DeadlineExceeded(f"{talk.peer.name}: the values were not all read in {deadline:g} s")
+        result.error = DeadlineExceeded(
+            Reason.of("values_not_read_in_time", olt=talk.peer.name, seconds=deadline or 0.0)
+        )
     result.load.seconds = loop.time() - started
     result.unanswered = [oid for oid in oids if oid not in result.values and oid not in result.failed]
     return result
@@ -97,9 +100,8 @@ async def _ask_batch(talk: Talk, oids: list[Oid], result: GetResult) -> list[lis
         return _keep(talk, oids, answer, result)
     if status in (ErrorStatus.tooBig, ErrorStatus.resourceUnavailable):
         talk.peer.window.too_big(len(oids))
-        return _halves(
-            oids, TooBig(f"{talk.peer.name} says that even {oids[0]} alone is too big to answer"), result
-        )
+        too_big = TooBig(Reason.of("value_too_big", olt=talk.peer.name, oid=str(oids[0])))
+        return _halves(oids, too_big, result)
     return _without_culprit(talk, oids, answer, result)
 
 
@@ -141,5 +143,5 @@ def _without_culprit(talk: Talk, oids: list[Oid], answer: Answer, result: GetRes
 
 def _error_of(talk: Talk, status: int) -> SnmpError:
     if status == ErrorStatus.genErr:
-        return UnreadableRows(f"{talk.peer.name} fails (genErr) on it")
-    return talk.refused(status, "the value")
+        return UnreadableRows(Reason.of("value_unreadable", olt=talk.peer.name))
+    return talk.refused_value(status)

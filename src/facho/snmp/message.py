@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
+from facho.core.reasons import Reason
 from facho.snmp import ber
 from facho.snmp.errors import BerError
 from facho.snmp.values import Value, decode_value
@@ -81,8 +82,8 @@ class Community:
         object.__setattr__(self, "_head", head)
 
     @property
-    def silence(self) -> str:
-        return "it is off or unreachable, or does not accept this community and version"
+    def silence(self) -> Reason:
+        return Reason.of("off_or_other_community")
 
     def wrap(self, pdu: bytes) -> bytes:
         return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
@@ -119,7 +120,7 @@ class Security(Protocol):
     def version(self) -> Version: ...
 
     @property
-    def silence(self) -> str:
+    def silence(self) -> Reason:
         """What it can mean that no answer comes."""
 
     def seal(self, request_id: int, pdu: bytes) -> bytes: ...

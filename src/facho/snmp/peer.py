@@ -8,11 +8,13 @@ because the first answer was slow.
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from facho.core.reasons import Param, Reason, text_reason
 from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
 from facho.snmp.allowance import Allowance
@@ -35,6 +37,12 @@ from facho.snmp.window import Window
 # A request id has 31 bits: an execution's tag in the upper 15, a number of chance in the lower 16.
 TAG_SHIFT: Final = 16
 MAX_TAG: Final = 0x7FFF
+
+_SEND_ERRORS: Final = {
+    errno.ENETUNREACH: Reason.of("network_unreachable"),
+    errno.EHOSTUNREACH: Reason.of("no_route"),
+    errno.EACCES: Reason.of("permission_denied"),
+}
 
 
 @dataclass(slots=True)
@@ -268,14 +276,13 @@ class Peer:
         try:
             self._endpoint.send(data, self.address)
         except OSError as error:
-            raise NoAnswer(f"cannot send to {self.name}: {error.strerror or error}") from error
+            why = _SEND_ERRORS.get(error.errno or 0) or text_reason(error.strerror or str(error))
+            raise NoAnswer(Reason.of("cannot_send", olt=self.name, why=why)) from error
         return self.window.generation
 
     def _check(self, allowance: Allowance) -> None:
         if allowance.is_used_up:
-            raise TooMuch(
-                f"{self.name} sent more than {allowance.octets:,} octets, and was not asked for more"
-            )
+            raise TooMuch(Reason.of("too_many_octets", olt=self.name, most=allowance.octets))
 
     def _new_id(self, tag: int) -> int:
         while True:
@@ -284,17 +291,13 @@ class Peer:
             if request_id and request_id not in self._sent:
                 return request_id
 
-    def _silence(self, asking: Asking, security: Security) -> str:
+    def _silence(self, asking: Asking, security: Security) -> Reason:
         sent = asking.retries + 1
-        requests = f"{sent} request{'s' if sent > 1 else ''} in {sent * asking.timeout:g} s"
-        said = f"no answer from {self.name} to {requests}"
+        asked: dict[str, Param] = {"olt": self.name, "sent": sent, "seconds": sent * asking.timeout}
         if self.answered_from is not None:
-            return (
-                f"{said}; an answer came from {address_name(self.answered_from)} instead: ask at that address"
-            )
-        if self.other_community:
-            return f"{said}: its answers came in another community, and were not taken"
-        return f"{said}: {security.silence}"
+            return Reason.of("answer_from_elsewhere", **asked, other=address_name(self.answered_from))
+        why = Reason.of("answers_in_other_community") if self.other_community else security.silence
+        return Reason.of("no_answer", **asked, why=why)
 
     def received(self, data: bytes) -> None:
         try:
@@ -334,7 +337,7 @@ class Peer:
         if head is None or sent is None or sent.question.answer.done():
             return
         question, security = sent.question, sent.question.security
-        broken = CorruptAnswer(f"{self.name} answered with a broken message: {error}")
+        broken = CorruptAnswer(Reason.of("broken_message", olt=self.name, why=str(error)))
         if not isinstance(security, Community):
             # Its signature cannot be checked, and anybody may have sent it.
             question.broken = broken

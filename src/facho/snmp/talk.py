@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
+from facho.core.reasons import Reason
 from facho.snmp.errors import AgentRefused, BerError, CorruptAnswer, NoAnswer
 from facho.snmp.message import (
     ErrorStatus,
@@ -25,6 +26,8 @@ from facho.snmp.values import Oid, TimeTicks
 
 # An engine may report another id and then another clock; after that, it is no misunderstanding.
 _MOST_REPORTS: Final = 3
+
+_FORBIDDEN: Final = frozenset({ErrorStatus.authorizationError, ErrorStatus.noAccess})
 
 SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 
@@ -133,10 +136,14 @@ class Talk:
         value = bindings[0][1] if len(bindings) == 1 else None
         return value if isinstance(value, TimeTicks) else None
 
-    def refused(self, status: int, what: str) -> AgentRefused:
-        forbidden = status in (ErrorStatus.authorizationError, ErrorStatus.noAccess)
-        hint = ": who asks may not read this" if forbidden else ""
-        return AgentRefused(f"{self.peer.name} refused {what} with {error_name(status)}{hint}", status)
+    def refused_value(self, status: int) -> AgentRefused:
+        code = "value_forbidden" if status in _FORBIDDEN else "value_refused"
+        return AgentRefused(Reason.of(code, olt=self.peer.name, error=error_name(status)), status)
+
+    def refused_walk(self, status: int, column: Oid) -> AgentRefused:
+        code = "walk_forbidden" if status in _FORBIDDEN else "walk_refused"
+        reason = Reason.of(code, olt=self.peer.name, column=str(column), error=error_name(status))
+        return AgentRefused(reason, status)
 
     def corrupt(self, error: BerError | str) -> CorruptAnswer:
-        return CorruptAnswer(f"{self.peer.name} answered with a broken message: {error}")
+        return CorruptAnswer(Reason.of("broken_message", olt=self.peer.name, why=str(error)))

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from facho.core.reasons import Reason
 from facho.snmp import ber, usm
 from facho.snmp.errors import (
     BerError,
@@ -349,13 +350,13 @@ class UserSecurity:
         self._keys_of: tuple[bytes, usm.Keys] | None = None
 
     @property
-    def silence(self) -> str:
-        causes = ["it went off or unreachable"]
+    def silence(self) -> Reason:
+        cause = Reason.of("went_off")
         if self.user.priv is not None:
-            causes.append("the privacy password or protocol is not what it expects")
+            cause = Reason.of("or", first=cause, second=Reason.of("privacy_differs"))
         if self.user.context:
-            causes.append("it does not have this context")
-        return ", or ".join(causes)
+            cause = Reason.of("or", first=cause, second=Reason.of("no_such_context"))
+        return cause
 
     @property
     def is_ready(self) -> bool:
@@ -422,23 +423,19 @@ class UserSecurity:
         return isinstance(received, Header) and not received.is_signed and _is_report(received)
 
     def complain(self, message: Message, name: str) -> SecurityError:
-        """The report as an error with a sentence. It may be logged, and so it does not name the user."""
-        stat = stat_of(message)
-        said: dict[Stat | None, SecurityError] = {
-            Stat.UNKNOWN_USER: UnknownUser(f"{name} does not know this SNMPv3 user: check its name"),
-            Stat.WRONG_DIGEST: WrongDigest(
-                f"{name} says that the signature is wrong: check the authentication password and protocol"
-            ),
-            Stat.DECRYPTION_ERROR: DecryptionFailed(
-                f"{name} could not decrypt the request: check the privacy password and protocol"
-            ),
-            Stat.UNSUPPORTED_LEVEL: UnsupportedLevel(
-                f"{name} does not offer this security level to this SNMPv3 user"
-            ),
-            Stat.NOT_IN_TIME_WINDOW: NotInTimeWindow(f"{name} keeps saying that our clock of it is wrong"),
-            Stat.UNKNOWN_ENGINE: UnknownEngine(f"{name} keeps saying that its engine id is another one"),
-        }
-        return said.get(stat) or SecurityError(f"{name} sent a report that SNMPv3 does not define")
+        """Return the report as an error. It may be logged, and so it does not name the user."""
+        kind, reason = _COMPLAINTS.get(stat_of(message), (SecurityError, "unknown_report"))
+        return kind(Reason(reason, (("olt", name),)))
+
+
+_COMPLAINTS: Final[dict[Stat | None, tuple[type[SecurityError], str]]] = {
+    Stat.UNKNOWN_USER: (UnknownUser, "unknown_user"),
+    Stat.WRONG_DIGEST: (WrongDigest, "wrong_digest"),
+    Stat.DECRYPTION_ERROR: (DecryptionFailed, "decryption_failed"),
+    Stat.UNSUPPORTED_LEVEL: (UnsupportedLevel, "unsupported_level"),
+    Stat.NOT_IN_TIME_WINDOW: (NotInTimeWindow, "not_in_time_window"),
+    Stat.UNKNOWN_ENGINE: (UnknownEngine, "unknown_engine"),
+}
 
 
 class Discovery:
@@ -454,8 +451,8 @@ class Discovery:
         self._engine = engine
 
     @property
-    def silence(self) -> str:
-        return "it is off or unreachable, or does not speak SNMPv3"
+    def silence(self) -> Reason:
+        return Reason.of("off_or_no_snmpv3")
 
     def seal(self, request_id: int, pdu: bytes) -> bytes:
         outgoing = Outgoing(request_id, b"", 0, 0, b"")

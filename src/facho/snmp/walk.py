@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC
+from facho.core.reasons import Reason
 from facho.snmp import ber
 from facho.snmp.around import Index, past_bad_row
 from facho.snmp.errors import (
@@ -120,9 +121,8 @@ async def walk_table(
     except (NoAnswer, SecurityError, TooMuch) as error:
         result.errors.append(error)
     except TimeoutError:
-        result.errors.append(
-            DeadlineExceeded(f"{talk.peer.name}: the walk was not finished in {deadline:g} s")
-        )
+        late = Reason.of("walk_not_finished_in_time", olt=talk.peer.name, seconds=deadline or 0.0)
+        result.errors.append(DeadlineExceeded(late))
     result.load.seconds = loop.time() - started
     result.errors.extend(error for column in result.columns.values() for error in column.errors)
     for each in result.errors:
@@ -168,8 +168,8 @@ async def _walk_between_clock_readings(
     after = await talk.up_time(result.load)
     result.up_time = before if after is None else after
     if after is not None and restarted(before, after, loop.time() - read_at):
-        went = f"its sysUpTime went from {before / 100:.0f} s to {after / 100:.0f} s"
-        result.errors.append(AgentRestarted(f"{talk.peer.name} restarted during the walk: {went}"))
+        seconds = {"before": round(before / 100), "after": round(after / 100)}
+        result.errors.append(AgentRestarted(Reason.of("restarted", olt=talk.peer.name, **seconds)))
 
 
 def restarted(before: TimeTicks, after: TimeTicks, elapsed: float) -> bool:
@@ -214,7 +214,8 @@ class _ColumnWalk:
         self._progress = progress
         self._expected = expected
         self._reader = ColumnReader(column.oid.content)
-        self._who = f"{column.oid}: {talk.peer.name}"
+        # Of what goes wrong with the column.
+        self._where = {"column": str(column.oid), "olt": talk.peer.name}
         self._cursor = b""
         self._cursor_arcs: Index = ()
         self._bad_places = 0
@@ -230,8 +231,7 @@ class _ColumnWalk:
                 self._go_around()
         except NoAnswer as error:
             await self._talk.up_time(self._load)
-            place = f"after row {self._name(self._cursor)}" if self._cursor else "at its first row"
-            self._column.errors.append(NoAnswer(f"{self._who} is alive but stays silent {place} ({error})"))
+            self._column.errors.append(NoAnswer(self._silence(error)))
         except ClientClosed:
             raise
         except SnmpError as error:
@@ -239,18 +239,21 @@ class _ColumnWalk:
         finally:
             self._leave_out()
 
+    def _silence(self, error: NoAnswer) -> Reason:
+        if not self._cursor:
+            return Reason.of("silent_at_first_row", **self._where, why=error.reason)
+        return Reason.of("silent_after_row", **self._where, row=self._name(self._cursor), why=error.reason)
+
     def _take(self, page: Page) -> bool:
         """Keeps the page's rows; True at the end of the column."""
         rows, came = self._column.rows, len(page.indexes)
         expected = len(rows) + came
         most = self._talk.asking.allowance.rows
         if expected > most:
-            raise TooMuch(f"{self._who} gave more than {most:,} rows, and the walk was ended")
+            raise TooMuch(Reason.of("too_many_rows", **self._where, most=most))
         rows.update(zip(page.indexes, page.values, strict=True))
         if len(rows) != expected:
-            raise RepeatingOids(
-                f"{self._who} gave rows again that it had given before, near row {self._name(page.last)}"
-            )
+            raise RepeatingOids(Reason.of("rows_repeat", **self._where, row=self._name(page.last)))
         if came:
             arcs = ber.decode_arcs(page.last)
             # Some firmware does not sort. Every row comes once all the same, and a repetition is an error
@@ -261,7 +264,7 @@ class _ColumnWalk:
             if self._progress is not None:
                 self._progress(came)
         if page.end is End.WENT_BACK:
-            raise OidsWentBack(f"{self._who} went back to before the column; its end was not seen")
+            raise OidsWentBack(Reason.of("went_back", **self._where))
         return page.end is not None
 
     def _go_around(self) -> None:
@@ -306,11 +309,11 @@ class _ColumnWalk:
             if status == ErrorStatus.genErr and rows == 1:
                 return None
             if status not in _TOO_MUCH:
-                raise self._talk.refused(status, f"the walk of {self._column.oid}")
+                raise self._talk.refused_walk(status, self._column.oid)
             if status != ErrorStatus.genErr:
                 self._talk.peer.window.too_big(rows)
                 if rows == 1:
-                    raise TooBig(f"{self._who} says that even one row is too big to answer")
+                    raise TooBig(Reason.of("row_too_big", **self._where))
             rows //= 2
             wanted = rows
 
@@ -358,9 +361,8 @@ class _ColumnWalk:
     async def _move_past_bad_row(self) -> None:
         self._bad_places += 1
         if self._bad_places > _MOST_BAD_PLACES:
-            raise UnreadableRows(
-                f"{self._who} fails (genErr) in more than {_MOST_BAD_PLACES} places, and the walk was ended"
-            )
+            many = Reason.of("unreadable_in_many_places", **self._where, most=_MOST_BAD_PLACES)
+            raise UnreadableRows(many)
         last_good = self._cursor_arcs
         search = past_bad_row(last_good)
         probe = next(search)
@@ -368,19 +370,26 @@ class _ColumnWalk:
             for _ in range(_MOST_PROBES):
                 page, _, status = await self._ask(ber.encode_arcs(probe), 1, 1)
                 if page is None and status != ErrorStatus.genErr:
-                    raise self._talk.refused(status, f"the walk of {self._column.oid}")
+                    raise self._talk.refused_walk(status, self._column.oid)
                 probe = search.send(None if page is None else ber.decode_arcs(page.last))
         except StopIteration as found:
             past: Index | None = found.value
         else:
             past = None
-        where = f"after row {_dotted(last_good)}" if last_good else "before its first readable row"
+        unreadable = UnreadableRows(self._unreadable(last_good, past))
         if past is None:
-            raise UnreadableRows(f"{self._who} fails (genErr) on everything {where}")
-        self._column.errors.append(
-            UnreadableRows(f"{self._who} fails (genErr) on the row {where}, up to row {_dotted(past)}")
-        )
+            raise unreadable
+        self._column.errors.append(unreadable)
         self._cursor, self._cursor_arcs = ber.encode_arcs(past), past
+
+    def _unreadable(self, last_good: Index, past: Index | None) -> Reason:
+        if past is None and not last_good:
+            return Reason.of("unreadable_from_start", **self._where)
+        if past is None:
+            return Reason.of("unreadable_after_row", **self._where, row=_dotted(last_good))
+        if not last_good:
+            return Reason.of("unreadable_first_row", **self._where, until=_dotted(past))
+        return Reason.of("unreadable_row", **self._where, row=_dotted(last_good), until=_dotted(past))
 
     def _name(self, suffix: bytes) -> str:
         return _dotted(ber.decode_arcs(suffix))

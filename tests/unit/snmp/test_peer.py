@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from facho.core.reasons import text_reason
 from facho.snmp.adapt import Learned, Limits
 from facho.snmp.errors import CorruptAnswer, NoAnswer
 from facho.snmp.message import Community, Message, PduType, Received, Version, decode_message, encode_pdu
@@ -198,7 +199,7 @@ class SignedByUser:
     """A security whose messages are told from those of others by a signature, as in SNMPv3."""
 
     version = Version.V3
-    silence = "nobody is there"
+    silence = text_reason("nobody is there")
 
     def seal(self, _request_id: int, pdu: bytes) -> bytes:
         return PUBLIC.wrap(pdu)
