@@ -30,7 +30,7 @@ from facho.engine.commands.maintenance import Window
 from facho.engine.commands.oids import NewOid, add_oid
 from facho.engine.commands.users import add_user
 from tests.api_clients import person
-from tests.database.notifying import make_channel, make_rule
+from tests.database.notification_receivers import make_channel, make_rule
 from tests.factories import add_job, add_olts, at
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]

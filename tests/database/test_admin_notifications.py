@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
-from tests.database.notifying import make_channel, make_rule
+from tests.database.notification_receivers import make_channel, make_rule
 from tests.factories import make_olt
 
 pytestmark = pytest.mark.django_db

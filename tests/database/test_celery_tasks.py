@@ -13,7 +13,14 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.backends import tasks
 from facho.core.notifications import NotificationKind
-from tests.database.notifying import Receiver, became, make_channel, make_rule, sender_to, tell_of
+from tests.database.notification_receivers import (
+    Receiver,
+    became,
+    make_channel,
+    make_rule,
+    sender_to,
+    tell_of,
+)
 from tests.factories import make_olt
 
 pytestmark = pytest.mark.django_db

@@ -28,7 +28,7 @@ from facho.engine.commands.notifications import (
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.events.sender import Sender
 from facho.masking import masked
-from tests.database.notifying import CONFIG, make_channel, make_rule, tell_of
+from tests.database.notification_receivers import CONFIG, make_channel, make_rule, tell_of
 from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
 from tests.factories import at, make_olt
 
@@ -77,7 +77,7 @@ def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver
     assert got["To"] == "noc@example.net"
     part = got.get_body(("plain", "html"))
     assert part is not None
-    assert "10 mar 2026, 10:00" in part.get_content().lower()
+    assert "10 jun 2025, 10:00" in part.get_content().lower()
     assert set(NotificationDelivery.objects.values_list("status", flat=True)) == {"SENT"}
 
 

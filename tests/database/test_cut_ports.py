@@ -21,7 +21,7 @@ from facho.engine.events.sender import Sender
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from tests.database import test_executions
-from tests.database.notifying import CONFIG, Receiver, make_channel, make_rule, sender_to
+from tests.database.notification_receivers import CONFIG, Receiver, make_channel, make_rule, sender_to
 from tests.database.test_executions import PLAIN, Site
 from tests.factories import at, make_job
 from tests.virtual_fleet import VirtualFleet
@@ -150,7 +150,7 @@ def test_a_bent_fibre_is_one_message_for_its_port(people: People, site: Site) ->
     Onu.objects.update(rx_usual_dbm=F("onu_rx_dbm"), rx_usual_of="onu_rx_dbm")
     strong = Onu.objects.filter(port=0, onu_rx_dbm__gte=-22.0).count()
     bent = Scenario(dim_ports=(0,), dim_db=5.0)
-    assert people.told_after(bent) == ["Facho Deluxe: 2 notices"]
+    assert people.told_after(bent) == ["Facho Deluxe: 2 events"]
     titles = [each.splitlines()[0] for each in NotificationDelivery.objects.values_list("message", flat=True)]
     assert titles.count(f"north, port 0/1/0: the optical power of {strong} ONUs fell") == 1
     assert people.told_after(bent) == []

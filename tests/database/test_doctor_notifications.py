@@ -9,7 +9,7 @@ import pytest
 from facho.apps.notifications.models import NotificationDelivery
 from facho.cli.acting.condition import _notifications
 from facho.config import Config
-from tests.database.notifying import make_channel
+from tests.database.notification_receivers import make_channel
 from tests.factories import at
 
 pytestmark = pytest.mark.django_db

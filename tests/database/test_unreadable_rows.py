@@ -16,14 +16,15 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.cli.acting import chassis, olts
 from facho.cli.acting.condition import _unreadable
 from facho.config import Config
-from facho.core.notifications import NotificationKind
+from facho.core.notifications import NotificationKind, NotifiedEvent
 from facho.core.roles import Role
+from facho.core.severity import Severity
 from facho.engine.collect.column_reader import Answers
 from facho.engine.collect.outcome import outcome_of
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.commands.olts import OltChanges, update_olt
-from facho.engine.events.notification_texts import NotifiedEvent, compose_message
+from facho.engine.events.notification_texts import compose_message
 from facho.engine.process.leases import start_execution
 from facho.engine.record import recorder
 from facho.snmp import Load
@@ -132,13 +133,18 @@ def test_a_notification_is_sent_once_for_as_long_as_it_lasts(site: Site) -> None
     site.discover(rows(odd=2), times=3)
     notice = NotificationNotice.objects.get(notice=NotificationKind.UNREADABLE_ROWS)
     assert (notice.severity, notice.olt, notice.about) == ("MEDIUM", site.olt, f"table {TABLE}")
-    said = NotifiedEvent(
-        NotificationKind.UNREADABLE_ROWS, notice.severity, notice.at, "north", notice.about, notice.details
+    event = NotifiedEvent(
+        NotificationKind.UNREADABLE_ROWS,
+        Severity.MEDIUM,
+        notice.at,
+        olt_name="north",
+        about=notice.about,
+        details=notice.details,
     )
-    message = compose_message(said, "en", CONFIG)
+    message = compose_message(event, "en", CONFIG)
     assert message.title == f"north: 2 rows of {TABLE} cannot be read"
     assert f"{ODD}.3" in message.body
-    assert compose_message(said, "es", CONFIG).title == f"north: 2 filas de {TABLE} no se pueden leer"
+    assert compose_message(event, "es", CONFIG).title == f"north: 2 filas de {TABLE} no se pueden leer"
 
 
 def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureFixture[str]) -> None:

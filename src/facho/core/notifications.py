@@ -1,16 +1,15 @@
-"""What people are told of, who of them, and when: a rule's answer to a notice.
+"""Which events rules select for notification, and when their messages are sent.
 
-A channel that does not take a message is tried again after a while, for a day. In silent hours nothing is
-sent; what happens then is told at their end.
+A message that a channel refuses is tried again for a day. Messages of silent hours are sent at their end.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import Final
+from typing import Any, Final
 
 from facho.core.severity import Severity
 
@@ -31,11 +30,11 @@ class NotificationKind(enum.StrEnum):
     PORT_OUTAGE = "PORT_OUTAGE"
     PORT_OUTAGE_ENDED = "PORT_OUTAGE_ENDED"
     UNREADABLE_ROWS = "UNREADABLE_ROWS"
-    # Somebody tries a channel.
+    # A person tests a channel.
     TEST = "TEST"
 
 
-# What ends what. An end has the severity of its beginning, so that who was told of one is told of the other.
+# The beginnings that each end ends. Both have the same severity, so that rules select both or none.
 ENDS: Final = {
     NotificationKind.OLT_UP: frozenset({NotificationKind.OLT_DOWN}),
     NotificationKind.NODE_BACK: frozenset({NotificationKind.NODE_SUSPENDED}),
@@ -45,27 +44,32 @@ ENDS: Final = {
     ),
     NotificationKind.PORT_OUTAGE_ENDED: frozenset({NotificationKind.PORT_OUTAGE}),
 }
-# What each of them undoes: an end its beginnings, a beginning its end.
+# An end undoes its beginnings, a beginning undoes its end.
 OPPOSITES: Final = ENDS | {begin: frozenset({end}) for end, begins in ENDS.items() for begin in begins}
-# Rules are about these; a test goes to one channel, whatever the rules say.
+# A test goes to one channel, whatever the rules say.
 RULE_KINDS: Final = tuple(each for each in NotificationKind if each is not NotificationKind.TEST)
 
 
 @dataclass(frozen=True, slots=True)
-class NotifiableEvent:
-    """A notice, and where it came from. `about` tells two of a kind on one OLT apart."""
+class NotifiedEvent:
+    """An event that people may be notified of. It has no OLT when it is about all of them.
 
-    notice: NotificationKind
+    `about` distinguishes two events of one kind on the same OLT.
+    """
+
+    kind: NotificationKind
     severity: Severity
     at: datetime
     olt_id: int | None = None
+    olt_name: str = ""
     site: str = ""
     about: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SilentHours:
-    """From the one to the other on the operator's clock, over midnight when the end comes first."""
+    """Hours on the operator's clock; they pass midnight when the end is before the start."""
 
     since: time
     until: time
@@ -73,10 +77,10 @@ class SilentHours:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Without notices it is about all of them, without an OLT or a site about all OLTs."""
+    """A rule without kinds selects all of them, one without an OLT or a site all OLTs."""
 
     id: int
-    notices: Collection[str] = ()
+    kinds: Collection[str] = ()
     min_severity: Severity = Severity.LOW
     olt_id: int | None = None
     site: str = ""
@@ -85,72 +89,72 @@ class Rule:
     channel_ids: Sequence[int] = ()
 
 
-def matches(rule: Rule, happened: NotifiableEvent) -> bool:
-    if rule.notices and happened.notice not in rule.notices:
+def matches(rule: Rule, event: NotifiedEvent) -> bool:
+    if rule.kinds and event.kind not in rule.kinds:
         return False
-    if rule.olt_id is not None and rule.olt_id != happened.olt_id:
+    if rule.olt_id is not None and rule.olt_id != event.olt_id:
         return False
-    if rule.site and rule.site != happened.site:
+    if rule.site and rule.site != event.site:
         return False
-    return _HOW_BAD[happened.severity] >= _HOW_BAD[rule.min_severity]
+    return _RANKS[event.severity] >= _RANKS[rule.min_severity]
 
 
-_HOW_BAD: Final = {each: place for place, each in enumerate(Severity)}
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class HoldReason(enum.StrEnum):
-    """Why a message is not sent, or not at once."""
+    """The reason why a message is not sent, or not at once."""
 
     SILENT = "silent"
     REPEAT = "repeat"
     MAINTENANCE = "maintenance"
-    # What it tells was over, or had begun again, before it could be told.
+    # The event ended, or began again, before its message could be sent.
     OVER = "over"
     CHANNEL_OFF = "channel_off"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """When to tell; never when there is no time. `why_not` says why not at once."""
+    """The time at which to send a message, None to never send it. `held_by` is why it is not sent at once."""
 
     at: datetime | None
-    why_not: HoldReason | None = None
+    held_by: HoldReason | None = None
 
 
 def decide_delivery(
-    rule: Rule, happened: NotifiableEvent, last_told_at: datetime | None, now: datetime, zone: tzinfo
+    rule: Rule, event: NotifiedEvent, last_delivery_at: datetime | None, now: datetime, zone: tzinfo
 ) -> Decision:
-    """`last_told_at` is of the same: rule, notice, OLT, and what it is about.
+    """Decide when to send a message; `last_delivery_at` is of the same rule, kind, OLT and `about`.
 
-    What lasts is told when it may be told again, for people must not believe that it is over; unless it is
-    over by then.
+    A repetition of something that lasts is sent later, or people would believe that it is over. It is dropped
+    if it is over by then.
     """
-    at, why = now, None
-    if last_told_at is not None and happened.at < last_told_at + rule.no_repeat:
-        if happened.notice not in OPPOSITES:
+    at, held_by = now, None
+    if last_delivery_at is not None and event.at < last_delivery_at + rule.no_repeat:
+        if event.kind not in OPPOSITES:
             return Decision(None, HoldReason.REPEAT)
-        at, why = max(now, last_told_at + rule.no_repeat), HoldReason.REPEAT
+        at, held_by = max(now, last_delivery_at + rule.no_repeat), HoldReason.REPEAT
     if end := end_of_silent_hours(rule.silence, at, zone):
-        at, why = end, why or HoldReason.SILENT
-    return Decision(at, why)
+        at, held_by = end, held_by or HoldReason.SILENT
+    return Decision(at, held_by)
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def earliest(verdicts: Iterable[tuple[int, Decision]]) -> tuple[int, Decision]:
-    """Of several rules that have a notice for one channel, by their ids: it is told once."""
-    return min(verdicts, key=lambda each: (each[1].at is None, each[1].at or _NEVER, each[0]))
+def earliest(decisions: Iterable[tuple[int, Decision]]) -> tuple[int, Decision]:
+    """Return the rule and decision that send first: a channel gets an event once."""
+    return min(decisions, key=lambda each: (each[1].at is None, each[1].at or _NEVER, each[0]))
 
 
 def end_of_silent_hours(silence: SilentHours | None, at: datetime, zone: tzinfo) -> datetime | None:
-    """When the silent hours end in which this moment is; None when it is in none."""
-    here = at.astimezone(zone)
-    if silence is None or not _is_silent(silence, here.time()):
+    """Return the end of the silent hours that contain this moment, or None."""
+    local = at.astimezone(zone)
+    if silence is None or not _is_silent(silence, local.time()):
         return None
-    days = 1 if silence.until < silence.since <= here.time() else 0
-    end = datetime.combine(here.date() + timedelta(days=days), silence.until, tzinfo=zone)
-    # Where the clock is set back, an end comes twice.
+    days = 1 if silence.until < silence.since <= local.time() else 0
+    end = datetime.combine(local.date() + timedelta(days=days), silence.until, tzinfo=zone)
+    # An end comes twice when daylight saving time ends.
     return next((each for fold in (0, 1) if (each := end.replace(fold=fold).astimezone(UTC)) > at), None)
 
 
@@ -172,6 +176,6 @@ def next_attempt_at(
     waits: Sequence[timedelta] = BACK_OFF,
     give_up_after: timedelta = GIVE_UP_AFTER,
 ) -> datetime | None:
-    """After so many attempts that failed; the last pause repeats. None when it is not tried any more."""
+    """Return when to try again after so many failed attempts; None to give up. The last pause repeats."""
     pause = waits[min(attempts, len(waits)) - 1]
     return now + pause if now + pause - first_try_at <= give_up_after else None

@@ -14,8 +14,8 @@ from facho.core.notifications import (
     OPPOSITES,
     Decision,
     HoldReason,
-    NotifiableEvent,
     NotificationKind,
+    NotifiedEvent,
     Rule,
     SilentHours,
     decide_delivery,
@@ -32,9 +32,9 @@ BOGOTA = ZoneInfo("America/Bogota")
 NIGHT = SilentHours(time(22), time(7))
 
 
-def down(**columns: Any) -> NotifiableEvent:
-    return NotifiableEvent(
-        **{"notice": NotificationKind.OLT_DOWN, "severity": Severity.HIGH, "at": NOW, "olt_id": 7, **columns}
+def down(**columns: Any) -> NotifiedEvent:
+    return NotifiedEvent(
+        **{"kind": NotificationKind.OLT_DOWN, "severity": Severity.HIGH, "at": NOW, "olt_id": 7, **columns}
     )
 
 
@@ -42,8 +42,8 @@ def down(**columns: Any) -> NotifiableEvent:
     ("rule", "is_for_it"),
     [
         ({}, True),
-        ({"notices": {"OLT_DOWN", "OLT_UP"}}, True),
-        ({"notices": {"OLT_UP"}}, False),
+        ({"kinds": {"OLT_DOWN", "OLT_UP"}}, True),
+        ({"kinds": {"OLT_UP"}}, False),
         ({"min_severity": Severity.HIGH}, True),
         ({"min_severity": Severity.CRITICAL}, False),
         ({"olt_id": 7}, True),
@@ -104,7 +104,7 @@ def test_silent_hours_end_also_when_the_clock_is_set(began: str, ends: str) -> N
 
 def test_what_is_told_once_is_not_told_again_within_the_time() -> None:
     rule = Rule(1, no_repeat=30 * MINUTE)
-    missed = down(notice=NotificationKind.QUOTA_VIOLATION)
+    missed = down(kind=NotificationKind.QUOTA_VIOLATION)
     assert decide_delivery(rule, missed, None, NOW, UTC) == Decision(NOW)
     assert decide_delivery(rule, missed, NOW - 29 * MINUTE, NOW, UTC) == Decision(None, HoldReason.REPEAT)
     assert decide_delivery(rule, missed, NOW - 30 * MINUTE, NOW, UTC) == Decision(NOW)

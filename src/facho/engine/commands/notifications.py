@@ -23,14 +23,14 @@ from facho.apps.notifications.models import (
 )
 from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
-from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind
+from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
 from facho.core.severity import Severity
 from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.events import outgoing_messages
-from facho.engine.events.notification_texts import NotifiedEvent, compose_message
-from facho.engine.events.outgoing_messages import BadAddress, MessageInTransit, OutgoingMessage, Refusal
+from facho.engine.events.notification_texts import compose_message
+from facho.engine.events.outgoing_messages import BackgroundSend, BadAddress, OutgoingMessage, Refusal
 from facho.engine.process.command_transaction import command
 from facho.keys import KeyProblem
 
@@ -298,16 +298,16 @@ class Tried:
 def try_channel(name: str, now: datetime, config: Config) -> Tried:
     """Sends at once, whatever the rules say and whether or not the channel is enabled, and waits for it."""
     channel = channel_named(name)
-    said = NotifiedEvent(NotificationKind.TEST, Severity.LOW.value, now, details={"channel": channel.name})
-    message = compose_message(said, channel.language, config)
+    event = NotifiedEvent(NotificationKind.TEST, Severity.LOW, now, details={"channel": channel.name})
+    message = compose_message(event, channel.language, config)
     try:
         url = channel.url.open()
     except KeyProblem as problem:
         return Tried(False, str(problem))
-    letter = OutgoingMessage(url, message.title, message.body, config.notify_local_targets)
-    flight = MessageInTransit(letter, config.notify_timeout, outgoing_messages.send)
+    outgoing = OutgoingMessage(url, message.title, message.body, config.notify_local_targets)
+    sending = BackgroundSend(outgoing, config.notify_timeout, outgoing_messages.send)
     seconds = config.notify_timeout.total_seconds()
-    error = flight.error if flight.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
+    error = sending.error if sending.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
     _note_test(channel, f"{message.title}\n{message.body}", error or "", now)
     names = {"channel": channel.name, "error": error}
     if error:

@@ -1,7 +1,6 @@
-"""Hands a message to a channel. The only place that talks to apprise, and through it to the network.
+"""Sends a message to the address of a channel. The only module that uses apprise.
 
-It is imported when it is first needed: with all that it can reach it takes seconds, and nobody who collects
-has a use for it.
+Apprise is imported when it is first needed: that takes seconds, and processes that collect do not need it.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ from facho.masking import know, know_urls, masked
 
 log = logging.getLogger(__name__)
 
-_MOST_LETTERS: Final = 500
-# Of tokens; what is shorter, and without a digit, is part of a name.
+_MAX_ERROR_LENGTH: Final = 500
+# Shorter parts of an address, and those without a digit, are names.
 _SHORTEST_TOKEN: Final = 8
 
-
-# Mail, webhooks, chats, telephones and services for who is on call. Other kinds of apprise run programs of
-# this machine, write its logs, or speak to devices that show no message.
+# Mail, webhooks, chats, telephones and on-call services. Other kinds of apprise run local programs, write
+# local logs, or address devices that show no message.
 KINDS: Final = frozenset((
     "mailto", "mailtos", "json", "jsons", "xml", "xmls", "form", "forms", "tgram", "slack", "workflows",
     "discord", "ntfy", "ntfys", "gotify", "gotifys", "matrix", "matrixs", "rocket", "rockets", "mmost",
@@ -47,7 +45,7 @@ class Refusal(StrEnum):
 
 
 class BadAddress(Exception):
-    """Nothing that a message can be sent to, and why."""
+    """An address to which no message can be sent."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.value)
@@ -59,7 +57,7 @@ class OutgoingMessage:
     url: str
     title: str
     body: str
-    # Whether it may go to this machine itself, its link or a multicast group.
+    # True allows this machine itself, its link and multicast groups.
     local_targets: bool = False
 
     def __repr__(self) -> str:
@@ -67,46 +65,46 @@ class OutgoingMessage:
 
 
 Send = Callable[[OutgoingMessage, timedelta], str]
-"""Why it was not taken; nothing when it was."""
+"""Send a message, and return the error, or nothing when the channel accepted it."""
 
 
 def import_apprise() -> None:
-    """Imports it now: for who must not wait for that later."""
+    """Import apprise now, so that the first message does not wait for it."""
     _asset()
 
 
 def check_address(url: str, *, local_targets: bool = False) -> str:
-    """What kind of channel it is an address of. Sends nothing, resolves no name. Raises BadAddress."""
+    """Return the kind of channel of an address; raise BadAddress. Sends nothing and resolves no name."""
     return str(_channel(url, local_targets=local_targets).service_name)
 
 
-def send(letter: OutgoingMessage, timeout: timedelta) -> str:
+def send(message: OutgoingMessage, timeout: timedelta) -> str:
     try:
-        channel = _channel(letter.url, local_targets=letter.local_targets)
+        channel = _channel(message.url, local_targets=message.local_targets)
     except BadAddress as bad:
         return str(bad)
-    if letter.local_targets:
-        return _post(channel, letter, timeout)
+    if message.local_targets:
+        return _post(channel, message, timeout)
     with refuse_local_targets() as refused:
-        error = _post(channel, letter, timeout)
+        error = _post(channel, message, timeout)
     return f"{refused[0]}: {Refusal.LOCAL}" if error and refused else error
 
 
-def _post(channel: Any, letter: OutgoingMessage, timeout: timedelta) -> str:
-    # A redirect would turn the message into a question, and leads wherever the other side likes.
+def _post(channel: Any, message: OutgoingMessage, timeout: timedelta) -> str:
+    # A redirect would turn the POST into a GET, and can lead to any address.
     channel.redirects = False
-    # Of each step on the way; who calls has an eye on the whole.
+    # For each step; the caller limits the whole.
     channel.socket_connect_timeout = channel.socket_read_timeout = timeout.total_seconds() / 3
-    post = _apprise().Apprise([channel], asset=_asset())
-    result = post.notify(title=letter.title, body=letter.body, body_format="text")
+    sender = _apprise().Apprise([channel], asset=_asset())
+    result = sender.notify(title=message.title, body=message.body, body_format="text")
     if result:
         return ""
-    said = [entry.message for each in result.results for entry in each.logs()]
-    return masked("; ".join(said) or "the channel did not take it")[:_MOST_LETTERS]
+    errors = [entry.message for each in result.results for entry in each.logs()]
+    return masked("; ".join(errors) or "the channel did not take it")[:_MAX_ERROR_LENGTH]
 
 
 def _channel(url: str, *, local_targets: bool) -> Any:
-    know_address(url)
+    register_secrets(url)
     channel = _apprise().Apprise.instantiate(url, asset=_asset(), suppress_exceptions=True)
     if channel is None:
         raise BadAddress(Refusal.UNKNOWN)
@@ -121,7 +119,7 @@ def _channel(url: str, *, local_targets: bool) -> Any:
 
 
 def _schemes(channel: Any) -> Iterator[str]:
-    """Yield what its addresses begin with; some services are known by their own web addresses too."""
+    """Yield the schemes of its addresses; some services have web addresses too."""
     for schemes in (channel.protocol, channel.secure_protocol):
         yield from [schemes] if isinstance(schemes, str) else schemes or ()
 
@@ -133,8 +131,8 @@ def _names_a_file(channel: Any) -> bool:
     return any(getattr(channel, name, None) for name in ("pgp_key", "pgp_privkey"))
 
 
-def know_address(url: str) -> None:
-    """Its tokens may be anywhere: where others have a password, a host or a path."""
+def register_secrets(url: str) -> None:
+    """Register the secrets of an address for masking. A token may be in any part of it."""
     know(url)
     know_urls(url)
     try:
@@ -144,19 +142,19 @@ def know_address(url: str) -> None:
     options = [value for _, value in parse_qsl(parts.query)]
     user, _, host = parts.netloc.rpartition("@")
     places = [*user.split(":"), *host.split(":"), *parts.path.split("/"), *options]
-    know(*(unquote(place) for place in places if _may_be_a_token(unquote(place))))
+    know(*(unquote(place) for place in places if _is_token(unquote(place))))
 
 
-def _may_be_a_token(place: str) -> bool:
+def _is_token(place: str) -> bool:
     if len(place) < _SHORTEST_TOKEN or "." in place or "@" in place:
         return False
-    return any(letter.isdigit() for letter in place) and any(letter.isalpha() for letter in place)
+    return any(message.isdigit() for message in place) and any(message.isalpha() for message in place)
 
 
 @cache
 def _apprise() -> Any:
     with warnings.catch_warnings():
-        # What its parts use is its own business.
+        # Its dependencies cause these.
         warnings.simplefilter("ignore", DeprecationWarning)
         import apprise
 
@@ -166,29 +164,29 @@ def _apprise() -> Any:
 
 @cache
 def _asset() -> Any:
-    # Without these two it sends in a pool, and a thread that hangs there keeps the process from ending.
-    alone = {"async_mode": False, "service_timeout": 0}
-    return _apprise().AppriseAsset(app_id="Facho", app_desc="Facho Deluxe", **alone)
+    # Otherwise apprise sends in a pool, where a thread that hangs keeps the process from ending.
+    no_pool = {"async_mode": False, "service_timeout": 0}
+    return _apprise().AppriseAsset(app_id="Facho", app_desc="Facho Deluxe", **no_pool)
 
 
-class MessageInTransit:
-    """A letter on its way, in a thread of its own: whoever waits for it may stop waiting."""
+class BackgroundSend:
+    """Sends a message in a thread of its own: the caller can stop waiting for it."""
 
-    def __init__(self, letter: OutgoingMessage, timeout: timedelta, send: Send = send) -> None:
+    def __init__(self, message: OutgoingMessage, timeout: timedelta, send: Send = send) -> None:
         self.error: str | None = None
-        self._landed = threading.Event()
+        self._done = threading.Event()
         # A daemon, so that one that hangs does not keep the process from ending.
-        threading.Thread(target=self._fly, args=(letter, timeout, send), name="notify", daemon=True).start()
+        threading.Thread(target=self._run, args=(message, timeout, send), name="notify", daemon=True).start()
 
-    def _fly(self, letter: OutgoingMessage, timeout: timedelta, send: Send) -> None:
+    def _run(self, message: OutgoingMessage, timeout: timedelta, send: Send) -> None:
         try:
-            self.error = send(letter, timeout)
+            self.error = send(message, timeout)
         except Exception as error:
-            log.exception("a message was not sent by a bug", extra={"action": "bug"})
-            self.error = masked(f"{type(error).__name__}: {error}")[:_MOST_LETTERS]
+            log.exception("message not sent because of a bug", extra={"action": "bug"})
+            self.error = masked(f"{type(error).__name__}: {error}")[:_MAX_ERROR_LENGTH]
         finally:
-            self._landed.set()
+            self._done.set()
 
     def wait(self, timeout: timedelta = timedelta()) -> bool:
-        """Whether it has landed by then."""
-        return self._landed.wait(timeout.total_seconds())
+        """Return True when it has ended."""
+        return self._done.wait(timeout.total_seconds())

@@ -1,15 +1,15 @@
-"""Sends what people are to be told, in a thread of its own: collection never waits for a mail server.
+"""Sends the deliveries that are due, in a thread of its own: collection never waits for a mail server.
 
-What is due for a channel goes in one message. Whatever happens to a message is in its row; one whose sender
-is gone is sent by the next who looks, after a while. So it is sent once, or, by one that died after sending
-and before it said so, twice: never not at all.
+The deliveries that are due for a channel go in one message. Each row has the state of its delivery; what a
+dead sender left is sent by the next one after a while. So a delivery is sent once, or twice if its sender
+died after sending and before storing that; it is never forgotten.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -27,104 +27,104 @@ from facho.core.notifications import NotificationKind, end_of_silent_hours, next
 from facho.engine.events import outgoing_messages
 from facho.engine.events.notification_texts import combine_messages
 from facho.engine.events.notifications import create_deliveries, silent_hours
-from facho.engine.events.outgoing_messages import MessageInTransit, OutgoingMessage, Send
+from facho.engine.events.outgoing_messages import BackgroundSend, OutgoingMessage, Send
 from facho.engine.process.loops import run_loop, run_step
 from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)
 
-# In one message; more would not be read.
+# Deliveries in one message; more would not be read.
 _MOST: Final = 20
-# A sender that does not say what became of a message after its time-out and so much more is gone.
+# A sender that stores no result within its time-out and this time is considered dead.
 _GRACE: Final = timedelta(minutes=1)
-# Most channels answer in a moment, and then what they said is noted at once.
+# Most channels answer at once; waiting a moment stores the result in the same step.
 _WAIT: Final = timedelta(seconds=1)
-_UNDER_WAY: Final = (DeliveryStatus.WAITING, DeliveryStatus.SENDING)
+_UNSENT: Final = (DeliveryStatus.WAITING, DeliveryStatus.SENDING)
 
 
 @dataclass(slots=True)
-class _Sending:
-    """Messages of a channel that are on their way as one."""
+class _Batch:
+    """Deliveries of a channel that are being sent as one message."""
 
     ids: Sequence[int]
-    # Until when they are ours: with another time in their rows, they are somebody else's.
-    until: datetime
+    # The claim on their rows: with another time in them, another sender has them.
+    claimed_until: datetime
     deadline: datetime
-    flight: MessageInTransit
+    sending: BackgroundSend
     given_up: bool = field(default=False)
 
 
 class Sender:
-    """Steps, and waits for nobody: a channel that hangs keeps no other one waiting."""
+    """Sends in steps that do not wait: a channel that hangs delays no other one."""
 
     def __init__(self, config: Config, send: Send = outgoing_messages.send, wait: timedelta = _WAIT) -> None:
         self._config = config
         self._send = send
         self._wait = wait
-        self._sending: dict[int, _Sending] = {}
+        self._batches: dict[int, _Batch] = {}
 
     def step(self, now: datetime) -> None:
         while create_deliveries(now, self._config):
             pass
-        self._land(now)
-        self._launch(now)
-        self.settle(now)
+        self._store_results(now)
+        self._start_due(now)
+        self.wait_for_results(now, self._wait)
 
-    def settle(self, now: datetime, wait: timedelta | None = None) -> None:
-        """Gives what is on its way a moment to arrive."""
-        for each in list(self._sending.values()):
-            if not each.given_up:
-                each.flight.wait(self._wait if wait is None else wait)
-        self._land(now)
+    def wait_for_results(self, now: datetime, timeout: timedelta) -> None:
+        for batch in list(self._batches.values()):
+            if not batch.given_up:
+                batch.sending.wait(timeout)
+        self._store_results(now)
 
-    def _launch(self, now: datetime) -> None:
-        ids = set(_due(now).order_by().values_list("channel_id", flat=True)) - set(self._sending)
+    def _start_due(self, now: datetime) -> None:
+        ids = set(_due(now).order_by().values_list("channel_id", flat=True)) - set(self._batches)
         for channel in NotificationChannel.objects.filter(id__in=ids).order_by("id"):
             if claimed := _claim(channel, now, now + self._config.notify_timeout + _GRACE):
-                self._send_to(channel, claimed, now)
+                self._start_sending(channel, claimed, now)
 
-    def _send_to(
+    def _start_sending(
         self, channel: NotificationChannel, claimed: Sequence[NotificationDelivery], now: datetime
     ) -> None:
-        timeout, until = self._config.notify_timeout, claimed[0].next_try_at
-        assert until is not None
+        timeout, claimed_until = self._config.notify_timeout, claimed[0].next_try_at
+        assert claimed_until is not None
         ids = [each.id for each in claimed]
         try:
-            letter = _letter(channel, claimed, self._config)
+            message = _outgoing_message(channel, claimed, self._config)
         except KeyProblem as problem:
             with sql.write_transaction():
-                _note_failure(ids, until, str(problem), now, self._config)
+                _mark_failed(ids, claimed_until, str(problem), now, self._config)
             return
-        flight = MessageInTransit(letter, timeout, self._send)
-        self._sending[channel.id] = _Sending(ids, until, now + timeout, flight)
+        sending = BackgroundSend(message, timeout, self._send)
+        self._batches[channel.id] = _Batch(ids, claimed_until, now + timeout, sending)
 
-    def _land(self, now: datetime) -> None:
-        for channel_id, each in list(self._sending.items()):
-            if each.flight.wait():
-                del self._sending[channel_id]
-                self._note(each, each.flight.error, now)
-            elif now >= each.deadline and not each.given_up:
-                # Its thread may hang for ever; until it ends, nothing more is sent there from here.
-                each.given_up = True
-                self._note(each, f"no answer in {self._config.notify_timeout.total_seconds():g} s", now)
+    def _store_results(self, now: datetime) -> None:
+        for channel_id, batch in list(self._batches.items()):
+            if batch.sending.wait():
+                del self._batches[channel_id]
+                self._store_result(batch, batch.sending.error, now)
+            elif now >= batch.deadline and not batch.given_up:
+                # Its thread may hang for ever; until it ends, this process sends nothing more to the channel.
+                batch.given_up = True
+                error = f"no answer in {self._config.notify_timeout.total_seconds():g} s"
+                self._store_result(batch, error, now)
 
-    def _note(self, sending: _Sending, error: str | None, now: datetime) -> None:
+    def _store_result(self, batch: _Batch, error: str | None, now: datetime) -> None:
         with sql.write_transaction():
             if error:
-                _note_failure(sending.ids, sending.until, error, now, self._config)
+                _mark_failed(batch.ids, batch.claimed_until, error, now, self._config)
             else:
-                _note_sent(sending, now)
+                _mark_sent(batch, now)
 
 
 def _due(now: datetime) -> QuerySet[NotificationDelivery]:
-    """Whatever waits, and what a sender that is gone has left."""
+    """Return deliveries that wait, and those that a dead sender left."""
     return NotificationDelivery.objects.filter(
-        status__in=_UNDER_WAY, next_try_at__lte=now, channel__enabled=True
+        status__in=_UNSENT, next_try_at__lte=now, channel__enabled=True
     )
 
 
 def _claim(channel: NotificationChannel, now: datetime, until: datetime) -> list[NotificationDelivery]:
-    """As many as fit in a message. Whoever else looks finds them not due."""
+    """Claim as many as fit in a message: until then no other sender finds them due."""
     with sql.write_transaction():
         first = (
             _due(now).filter(channel=channel).order_by("id").select_for_update(skip_locked=True, of=("self",))
@@ -139,18 +139,18 @@ def _claim(channel: NotificationChannel, now: datetime, until: datetime) -> list
     return list(NotificationDelivery.objects.filter(id__in=ids).order_by("id"))
 
 
-def _letter(
+def _outgoing_message(
     channel: NotificationChannel, claimed: Sequence[NotificationDelivery], config: Config
 ) -> OutgoingMessage:
     message = combine_messages([each.message for each in claimed], channel.language, config)
     return OutgoingMessage(channel.url.open(), message.title, message.body, config.notify_local_targets)
 
 
-def _note_sent(sending: _Sending, now: datetime) -> None:
-    ours = NotificationDelivery.objects.filter(id__in=sending.ids)
-    # One that was given up may arrive all the same, as long as nobody has begun to send it again.
+def _mark_sent(batch: _Batch, now: datetime) -> None:
+    ours = NotificationDelivery.objects.filter(id__in=batch.ids)
+    # A message that was given up may arrive all the same, as long as nobody has begun to send it again.
     ours = ours.filter(
-        Q(status=DeliveryStatus.SENDING, next_try_at=sending.until) | Q(status=DeliveryStatus.WAITING)
+        Q(status=DeliveryStatus.SENDING, next_try_at=batch.claimed_until) | Q(status=DeliveryStatus.WAITING)
     )
     sent = list(ours.select_related("told"))
     ours.filter(id__in=[each.id for each in sent]).update(
@@ -158,56 +158,57 @@ def _note_sent(sending: _Sending, now: datetime) -> None:
     )
     for each in sent:
         if each.notice == NotificationKind.QUOTA_VIOLATION and each.told is not None:
-            _note_notified(each.olt_id, each.told.details, now)
-    _log("sent", sending.ids)
+            _mark_violation_notified(each.olt_id, each.told.details, now)
+    log.info(
+        "notification sent", extra={"action": "notification_sent", "deliveries": list(batch.ids), "error": ""}
+    )
 
 
-def _note_notified(olt_id: int | None, details: dict[str, Any], now: datetime) -> None:
-    """Once, by the first message that tells of it."""
+def _mark_violation_notified(olt_id: int | None, details: Mapping[str, Any], now: datetime) -> None:
+    """Date the notification of a violation by the first message about it."""
     violation = QuotaViolation.objects.filter(
         olt=olt_id, period_start=datetime.fromisoformat(details["period_start"]), notified=False
     )
     violation.update(notified=True, notified_at=now)
 
 
-def _note_failure(ids: Sequence[int], until: datetime, error: str, now: datetime, config: Config) -> None:
-    ours = NotificationDelivery.objects.filter(id__in=ids, status=DeliveryStatus.SENDING, next_try_at=until)
+def _mark_failed(
+    ids: Sequence[int], claimed_until: datetime, error: str, now: datetime, config: Config
+) -> None:
+    ours = NotificationDelivery.objects.filter(
+        id__in=ids, status=DeliveryStatus.SENDING, next_try_at=claimed_until
+    )
     for each in ours.select_related("rule"):
-        again = _again_at(each, now, config)
-        status = DeliveryStatus.FAILED if again is None else DeliveryStatus.WAITING
-        ours.filter(id=each.id).update(status=status, next_try_at=again, error=error)
-    _log("not sent", ids, error)
+        retry_at = _retry_at(each, now, config)
+        status = DeliveryStatus.FAILED if retry_at is None else DeliveryStatus.WAITING
+        ours.filter(id=each.id).update(status=status, next_try_at=retry_at, error=error)
+    log.warning(
+        "notification not sent",
+        extra={"action": "notification_failed", "deliveries": list(ids), "error": error},
+    )
 
 
-def _again_at(delivery: NotificationDelivery, now: datetime, config: Config) -> datetime | None:
-    again = next_attempt_at(
+def _retry_at(delivery: NotificationDelivery, now: datetime, config: Config) -> datetime | None:
+    retry_at = next_attempt_at(
         delivery.attempts,
         delivery.first_try_at or now,
         now,
         waits=config.notify_again_after,
         give_up_after=config.notify_give_up_after,
     )
-    if again is None or delivery.rule is None:
-        return again
-    return end_of_silent_hours(silent_hours(delivery.rule), again, config.time_zone) or again
+    if retry_at is None or delivery.rule is None:
+        return retry_at
+    return end_of_silent_hours(silent_hours(delivery.rule), retry_at, config.time_zone) or retry_at
 
 
-def _log(what: str, ids: Sequence[int], error: str = "") -> None:
-    level = logging.WARNING if error else logging.INFO
-    action = "notification_failed" if error else "notification_sent"
-    log.log(
-        level, "a message was %s", what, extra={"action": action, "deliveries": list(ids), "error": error}
-    )
-
-
-def notify_until(stopping: threading.Event, config: Config) -> None:
-    """For a process that has no beat."""
+def run_sender_loop(stopping: threading.Event, config: Config) -> None:
+    """Send notifications in a process without Celery beat, until it stops."""
     sender = Sender(config)
 
     def step() -> None:
         sender.step(database_now())
 
     run_loop("notifications", step, config.notify_step, stopping)
-    # What is on its way would be sent again by the next one, if nobody noted that it arrived.
-    run_step("notifications", lambda: sender.settle(database_now(), config.stop_within / 2))
+    # The next process would send again what is being sent now, unless its result is stored.
+    run_step("notifications", lambda: sender.wait_for_results(database_now(), config.stop_within / 2))
     connection.close()

@@ -14,7 +14,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
 from facho.core.notifications import NotificationKind
 from facho.engine.events.sender import Sender
-from tests.database.notifying import (
+from tests.database.notification_receivers import (
     CONFIG,
     Receiver,
     became,
@@ -91,17 +91,17 @@ def test_a_channel_that_hangs_delays_no_other_and_is_given_up() -> None:
     make_rule(slow, quick)
     receiver, hangs = Receiver(), threading.Event()
 
-    def send(letter: Any, timeout: timedelta) -> str:
-        if "slow" in letter.url:
+    def send(message: Any, timeout: timedelta) -> str:
+        if "slow" in message.url:
             hangs.wait(PATIENCE_S)
-        return receiver(letter, timeout)
+        return receiver(message, timeout)
 
     sender = Sender(CONFIG, send, wait=0.05 * SECOND)
     tell_of(DOWN, NOW, make_olt().id)
     sender.step(NOW)
 
     def arrived(channel: NotificationChannel, now: datetime) -> bool:
-        sender.settle(now)
+        sender.wait_for_results(now, 0.05 * SECOND)
         return NotificationDelivery.objects.get(channel=channel).status == "SENT"
 
     wait_until(lambda: arrived(quick, NOW))
@@ -180,10 +180,10 @@ def test_what_happens_in_silent_hours_is_told_at_their_end_in_one_message() -> N
     assert receiver.taken == []
     assert {each.why_not for each in NotificationDelivery.objects.all()} == {"silent"}
     sender.step(morning)
-    (letter,) = receiver.taken
-    assert letter.title == "Facho Deluxe: 2 notices"
-    assert "olt-1 does not answer" in letter.body
-    assert "olt-2 does not answer" in letter.body
+    (message,) = receiver.taken
+    assert message.title == "Facho Deluxe: 2 events"
+    assert "olt-1 does not answer" in message.body
+    assert "olt-2 does not answer" in message.body
     assert became() == [("OLT_DOWN", "SENT")] * 2
 
 
@@ -243,9 +243,9 @@ def test_what_there_are_no_words_for_is_told_all_the_same_and_keeps_no_other_wai
     tell_of(NotificationKind.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
     receiver = Receiver()
     sender_to(receiver).step(NOW)
-    (letter,) = receiver.taken
-    assert letter.title == "olt-7: more work than an hour holds"
-    assert "other: 7" in letter.body
+    (message,) = receiver.taken
+    assert message.title == "olt-7: more work than an hour holds"
+    assert "other: 7" in message.body
     assert not NotificationNotice.objects.filter(taken=False).exists()
 
 
@@ -270,11 +270,11 @@ def test_a_violation_is_notified_when_the_first_message_of_it_is_sent() -> None:
     step_until(sender, NOW + MINUTE, NOW + 2 * MINUTE)
     violation = QuotaViolation.objects.get()
     assert (violation.notified, violation.notified_at) == (True, NOW + MINUTE)
-    letter = receiver.taken[0]
-    assert letter.title == "olt-7: quota not met (high)"
-    assert "09:00\N{EN DASH}10:00" in letter.body
-    assert "get_power 2 of 12" in letter.body
-    assert "OLT busy with discovery, 8 slots, 40 min" in letter.body
+    message = receiver.taken[0]
+    assert message.title == "olt-7: quota not met (high)"
+    assert "09:00\N{EN DASH}10:00" in message.body
+    assert "get_power 2 of 12" in message.body
+    assert "OLT busy with discovery, 8 slots, 40 min" in message.body
 
 
 @pytest.mark.django_db(transaction=True)
@@ -298,6 +298,6 @@ def test_two_senders_at_once_send_once() -> None:
     for thread in threads:
         thread.join(PATIENCE_S)
     assert became() == [("OLT_DOWN", "SENT")] * 50
-    told = [line for letter in receiver.taken for line in (letter.title, *letter.body.split("\n"))]
+    told = [line for message in receiver.taken for line in (message.title, *message.body.split("\n"))]
     assert sum("does not answer" in line for line in told) == 50
     assert {each.attempts for each in NotificationDelivery.objects.all()} == {1}

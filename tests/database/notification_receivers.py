@@ -22,7 +22,7 @@ CONFIG = Config(language="en", notify_local_targets=True)
 
 
 class Receiver:
-    """Takes every letter, unless it is said to be down; hangs while it is not let go."""
+    """Takes every message, unless it is said to be down; hangs while it is not let go."""
 
     def __init__(self) -> None:
         self.taken: list[OutgoingMessage] = []
@@ -30,16 +30,16 @@ class Receiver:
         self.go = threading.Event()
         self.go.set()
 
-    def __call__(self, letter: OutgoingMessage, timeout: timedelta) -> str:
+    def __call__(self, message: OutgoingMessage, timeout: timedelta) -> str:
         self.go.wait(10)
         if self.down:
             return "connection refused"
-        self.taken.append(letter)
+        self.taken.append(message)
         return ""
 
     @property
     def titles(self) -> list[str]:
-        return [letter.title for letter in self.taken]
+        return [message.title for message in self.taken]
 
 
 def make_channel(name: str = "noc", **columns: Any) -> NotificationChannel:
