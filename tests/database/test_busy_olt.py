@@ -11,7 +11,6 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper
-from facho.engine.record import recorder
 from facho.engine.schedule import runner
 from facho.engine.schedule.runner import Runtime
 from facho.sim.fleet import FleetConfig
@@ -41,7 +40,7 @@ def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     def now() -> datetime:
         return site.now
 
-    for module in (leases, recorder, runner):
+    for module in (leases, runner):
         monkeypatch.setattr(module, "database_now", now)
     return site
 

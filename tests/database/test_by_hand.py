@@ -19,7 +19,7 @@ from facho.engine.collect.work import PartOutcome
 from facho.engine.commands.runs import collect_all
 from facho.engine.process.leases import LeaseKeeper, LeaseLost, StartedExecution
 from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.record.recorder import record_by_hand
+from facho.engine.record.no_collection import record_by_hand
 from facho.engine.schedule import manual_session, runner
 from facho.engine.schedule.assign import claim_execution
 from facho.engine.schedule.manual_session import Conversing, ManualResult, run_manual_session

@@ -21,7 +21,7 @@ from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpTask
-from facho.engine.record import recorder
+from facho.engine.record import onus
 from facho.engine.schedule import probes, runner
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.pollers import register_worker
@@ -402,7 +402,7 @@ def test_what_the_database_refuses_ends_the_execution_and_frees_the_olt(
     def store(*_: object, **__: object) -> None:
         Execution.objects.create(node=None, olt=site.olt, state="lost", slot=site.now)
 
-    monkeypatch.setattr(recorder, "store_findings", store)
+    monkeypatch.setattr(onus, "store_findings", store)
     (execution,) = site.step()
     assert (execution.state, execution.attempt, execution.lease_token) == (State.WAITING, 1, "")
     assert execution.error == "internal error, see the log: IntegrityError"

@@ -14,7 +14,7 @@ from facho.config import Config
 from facho.engine.commands.runs import still_wanted
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper, LeaseLost, release_lease, start_execution
-from facho.engine.record.recorder import hand_back, record_failure
+from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.schedule.pollers import register_worker, unregister_worker, update_heartbeat
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.step import step_now

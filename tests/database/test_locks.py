@@ -14,8 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
 from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
-from facho.engine.record import recorder
-from facho.engine.record.recorder import hand_back, record_failure
+from facho.engine.record import no_collection
+from facho.engine.record.no_collection import hand_back, record_failure
+from facho.engine.record.recording import check_lease
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.scheduler import queue_due_slots
 from tests.factories import at, make_execution, make_node
@@ -66,14 +67,14 @@ def recording(started: StartedExecution, monkeypatch: pytest.MonkeyPatch) -> Cal
     """A store that takes as long as the test wants."""
 
     def work(there: Event, go_on: Event) -> object:
-        check = recorder._check_lease
+        check = check_lease
 
         def check_and_wait(ours: StartedExecution, now: datetime) -> None:
             check(ours, now)
             there.set()
             assert go_on.wait(PATIENCE_S)
 
-        monkeypatch.setattr(recorder, "_check_lease", check_and_wait)
+        monkeypatch.setattr(no_collection, "check_lease", check_and_wait)
         return record_failure(started, "no answer", datetime.now(UTC), CONFIG)
 
     return work

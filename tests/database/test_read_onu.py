@@ -85,7 +85,7 @@ def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
     def now() -> datetime:
         return site.now
 
-    for module in (leases, recorder, runner):
+    for module in (leases, runner):
         monkeypatch.setattr(module, "database_now", now)
     site.run()
     return site

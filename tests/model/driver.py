@@ -32,7 +32,8 @@ from facho.engine.process.leases import (
     release_lease,
     start_execution,
 )
-from facho.engine.record.recorder import hand_back, record, record_failure
+from facho.engine.record.no_collection import hand_back, record_failure
+from facho.engine.record.recorder import record
 from facho.engine.schedule import probes
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.pollers import update_heartbeat

@@ -42,6 +42,17 @@ class Outcome(enum.StrEnum):
     SKIPPED = "skipped"
 
 
+@dataclass(frozen=True, slots=True)
+class SlotOutcome:
+    """What became of one part of a slot."""
+
+    outcome: Outcome
+    seconds: float = 0.0
+    # For what was not completed.
+    why: str = ""
+    what: str = ""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Hour:
     """After `start`, up to and with `end`; both in UTC."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
-from facho.engine.record.findings import data_collected, findings_of, keep_last, tables_read
+from facho.engine.record.collected import data_collected, tables_read
+from facho.engine.record.onus import findings_of, keep_last
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
 

@@ -26,7 +26,7 @@ from facho.apps.execution_coordinator.store import (
 )
 from facho.config import Config
 from facho.core.lost_slots import ABORTED, FAILED, LATE, LostSlots
-from facho.core.quota import Hour, Outcome, hour_of, must_close, running_hour, slots_by_hour
+from facho.core.quota import Hour, Outcome, SlotOutcome, hour_of, must_close, running_hour, slots_by_hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,8 @@ class Slot:
     owes: Sequence[Owed]
 
 
-@dataclass(frozen=True, slots=True)
-class Came:
-    """What became of one part of a slot."""
-
-    outcome: Outcome
-    seconds: float = 0.0
-    # For what was not completed.
-    why: str = ""
-    what: str = ""
-
-
 def count_parts(
-    slot: Slot, parts: Mapping[int, Came], otherwise: Came, now: datetime, config: Config
+    slot: Slot, parts: Mapping[int, SlotOutcome], otherwise: SlotOutcome, now: datetime, config: Config
 ) -> None:
     """By the node of each part; `otherwise` is what became of those that are not named."""
     came = ((owed, parts.get(owed.node_id, otherwise)) for owed in slot.owes)
@@ -59,14 +48,14 @@ def count_parts(
 
 def count_failed(slot: Slot, error: str, now: datetime, config: Config) -> None:
     """The master's part failed, and so what is chained to it was not asked."""
-    master = {owed.node_id: Came(Outcome.FAILED, why=FAILED, what=error) for owed in slot.owes[:1]}
-    count_parts(slot, master, Came(Outcome.SKIPPED, why=FAILED, what=error), now, config)
+    master = {owed.node_id: SlotOutcome(Outcome.FAILED, why=FAILED, what=error) for owed in slot.owes[:1]}
+    count_parts(slot, master, SlotOutcome(Outcome.SKIPPED, why=FAILED, what=error), now, config)
 
 
 def count_aborted(
     slots: Iterable[Slot], what: str, now: datetime, config: Config, *, why: str = ABORTED
 ) -> None:
-    came = Came(Outcome.SKIPPED, why=why, what=what)
+    came = SlotOutcome(Outcome.SKIPPED, why=why, what=what)
     _settle((_settled(slot, owed, came, config) for slot in slots for owed in slot.owes), now, config)
 
 
@@ -103,7 +92,7 @@ def _recent(passed: Passed, interval: timedelta, now: datetime, config: Config) 
     return passed.first + max(0, -(-ago // interval)) * interval
 
 
-def _settled(slot: Slot, owed: Owed, came: Came, config: Config) -> Settled:
+def _settled(slot: Slot, owed: Owed, came: SlotOutcome, config: Config) -> Settled:
     key = Key(slot.olt_id, owed.task_type, hour_of(slot.at, config.time_zone))
     done = came.outcome is Outcome.COMPLETED
     reason = None if done else LostSlots(came.why, came.what, 1, owed.interval_s)

@@ -8,15 +8,26 @@ from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.told import Told
+from facho.apps.history.models import Subject
+from facho.apps.history.store import append_frame
 from facho.engine.collect.work import PartOutcome, PartState
 from facho.engine.events.stream import publish
 from facho.engine.events.types import UnprovisionedOnusFound
+from facho.engine.record.recording import Recording
 from facho.vendors import Entity, Facts, Profile
 
 _HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
 # Of those that are told together.
 _MOST_NAMED: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
+
+
+def write_chassis(recording: Recording) -> None:
+    """Store what the OLT says of itself, and the history of its ports. A reading of one ONU says nothing."""
+    planned, now = recording.planned, recording.now
+    if planned.reading is None:
+        ports = store_chassis(recording.olt_id, planned.work.profile, recording.collection.parts, now)
+        append_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
 
 
 def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], now: datetime) -> Told:

@@ -22,6 +22,7 @@ from facho.core.notifications import NotificationKind
 from facho.core.optics import Limits, usual_of
 from facho.engine.events.stream import publish
 from facho.engine.events.types import OpticalPowerChanged
+from facho.engine.record.recording import Recording
 
 _NOTICES: Final = {
     EventKind.WEAK: NotificationKind.OPTICAL_WEAK,
@@ -41,6 +42,10 @@ _WORTH_DB: Final = 0.1
 
 def limits_of(config: Config) -> Limits:
     return Limits(weak_dbm=config.optical_weak, fall_db=config.optical_fall)
+
+
+def write_optics(recording: Recording) -> None:
+    tell_optics(recording.olt_id, recording.stored.optics, recording.now)
 
 
 def tell_optics(olt_id: int, changes: Sequence[OpticalChange], now: datetime) -> None:

@@ -20,11 +20,17 @@ from facho.core.onu_states import cause
 from facho.core.outage import Mass, cause_of, is_another, is_over
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PortOutageEnded, PortOutageStarted
+from facho.engine.record.recording import Recording
 
 # By its number: why it went.
 Fallen = dict[str, str]
 
 _HOW_IT_IS: Final = ("state", "down_cause", "presence", "frame", "slot", "port")
+
+
+def write_outages(recording: Recording) -> None:
+    unsure_since, config = recording.before.unsure_since, recording.config
+    update_outages(recording.olt_id, recording.stored.turns, unsure_since, recording.now, config)
 
 
 def update_outages(

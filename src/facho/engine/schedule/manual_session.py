@@ -14,7 +14,7 @@ from facho.engine.collect.conversation import Guard, tag_of
 from facho.engine.collect.work import Part, PartOutcome, PartState
 from facho.engine.process.leases import LeaseLost, start_execution
 from facho.engine.process.snmp_loop import SnmpTask
-from facho.engine.record.recorder import record_by_hand
+from facho.engine.record.no_collection import record_by_hand
 from facho.engine.schedule.runner import Runtime, abandon_execution, retry_while_leased
 from facho.snmp import Client, Load, SnmpError
 

@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
-from facho.core.retry import probe_after
+from facho.core.execution_end import probe_after
 from facho.engine.collect.identify import probe
 from facho.engine.collect.targets import target_of
 from facho.engine.collect.work_builder import first_column

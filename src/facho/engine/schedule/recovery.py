@@ -9,18 +9,18 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from facho.apps.db import sql
-from facho.apps.executions import totals
 from facho.apps.executions.locks import lock_running
-from facho.apps.executions.models import ACTIVE, Execution, State
-from facho.apps.executions.store import close_attempt
+from facho.apps.executions.models import ACTIVE, Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
+from facho.core.execution_end import EndState, end_failed_attempt
 from facho.engine.coordinate.quotas import count_failed, slot_of
 from facho.engine.coordinate.replanning import note_lost
 from facho.engine.events.execution_logs import note_ended
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged, WorkRecovered
-from facho.engine.record.failures import FailedAttempt, count_failure, next_attempt
+from facho.engine.record.execution_row import end_attempt
+from facho.engine.record.node_state import lock_failed_node, write_failed_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +135,21 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:
             return False
-        lost = _lost(execution, now)
-        change = next_attempt(lost, now, delay=_delay(execution, before, config))
-        sql.update_row(
-            Execution,
-            execution_id,
-            {"error": lost.error, "lease_token": "", "lease_expires_at": None, **change},
+        error = f"the process that ran it disappeared ({execution.worker})"
+        started_at = execution.started_at or now
+        delay = _delay(execution, before, config)
+        node = lock_failed_node(execution.olt_id, execution.node_id, execution.attempt, retry_delay=delay)
+        end = end_failed_attempt(
+            execution.attempt, node.before if node else None, now, lost=True, probe_waits=config.probe_after
         )
-        close_attempt(execution_id, execution.attempt, now, lost.error)
-        state = State(change["state"])
-        took = (now - lost.started_at).total_seconds()
-        totals.add(totals.AttemptEnd(execution_id, state, lost.number, max(0.0, took)))
-        count_failure(lost, state, now, config)
-        if state is State.FAILED:
-            slot = slot_of(execution.olt_id, execution.slot, execution.owes)
-            count_failed(slot, lost.error, now, config)
+        is_run_now = execution.trigger == Trigger.RUN_NOW
+        end_attempt(execution_id, execution.attempt, started_at, end, error, now, is_run_now=is_run_now)
+        write_failed_node(node, end, started_at, error, now)
+        if end.state is EndState.FAILED:
+            count_failed(slot_of(execution.olt_id, execution.slot, execution.owes), error, now, config)
             if execution.onu_id is None:
                 note_lost(execution.olt_id, now, config)
-            note_ended([execution_id])
     return True
-
-
-def _lost(execution: Execution, now: datetime) -> FailedAttempt:
-    return FailedAttempt(
-        execution.id,
-        execution.olt_id,
-        execution.node_id,
-        execution.attempt,
-        execution.started_at or now,
-        f"the process that ran it disappeared ({execution.worker})",
-        lost=True,
-    )
 
 
 def _delay(execution: Execution, before: int, config: Config) -> timedelta:

@@ -32,7 +32,8 @@ from facho.engine.process.leases import (
     start_execution,
 )
 from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
-from facho.engine.record.recorder import hand_back, record, record_failure
+from facho.engine.record.no_collection import hand_back, record_failure
+from facho.engine.record.recorder import record
 from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)

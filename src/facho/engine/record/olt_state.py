@@ -1,14 +1,21 @@
-"""What a collection says of the OLT as a whole: since when it runs, its version, what it does not have."""
+"""Stores the state of the OLT as a whole: whether it answers, its uptime, version and missing columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
+from facho.apps.db import sql
+from facho.apps.hosts.models import Olt
 from facho.core.capability import lacks_after
+from facho.engine.collect.targets import written
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import Before
+from facho.engine.coordinate.replanning import update_reachability
+from facho.engine.record.missing_columns import confirm_missing, load_inventory
+from facho.engine.record.recording import Recording
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import restarted
 from facho.vendors import Entity
@@ -17,10 +24,38 @@ _TICKS_PER_S: Final = 100
 _LONGEST_VERSION: Final = 120
 
 
-def told_of_olt(
+def write_olt_state(recording: Recording) -> None:
+    reachable, collection, now = recording.end.olt.reachable, recording.collection, recording.now
+    if reachable is False:
+        olt = Olt.objects.filter(id=recording.olt_id, unreachable_since__isnull=True)
+        olt.update(reachable=False, unreachable_since=now)
+    if not reachable:
+        return
+    changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
+    if collection.learned is not None:
+        changes["learned"] = written(collection.learned)
+    if collection.cpu_pct is not None:
+        changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
+    planned = recording.planned
+    missing = set[str]()
+    # That one ONU has no such row says nothing about the OLT.
+    if planned.reading is None:
+        load = partial(load_inventory, recording.olt_id)
+        missing = confirm_missing(collection, planned.work.profile, load)
+    changes |= changed_columns(planned.before, collection, missing, now)
+    sql.update_row(Olt, recording.olt_id, changes)
+
+
+def write_reachability(recording: Recording) -> None:
+    """Replan and report an OLT that went away or is back. It comes last, when all else is stored."""
+    before, after = recording.before.olt, recording.end.olt
+    update_reachability(recording.olt_id, before, after, recording.now, error=recording.collection.error)
+
+
+def changed_columns(
     before: Before, collection: Collection, missing: Iterable[str], now: datetime
 ) -> dict[str, Any]:
-    """The columns of the OLT that are to be written; `missing` are those of its tables that it has not."""
+    """Return the columns of the OLT's row to write. `missing` are the OIDs that it does not have."""
     changes: dict[str, Any] = {}
     if collection.uptime_s is not None:
         changes |= {"uptime_s": int(collection.uptime_s), "uptime_read_at": now}

@@ -1,0 +1,85 @@
+"""Stores what the parts of a collection found about ONUs, and their history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from facho.apps.discovery.store import Finding, Stored, store_findings
+from facho.apps.history.models import Subject
+from facho.apps.history.store import append_frame
+from facho.apps.snmp_jobs.models import JobKind
+from facho.config import Config
+from facho.engine.collect.onu_read import finding_of_one, of_another, told_of_one
+from facho.engine.collect.work import Collection, Part, PartOutcome, PartState
+from facho.engine.collect.work_builder import Planned
+from facho.engine.record.optics import limits_of
+from facho.engine.record.recording import Recording
+from facho.vendors import Entity, Profile
+from facho.vendors.schema import Asking
+
+
+def store_onus(
+    planned: Planned, collection: Collection, now: datetime, config: Config
+) -> tuple[Stored, Collection]:
+    """Return what became of the ONUs, and the collection: failed, if another ONU was at the place to read."""
+    findings = list(findings_of(collection.parts, planned.work.profile))
+    if planned.reading is not None:
+        findings = [finding_of_one(each) for each in findings]
+    limits = limits_of(config)
+    stored = store_findings(
+        planned.work.olt_id, findings, now, absent_after=config.absent_after, limits=limits
+    )
+    is_another = planned.reading is not None and stored.other
+    return stored, of_another(collection) if is_another else collection
+
+
+def write_onu_history(recording: Recording) -> None:
+    told, reading = recording.stored.told, recording.planned.reading
+    if reading is not None:
+        told = told_of_one(told, reading.onu_id)
+    append_frame(recording.olt_id, recording.now, Subject.ONU, told.ids, told.columns)
+
+
+def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Finding]:
+    """A part that was read to its end says something even when it has no row: that nobody is there."""
+    for outcome in parts:
+        succeeded, kind = outcome.state is PartState.SUCCESS, outcome.part.kind
+        if outcome.decoded is not None and (succeeded or len(outcome.decoded.onus)):
+            yield Finding(
+                outcome.decoded.onus,
+                complete_discovery=succeeded and kind == JobKind.DISCOVERY,
+                keep_last=keep_last(profile, outcome.part),
+                complete=succeeded and kind not in (JobKind.DISCOVERY, JobKind.GET),
+                broken=not succeeded,
+                unanswered=frozenset(outcome.unanswered),
+                of_online=of_online(profile, outcome.part)
+                if succeeded and kind == JobKind.GET
+                else frozenset(),
+                task=outcome.part.task_type,
+                has_gaps=outcome.decoded.has_gaps(Entity.ONU),
+            )
+
+
+def keep_last(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:
+    """The facts of which an empty answer says nothing, each with its technology, of the columns asked for."""
+    asked = {column.read_as for column in (*part.columns, *part.otherwise)}
+    return frozenset(
+        (column.fact, table.technology)
+        for table in profile.tables
+        if table.entity is Entity.ONU
+        for column in table.columns
+        if column.keep_last and any(source.oid in asked for source in (column.source, *column.otherwise))
+    )
+
+
+def of_online(profile: Profile, part: Part) -> frozenset[str]:
+    """The facts that the OLT reads from the ONUs one by one, and was asked for of those that are online."""
+    asked = {column.read_as for column in part.columns if part.kind == JobKind.GET}
+    return frozenset(
+        column.fact
+        for table in profile.tables
+        if table.asking is Asking.GET_ONLINE
+        for column in table.columns
+        if any(source.oid in asked for source in (column.source, *column.otherwise))
+    )
