@@ -16,7 +16,7 @@ from facho.config import Config
 from facho.engine.coordinate.aborts import end_open
 from facho.engine.events import execution_logs
 from facho.engine.events.coordinator_log import LogWriter
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.record.suspension import suspend_olt
 from facho.engine.schedule.recovery import recover
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -52,7 +52,7 @@ def test_a_line_says_state_olt_job_duration_delay_and_why(logs: Path) -> None:
     first = make_execution(make_node(job=make_job("all-onus")), NOW, State.SUCCESS, ended_at=NOW)
     late: dict[str, Any] = {"delay_ms": 10_000, "why_late": "olt_busy", "blocked_by": first}
     execution = ended("optics", **late)
-    note_ended([execution.id])
+    log_ended_executions([execution.id])
     assert lines(logs / "get.log") == [
         "2025-06-10 10:00:30 [INFO] executions.get: "
         f"optics en north-1, ejecución {execution.id}: SUCCESS en 12.0s, retraso 10.0s (OLT ocupada all-onus)"
@@ -62,7 +62,7 @@ def test_a_line_says_state_olt_job_duration_delay_and_why(logs: Path) -> None:
 
 def test_a_discovery_that_failed_is_in_a_file_of_its_own_with_its_error(logs: Path) -> None:
     execution = ended("all-onus", "discovery", State.FAILED, error="no answer\nat all", delay_ms=0)
-    note_ended([execution.id])
+    log_ended_executions([execution.id])
     (line,) = lines(logs / "discovery.log")
     assert "[ERROR] executions.discovery: all-onus en north-1" in line
     assert line.endswith("FAILED en 12.0s, retraso 0.0s: no answer\\nat all")
@@ -71,7 +71,7 @@ def test_a_discovery_that_failed_is_in_a_file_of_its_own_with_its_error(logs: Pa
 def test_one_by_hand_has_no_job(logs: Path) -> None:
     execution = ended("optics")
     Execution.objects.filter(id=execution.id).update(node=None)
-    note_ended([execution.id])
+    log_ended_executions([execution.id])
     assert f"executions.by_hand: a mano en north-1, ejecución {execution.id}" in lines(logs / "get.log")[0]
 
 
@@ -97,8 +97,8 @@ def test_whoever_ends_an_execution_leaves_its_line(logs: Path) -> None:
 
 
 def test_one_that_waits_for_its_next_attempt_has_not_ended(logs: Path) -> None:
-    note_ended([make_execution(make_node(), NOW).id])
-    note_ended([])
+    log_ended_executions([make_execution(make_node(), NOW).id])
+    log_ended_executions([])
     assert not logs.exists()
 
 
@@ -107,5 +107,5 @@ def test_a_database_that_is_away_stops_nobody(
 ) -> None:
     execution = ended("optics")
     monkeypatch.setattr(execution_logs, "_ENDED", "nonsense {}")
-    note_ended([execution.id])
+    log_ended_executions([execution.id])
     assert [record.action for record in caplog.records] == ["not_logged"]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What the coordinator writes down: every decision that a person may ask about afterwards."""
+"""The types and levels of the events in the coordinator log, as they are stored."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What a change of an ONU's state means to who serves the customer."""
+"""Whether an ONU went online or offline between two states, and why."""
 
 from __future__ import annotations
 
 import enum
 from typing import Final
 
-_SAY_NOTHING: Final = frozenset({"", "unknown"})
+_UNKNOWN: Final = frozenset({"", "unknown"})
 # Neither online nor offline: only the state that follows is reported.
 _STARTING: Final = "starting"
 _ONLINE: Final = "online"
@@ -13,27 +13,27 @@ _ONLINE: Final = "online"
 _OFFLINE: Final = "offline"
 
 
-class Turn(enum.StrEnum):
+class OnlineChange(enum.StrEnum):
     ONLINE = "online"
     OFFLINE = "offline"
 
 
-def says_something(state: str) -> bool:
-    return state not in _SAY_NOTHING
+def is_known(state: str) -> bool:
+    return state not in _UNKNOWN
 
 
-def turn(before: str, now: str) -> Turn | None:
-    """What happened between two states. The first one ever known is where a story begins, not an event."""
-    if before in _SAY_NOTHING or now in _SAY_NOTHING or now == _STARTING:
+def online_change(before: str, now: str) -> OnlineChange | None:
+    """Return the change between two states. The first state that is known of an ONU is no change."""
+    if before in _UNKNOWN or now in _UNKNOWN or now == _STARTING:
         return None
     if now == _ONLINE:
-        return None if before == _ONLINE else Turn.ONLINE
+        return None if before == _ONLINE else OnlineChange.ONLINE
     # From one offline state to another is no change.
-    return Turn.OFFLINE if before in (_ONLINE, _STARTING) else None
+    return OnlineChange.OFFLINE if before in (_ONLINE, _STARTING) else None
 
 
-def cause(told: str, state: str) -> str:
-    """Why it went offline: what the OLT tells of it now, else what its state says by itself."""
-    if says_something(told):
-        return told
+def offline_cause(reported: str, state: str) -> str:
+    """Return why an ONU went offline: the cause that the OLT reports, else the one its state implies."""
+    if is_known(reported):
+        return reported
     return "" if state == _OFFLINE else state

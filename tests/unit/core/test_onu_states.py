@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.onu_states import cause, says_something, turn
+from facho.core.onu_states import is_known, offline_cause, online_change
 
 GONE = ["los", "power_off", "auth_failed", "disabled", "offline"]
 
@@ -29,7 +29,7 @@ GONE = ["los", "power_off", "auth_failed", "disabled", "offline"]
     ],
 )
 def test_a_change_of_state_is_news_or_not(before: str, now: str, expected: str | None) -> None:
-    assert turn(before, now) == expected
+    assert online_change(before, now) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,9 @@ def test_a_change_of_state_is_news_or_not(before: str, now: str, expected: str |
     ],
 )
 def test_the_cause_is_what_was_told_else_what_the_state_says(told: str, state: str, expected: str) -> None:
-    assert cause(told, state) == expected
+    assert offline_cause(told, state) == expected
 
 
 @pytest.mark.parametrize(("state", "expected"), [("", False), ("unknown", False), ("starting", True)])
 def test_unknown_and_empty_say_nothing(state: str, expected: bool) -> None:
-    assert says_something(state) is expected
+    assert is_known(state) is expected

@@ -67,8 +67,8 @@ class Happened:
         self._quiet = [
             (position, state)
             for position in sorted(states)
-            if onu_states.says_something(state := roster.before("state")[position])
-            and not onu_states.says_something(roster["state"][position])
+            if onu_states.is_known(state := roster.before("state")[position])
+            and not onu_states.is_known(roster["state"][position])
         ]
 
     def _read(self, positions: Sequence[int]) -> dict[int, dict[str, Any]]:
@@ -78,25 +78,25 @@ class Happened:
 
     def _turns(self, positions: Iterable[int]) -> Iterator[Happening]:
         turns = {position: self._turn(position) for position in positions}
-        offline = {position for position, turn in turns.items() if turn is onu_states.Turn.OFFLINE}
+        offline = {position for position, turn in turns.items() if turn is onu_states.OnlineChange.OFFLINE}
         told = self._told_causes(offline)
         for position, turn in turns.items():
-            if turn is onu_states.Turn.OFFLINE:
+            if turn is onu_states.OnlineChange.OFFLINE:
                 was_online = self._state_before(position) == ONLINE
                 yield Happening(EventKind.OFFLINE, position, self._cause(position, told), was_online)
             elif turn is not None:
                 yield Happening(EventKind.ONLINE, position)
 
     def _cause(self, position: int, told: Mapping[int, str]) -> str:
-        return onu_states.cause(told.get(position, ""), self._roster["state"][position])
+        return onu_states.offline_cause(told.get(position, ""), self._roster["state"][position])
 
-    def _turn(self, position: int) -> onu_states.Turn | None:
-        return onu_states.turn(self._state_before(position), self._roster["state"][position])
+    def _turn(self, position: int) -> onu_states.OnlineChange | None:
+        return onu_states.online_change(self._state_before(position), self._roster["state"][position])
 
     def _state_before(self, position: int) -> str:
         """The last one that said something."""
         before: str = self._roster.before("state")[position]
-        if not onu_states.says_something(before):
+        if not onu_states.is_known(before):
             before = self._was[position]["state_before"]
         return before
 

@@ -10,7 +10,7 @@ from facho.apps.discovery.filling import ONLINE
 from facho.apps.discovery.finding import Rows
 from facho.apps.discovery.models import Presence
 from facho.apps.discovery.roster import Roster
-from facho.core.onu_states import says_something
+from facho.core.onu_states import is_known
 from facho.core.optics import Limits, OpticalTurn, judge, turn
 
 # The first that an ONU has is the one that counts for it.
@@ -68,7 +68,7 @@ def _measured(
     )
     for position in positions:
         power = _power(roster, of[position], position)
-        works = states[position] == ONLINE or not says_something(states[position])
+        works = states[position] == ONLINE or not is_known(states[position])
         if power is not None and works and presences[position] == Presence.PRESENT:
             # What was usual at another port says nothing here.
             yield position, power, None if position in moved else usual[position]

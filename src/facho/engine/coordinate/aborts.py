@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
 from facho.engine.coordinate.quotas import Slot, count_aborted, slot_of
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionAborted
 
@@ -68,7 +68,7 @@ def _these(ended: Sequence[Ended]) -> QuerySet[Execution]:
 def _tell(ended: Sequence[Ended], why: str, now: datetime, counts: bool) -> None:
     if counts:
         count_aborted((each.slot for each in ended), why, now, current())
-    note_ended([each.execution_id for each in ended])
+    log_ended_executions([each.execution_id for each in ended])
     for each in ended:
         publish(
             ExecutionAborted(olt_id=each.olt_id, execution_id=each.execution_id, job=each.job, why=why), now

@@ -1,8 +1,8 @@
-"""Keeps a message from going to this machine itself, whatever its address resolves or redirects to.
+"""Prevents messages to this machine itself, whatever a name resolves or a server redirects to.
 
-The check is made where a connection is opened, on the address that it is opened to: a name that resolves to
-something else a moment later gains nothing. It uses Python's audit events, which no library that connects
-through Python's sockets can avoid; it is active only in the thread that sends.
+The check is made when a connection is opened, on the address that it is opened to, so that a name that
+resolves differently a moment later does not pass. It uses Python's audit events, which no library that
+connects through Python's sockets can avoid, and only in the thread that sends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def refuse_local_targets() -> Iterator[list[str]]:
 
 @cache
 def _install() -> None:
-    """Audit hooks cannot be removed: there is one, and it does nothing in threads that are not guarded."""
+    """Add the audit hook once: it cannot be removed, and does nothing in threads that are not guarded."""
     sys.addaudithook(_watch)
 
 
@@ -55,10 +55,10 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         return
     opened, address = args[0], args[1]
     if address is None:
-        # Of a socket that is connected, which was looked at then.
+        # The socket is connected already, and was checked then.
         return
     host = _host(opened, address)
-    # A name would be resolved after this look at it. What speaks HTTP and SMTP resolves it before.
+    # A name would be resolved after this check; HTTP and SMTP libraries resolve it before.
     if is_local_target(host) or network_of(host) is None:
         _thread.refused.append(host)
         raise RefusedTarget(f"{host} is an address of this machine")

@@ -28,10 +28,10 @@ _AT_ONCE: Final = 500
 _LEVELS: Final = {State.SUCCESS: Level.INFO, State.ABORTED: Level.WARNING, State.FAILED: Level.ERROR}
 
 
-def note_ended(execution_ids: Sequence[int]) -> None:
-    """Once the transaction is committed that ended them."""
+def log_ended_executions(execution_ids: Sequence[int]) -> None:
+    """Write their lines when the transaction that ended them commits."""
     if execution_ids:
-        stream.after_commit(partial(_write, list(execution_ids)))
+        stream.after_commit(partial(_write_lines, list(execution_ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Ended:
     job: str
     kind: str
     ended_at: datetime
-    # Of its last attempt; none when it never ran.
+    # The time that its last attempt took; None when it never ran.
     seconds: float | None
     delay_ms: int | None
     why_late: str
@@ -50,33 +50,33 @@ class _Ended:
     error: str
 
 
-def _write(execution_ids: Sequence[int]) -> None:
+def _write_lines(execution_ids: Sequence[int]) -> None:
     try:
         with translation.override(log_writer.config.language):
-            for each in _ended(execution_ids):
+            for each in _fetch_ended(execution_ids):
                 name = DISCOVERY if each.kind == JobKind.DISCOVERY else GET
-                by = f"executions.{each.kind or 'by_hand'}"
-                log_writer.write_line(name, each.ended_at, _LEVELS[each.state], by, _told(each))
+                source = f"executions.{each.kind or 'by_hand'}"
+                log_writer.write_line(name, each.ended_at, _LEVELS[each.state], source, _sentence(each))
     except Exception:
         log.exception("ended executions not logged", extra={"action": "not_logged"})
         if not connection.in_atomic_block:
             connection.close()
 
 
-def _told(each: _Ended) -> str:
-    about = {"id": each.execution_id, "job": each.job or _("by hand"), "olt": each.olt, "state": each.state}
+def _sentence(each: _Ended) -> str:
+    values = {"id": each.execution_id, "job": each.job or _("by hand"), "olt": each.olt, "state": each.state}
     if each.seconds is None:
-        told = _("%(job)s on %(olt)s, execution %(id)d: %(state)s without having begun") % about
+        sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s without having begun") % values
     else:
         times = {"took": f"{each.seconds:.1f}s", "delay": f"{(each.delay_ms or 0) / 1000:.1f}s"}
-        sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
-        told = sentence % {**about, **times}
+        text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
+        sentence = text % {**values, **times}
     if each.why_late:
-        told += f" ({' '.join(filter(None, (str(WHY[each.why_late]), each.blocker)))})"
-    return f"{told}: {translated(each.error)}" if each.error else told
+        sentence += f" ({' '.join(filter(None, (str(WHY[each.why_late]), each.blocker)))})"
+    return f"{sentence}: {translated(each.error)}" if each.error else sentence
 
 
-def _ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
+def _fetch_ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
     for start in range(0, len(execution_ids), _AT_ONCE):
         some = execution_ids[start : start + _AT_ONCE]
         places = ", ".join(["%s"] * len(some))

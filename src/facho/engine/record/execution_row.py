@@ -15,7 +15,7 @@ from facho.core.execution_end import AttemptEnd, EndState
 from facho.engine.collect.onu_read import result_of
 from facho.engine.collect.work import PartOutcome
 from facho.engine.coordinate.quotas import count_parts
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.recording import Recording
 from facho.snmp.peer import Load
@@ -88,7 +88,7 @@ def end_attempt(
     load = more.get("load", {})
     totals.add(totals.AttemptEnd(execution_id, state, attempt, seconds, load))
     if state is not State.WAITING:
-        note_ended([execution_id])
+        log_ended_executions([execution_id])
 
 
 def _part_json(outcome: PartOutcome) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from facho.core.execution_end import AttemptEnd, EndState, end_failed_attempt, j
 from facho.engine.collect.work import PartOutcome, PartState
 from facho.engine.coordinate.quotas import count_aborted, count_failed, slot_of
 from facho.engine.coordinate.replanning import update_reachability
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.execution_row import end_attempt, write_manual_execution
 from facho.engine.record.node_state import lock_failed_node, may_queue, write_failed_node
@@ -84,7 +84,7 @@ def hand_back(started: StartedExecution, now: datetime, config: Config) -> None:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
             slot = slot_of(running.olt_id, running.slot, running.owes)
             count_aborted([slot], "the process stopped", now, config)
-            note_ended([started.execution_id])
+            log_ended_executions([started.execution_id])
 
 
 def _may_wait_again(running: Execution) -> bool:

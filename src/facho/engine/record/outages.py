@@ -16,7 +16,7 @@ from facho.apps.discovery.models import EventKind, OnuEvent, PortOutage, Presenc
 from facho.apps.discovery.turns import Turned, Turns
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.onu_states import cause
+from facho.core.onu_states import offline_cause
 from facho.core.outage import Mass, cause_of, is_another, is_over
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PortOutageEnded, PortOutageStarted
@@ -158,7 +158,7 @@ def _how_they_are(onus: Iterable[int]) -> dict[int, _Onu]:
     read = statements.read_some(list(onus), _HOW_IT_IS)
     found = {onu: dict(zip(_HOW_IT_IS, values, strict=True)) for onu, values in read.items()}
     return {
-        onu: _Onu(each["state"] == ONLINE, port_of(each), cause(each["down_cause"], each["state"]))
+        onu: _Onu(each["state"] == ONLINE, port_of(each), offline_cause(each["down_cause"], each["state"]))
         for onu, each in found.items()
         if each["presence"] == Presence.PRESENT
     }

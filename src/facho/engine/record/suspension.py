@@ -22,7 +22,7 @@ from facho.config import current
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
 from facho.engine.coordinate.quotas import count_aborted, slot_of
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
 
@@ -38,7 +38,7 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
     )
     slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
     count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
-    note_ended([row[0] for row in rows])
+    log_ended_executions([row[0] for row in rows])
     publish(OltSuspended(olt_id=olt.id, reason=reason), now)
 
 

@@ -16,7 +16,7 @@ from facho.config import Config
 from facho.core.execution_end import EndState, end_failed_attempt
 from facho.engine.coordinate.quotas import count_failed, slot_of
 from facho.engine.coordinate.replanning import note_lost
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged, WorkRecovered
 from facho.engine.record.execution_row import end_attempt
@@ -102,7 +102,7 @@ def _end_unwanted(now: datetime, config: Config) -> None:
     if ids := list(unwanted.values_list("id", flat=True)):
         gone = "the process that asked for it disappeared"
         unwanted.filter(id__in=ids).update(state=State.ABORTED, ended_at=now, error=gone)
-        note_ended(ids)
+        log_ended_executions(ids)
 
 
 def extend_leases_after_clock_jump(now: datetime, ahead: timedelta, config: Config) -> None:

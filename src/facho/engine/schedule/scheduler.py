@@ -30,7 +30,7 @@ from facho.core.maintenance import Span, runs, span_at
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
 from facho.engine.collect.targets import asking_of
 from facho.engine.coordinate.quotas import Passed, count_failed, count_passed, reconcile, slot_of
-from facho.engine.events.execution_logs import note_ended
+from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged
 
@@ -239,7 +239,7 @@ def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
     for _, olt_id, slot, owes, error in rows:
         count_failed(slot_of(olt_id, slot, owes), error, now, config)
-    note_ended([row[0] for row in rows])
+    log_ended_executions([row[0] for row in rows])
 
 
 def _adopt(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
