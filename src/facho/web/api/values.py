@@ -21,6 +21,8 @@ _PLAIN: Final[Mapping[Any, type[serializers.Field[Any, Any, Any, Any]]]] = {
     datetime: serializers.DateTimeField,
     timedelta: serializers.FloatField,
 }
+# Names of components are part of the API: they stay when a module is renamed.
+_PREFIXES: Final = {"system_status": "Condition"}
 
 
 @cache
@@ -28,7 +30,8 @@ def described(value: type) -> type[serializers.Serializer[Any]]:
     """A serializer that has what this dataclass has. Only to describe: the value is JSON already."""
     fields = {name: _field(hint) for name, hint in typing.get_type_hints(value).items()}
     # Named after the module too: others call their parts a step or a queue as well.
-    name = f"{value.__module__.rpartition('.')[2].title()}{value.__name__}Serializer"
+    module = value.__module__.rpartition(".")[2]
+    name = f"{_PREFIXES.get(module, module.title())}{value.__name__}Serializer"
     return type(name, (serializers.Serializer,), fields)
 
 

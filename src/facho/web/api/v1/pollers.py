@@ -52,7 +52,7 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
     since = serializers.DateTimeField(help_text="when it could start; in the future for a retry")
     reason = serializers.SerializerMethodField()
     because_of = serializers.CharField(help_text="the job that it waits for on its OLT")
-    wait_reason = serializers.SerializerMethodField()
+    waits_for = serializers.SerializerMethodField()
 
     @extend_schema_field({"type": "string", "enum": [each.name.lower() for each in Reason]})
     def get_reason(self, queued: Queued) -> str:
