@@ -1,121 +1,17 @@
-"""The FiberHome profiles: every field of some ONUs, and how the AN5116 differs from the AN5516."""
-
-from ipaddress import IPv4Address
+"""The FiberHome profiles: serial or address in one column, and how the AN5116 differs from the AN5516."""
 
 import pytest
 
-from facho.snmp.values import TimeTicks
-from facho.vendors import Decoded, Decoder, Entity, Key, Profile, Said, builtin
+from facho.vendors import Decoder, Entity, Key, Profile, builtin
 from facho.vendors.index import compile_index
-from tests.unit.vendors.rows import by_key, column, under
+from tests.unit.vendors.rows import by_key, under
 
 AN5516, AN5116 = builtin()["fiberhome"], builtin()["fiberhome_5116"]
 DECODER = Decoder(AN5516)
 TREE = "1.3.6.1.4.1.5875.800.3"
-# 1/1:1, 1/1:2 and 18/4:50; the last is an EPON ONU.
-A, OFF, EPON = 34078976, 34079232, 606089728
-PON_1, PON_2 = 34078720, 606076928
-
-ONUS = under(
-    TREE,
-    {
-        "10.1.1.2": {A: 1, OFF: 1, EPON: 18},
-        "10.1.1.3": {A: 1, OFF: 1, EPON: 4},
-        "10.1.1.4": {A: 1, OFF: 2, EPON: 50},
-        "10.1.1.5": {A: 765, OFF: 765, EPON: 80},
-        "10.1.1.6": {A: b"10.1.2.3", OFF: b"0.0.0.0", EPON: b""},
-        "10.1.1.7": {A: "Peñaflor 3".encode(), OFF: b"casa 7", EPON: b""},
-        "10.1.1.10": {A: b"FHTT1234abcd", OFF: b"FHTT00000002\0\0", EPON: b"00259E0102FA"},
-        "10.1.1.11": {A: 1, OFF: 2, EPON: 1},
-        "10.1.1.12": {A: b"RP2610", OFF: b"", EPON: b"RP0100"},
-        "10.1.1.13": {A: b"WKE2.094", OFF: b"", EPON: b"WKE1"},
-        "9.3.3.1.6": {A: -2145, OFF: 0, EPON: -1},
-        "9.3.3.1.7": {A: 231, OFF: 0, EPON: -1},
-        "9.3.3.1.8": {A: 328, OFF: 0, EPON: 1},
-        "9.3.3.1.9": {A: 1165, OFF: 0, EPON: 1},
-        "9.3.3.1.10": {A: 4312, OFF: 0, EPON: 1},
-        # The EPON ONU cannot measure: what it says is nothing.
-        "9.3.3.1.11": {A: 1, OFF: 1, EPON: 2},
-        "9.3.7.1.2": {(PON_1, 1): -1850, (PON_1, 2): 0, (PON_2, 50): -2210},
-    },
-)
-
-EXPECTED: dict[Key, dict[str, object]] = {
-    Key(slot=1, port=1, onu=1): {
-        "slot": 1,
-        "port": 1,
-        "onu_id": 1,
-        "type": "765",
-        "ip": IPv4Address("10.1.2.3"),
-        "name": "Peñaflor 3",
-        "serial": "FHTT1234ABCD",
-        "mac": None,
-        "state": Said("online", "online"),
-        "sw_version": "RP2610",
-        "hw_version": "WKE2.094",
-        "onu_rx_dbm": -21.45,
-        "onu_tx_dbm": 2.31,
-        "voltage_v": 3.28,
-        "bias_ma": 11.65,
-        "temperature_c": 43.12,
-        "olt_rx_dbm": -18.5,
-    },
-    Key(slot=1, port=1, onu=2): {
-        "slot": 1,
-        "port": 1,
-        "onu_id": 2,
-        "type": "765",
-        "ip": None,
-        "name": "casa 7",
-        "serial": "FHTT00000002",
-        "mac": None,
-        "state": Said("power_off", "power cut"),
-        "sw_version": "",
-        "hw_version": "",
-        "onu_rx_dbm": None,
-        "onu_tx_dbm": None,
-        "voltage_v": None,
-        "bias_ma": None,
-        "temperature_c": None,
-        "olt_rx_dbm": None,
-    },
-    Key(slot=18, port=4, onu=50): {
-        "slot": 18,
-        "port": 4,
-        "onu_id": 50,
-        "type": "80",
-        "ip": None,
-        "name": "",
-        "serial": None,
-        "mac": "00:25:9e:01:02:fa",
-        "state": Said("online", "online"),
-        "sw_version": "RP0100",
-        "hw_version": "WKE1",
-        "onu_rx_dbm": None,
-        "onu_tx_dbm": None,
-        "voltage_v": None,
-        "bias_ma": None,
-        "temperature_c": None,
-        "olt_rx_dbm": -22.1,
-    },
-}
-
-
-@pytest.fixture(scope="module")
-def decoded() -> Decoded:
-    return DECODER.decode(ONUS)
-
-
-@pytest.mark.parametrize("key", EXPECTED, ids=str)
-def test_every_field_of_an_onu_is_read(decoded: Decoded, key: Key) -> None:
-    assert by_key(decoded.onus)[key] == EXPECTED[key]
-
-
-def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decoded: Decoded) -> None:
-    assert decoded.problems.first == []
-    assert list(map(str, decoded.onus.keys)) == ["1/1:1", "1/1:2", "18/4:50"]
-    facts = {each.fact for table in AN5516.tables if table.entity is Entity.ONU for each in table.columns}
-    assert facts == set(EXPECTED[Key(slot=1, port=1, onu=1)])
+# 1/1:1 and 1/1:2.
+A, OFF = 34078976, 34079232
+PON_1 = 34078720
 
 
 @pytest.mark.parametrize(
@@ -207,68 +103,6 @@ def test_the_models_differ_in_nothing_else() -> None:
     assert one.keys() == other.keys()
     assert {fact for fact in one if one[fact] != other[fact]} == {"onus.state"}
     assert AN5516.manners == AN5116.manners
-
-
-def test_ports_boards_fans_and_the_olt_are_read() -> None:
-    rows = under(
-        TREE,
-        {
-            "9.3.4.1.2": {PON_1: b"PON 1/1", PON_2: b"PON 18/4"},
-            "9.3.4.1.4": {PON_1: 1, PON_2: 0},
-            "9.3.4.1.5": {PON_1: 1, PON_2: 0},
-            "9.3.4.1.8": {PON_1: 412, PON_2: 0},
-            "9.3.4.1.9": {PON_1: 329, PON_2: 0},
-            "9.3.4.1.11": {PON_1: 3900, PON_2: 0},
-            "9.3.4.1.12": {PON_1: 2, PON_2: 0},
-            "9.2.1.1.2": {1: 260, 18: 9999},
-            "9.2.1.1.4": {1: b"RP0700", 18: b"RP0701"},
-            "9.2.1.1.5": {1: 1, 18: 0},
-            "9.2.1.1.8": {1: 1250, 18: 0},
-            "9.2.1.1.9": {1: 4400, 18: 0},
-            # What a recorded OLT says of its control boards.
-            "9.8.1.1.1": {9: 355},
-            "9.8.1.1.3": {9: b"RP0700"},
-            "9.8.1.1.4": {9: 1},
-            "9.8.1.1.5": {9: 458},
-            "9.8.1.1.6": {9: 5945},
-            "60.2.1.1": {21: 1, 22: 2, 23: 4},
-            "9.4.3": {0: b"RP0700"},
-            "9.4.5": {0: 45},
-        },
-    ) | {"1.3.6.1.2.1.1.3": column({0: TimeTicks(72420617)})}
-    found = DECODER.decode(rows)
-    assert found.problems.first == []
-    assert by_key(found[Entity.PORT]) == {
-        Key(slot=1, port=1): {
-            "name": "PON 1/1",
-            "admin_state": Said("enabled", "enabled"),
-            "state": Said("up", "occupied"),
-            "tx_dbm": 4.12,
-            "voltage_v": 3.29,
-            "temperature_c": 39.0,
-            "onus_known": 2,
-        },
-        Key(slot=18, port=4): {
-            "name": "PON 18/4",
-            "admin_state": Said("disabled", "disabled"),
-            "state": Said("down", "empty"),
-            "tx_dbm": None,
-            "voltage_v": None,
-            "temperature_c": None,
-            "onus_known": 0,
-        },
-    }
-    assert {key.slot: list(row.values()) for key, row in by_key(found[Entity.BOARD]).items()} == {
-        1: ["EC2", "RP0700", Said("ok", "normal"), 12.5, 44.0],
-        18: ["9999", "RP0701", Said("offline", "communication lost"), 0.0, 0.0],
-        9: ["HSWA", "RP0700", Said("ok", "normal"), 4.58, 59.45],
-    }
-    assert by_key(found[Entity.FAN]) == {
-        Key(extra=21): {"state": Said("ok", "ok")},
-        Key(extra=22): {"state": Said("fault", "failed")},
-        Key(extra=23): {"state": None},
-    }
-    assert found[Entity.OLT].row(0) == {"uptime_s": 724206, "version": "RP0700", "temperature_c": 45.0}
 
 
 @pytest.mark.parametrize("profile", [AN5516, AN5116], ids=["5516", "5116"])

@@ -1,11 +1,8 @@
 """The V-SOL EPON profile: ONUs by port and number, optics as text, and a real V1600D."""
 
-from datetime import UTC, datetime
-
 import pytest
 
-from facho.snmp.values import Counter64, TimeTicks, Value
-from facho.vendors import Decoded, Decoder, Entity, Key, Said, builtin
+from facho.vendors import Decoder, Entity, Key, Said, builtin
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import by_key, column, recorded, under
 
@@ -13,149 +10,7 @@ VSOL = builtin()["vsol_epon"]
 DECODER = Decoder(VSOL)
 P = "1.3.6.1.4.1.37950.1.1.5"
 IF = "1.3.6.1.2.1"
-A, B, C, OFF = (1, 1), (1, 2), (4, 64), (2, 7)
-FIRST, SECOND, THIRD = b"2025/03/14 15:09:26", b"2025/03/14 15:09:27", b"2025/03/01 00:00:00"
-MAC = b"\x90\xfd\x73\xfc\x90\x0f"
-# Interfaces in no order that would say anything.
-NAMES: dict[tuple[int, ...] | int, Value] = {
-    1: b"GE0/1", 5: b"EPON0/1", 6: b"EPON0/2", 8: b"EPON0/1:1", 9: b"EPON0/4:64", 10: b"EPON0/1:2",
-    11: b"EPON02ONU7", 12: b"vlan1200",
-}  # fmt: skip
-ONUS = (
-    under(
-        f"{P}.12.1",
-        {
-            "25.1.4": {A: 1, B: 1, C: 1, OFF: 0},
-            "25.1.5": {A: b"00:6d:61:b4:b4:71", B: b"006d.61b4.cc59", C: MAC, OFF: b"N/A"},
-            "25.1.6": {A: b"V2801E", B: b"", C: b"HG8010", OFF: b"'-'"},
-            "25.1.9": {A: "casa Muñoz".encode(), B: b"tienda", C: b"", OFF: b"casa 7"},
-            "25.1.15": {A: 1, B: 0, C: 1, OFF: 0},
-            "25.1.17": {A: 1240, B: 0, C: 19, OFF: 0},
-            "25.1.18": {A: FIRST, B: SECOND, C: b"N/A", OFF: THIRD},
-            "25.1.19": {A: b"N/A", B: b"-", C: b"", OFF: b"2025/03/14 16:00:00"},
-            "20.1.3": {A: 1, B: 2, OFF: 7},
-            "20.1.10": {A: 1, B: 3, OFF: 8},
-        },
-    )
-    | under(
-        f"{P}.12.2.1",
-        {
-            "2.1.4": {A: b"not this", B: b"V2804", OFF: b"--"},
-            "2.1.6": {A: b"V1.0", B: b"N/A", C: b"A", OFF: b""},
-            "2.1.7": {A: b"V2.0.01", B: b"V1.9", C: b"B", OFF: b"-"},
-            "8.1.3": {A: b"30.67 C", B: b"37 C", C: b"-3.5 C", OFF: b"'-'"},
-            "8.1.4": {A: b"3.27 V", B: b"3.30 V", C: b"3.25 V", OFF: b"-"},
-            "8.1.5": {A: b"11.65 mA", B: b"9.60 mA", C: b"17.91 mA", OFF: b""},
-            "8.1.6": {A: b"2.38 mW (3.77 dBm)", B: b"1.50 mW (1.77 dBm)", C: b"1 mW (-0.1 dBm)", OFF: b"-"},
-            "8.1.7": {A: b"0.03 mW (-14.61 dBm)", B: b"0.00 mW (-27.45 dBm)", C: b"-65535", OFF: b"-"},
-        },
-    )
-    | under(
-        IF,
-        {
-            "31.1.1.1.1": NAMES,
-            "2.2.1.8": dict.fromkeys(NAMES, 2),
-            "31.1.1.1.6": {5: Counter64(50), 8: Counter64(2**40), 9: Counter64(0)},
-            "31.1.1.1.10": {5: Counter64(60), 8: Counter64(17), 9: Counter64(1)},
-        },
-    )
-)  # fmt: skip
-EXPECTED: dict[Key, dict[str, object]] = {
-    Key(None, 0, 1, 1): {
-        "state": Said("online", "online"),
-        "mac": "00:6d:61:b4:b4:71",
-        "model": "V2801E",
-        "description": "casa Muñoz",
-        "down_cause": Said("power_off", "power off"),
-        "distance_m": 1240,
-        "last_up": datetime(2025, 3, 14, 15, 9, 26, tzinfo=UTC),
-        "last_down": None,
-        "hw_version": "V1.0",
-        "sw_version": "V2.0.01",
-        "temperature_c": 30.67,
-        "voltage_v": 3.27,
-        "bias_ma": 11.65,
-        "onu_tx_dbm": 3.77,
-        "onu_rx_dbm": -14.61,
-        "up_octets": 2**40,
-        "down_octets": 17,
-    },
-    Key(None, 0, 1, 2): {
-        "state": Said("online", "online"),
-        "mac": "00:6d:61:b4:cc:59",
-        "model": "V2804",
-        "description": "tienda",
-        "down_cause": Said("los", "wire down"),
-        "distance_m": None,
-        "last_up": datetime(2025, 3, 14, 15, 9, 27, tzinfo=UTC),
-        "last_down": None,
-        "hw_version": None,
-        "sw_version": "V1.9",
-        "temperature_c": 37.0,
-        "voltage_v": 3.3,
-        "bias_ma": 9.6,
-        "onu_tx_dbm": 1.77,
-        "onu_rx_dbm": -27.45,
-        "up_octets": 2,
-        "down_octets": 3,
-    },
-    Key(None, 0, 4, 64): {
-        "state": Said("online", "online"),
-        "mac": "90:fd:73:fc:90:0f",
-        "model": "HG8010",
-        "description": "",
-        "down_cause": Said("power_off", "power off"),
-        "distance_m": 19,
-        "last_up": None,
-        "last_down": None,
-        "hw_version": "A",
-        "sw_version": "B",
-        "temperature_c": -3.5,
-        "voltage_v": 3.25,
-        "bias_ma": 17.91,
-        "onu_tx_dbm": -0.1,
-        "onu_rx_dbm": None,
-        "up_octets": 0,
-        "down_octets": 1,
-    },
-    Key(None, 0, 2, 7): {
-        "state": Said("offline", "offline"),
-        "mac": None,
-        "model": None,
-        "description": "casa 7",
-        "down_cause": Said("los", "wire down"),
-        "distance_m": None,
-        "last_up": datetime(2025, 3, 1, tzinfo=UTC),
-        "last_down": datetime(2025, 3, 14, 16, tzinfo=UTC),
-        "hw_version": None,
-        "sw_version": None,
-        "temperature_c": None,
-        "voltage_v": None,
-        "bias_ma": None,
-        "onu_tx_dbm": None,
-        "onu_rx_dbm": None,
-        "up_octets": 7,
-        "down_octets": 8,
-    },
-}
-
-
-@pytest.fixture(scope="module")
-def decoded() -> Decoded:
-    return DECODER.decode(ONUS)
-
-
-@pytest.mark.parametrize("key", EXPECTED, ids=str)
-def test_every_field_of_an_onu_is_read(decoded: Decoded, key: Key) -> None:
-    assert by_key(decoded.onus)[key] == EXPECTED[key]
-
-
-def test_nothing_of_it_is_reported_and_no_fact_of_the_profile_is_untested(decoded: Decoded) -> None:
-    assert decoded.problems.first == []
-    assert [str(key) for key in decoded.onus.keys] == ["0/1:1", "0/1:2", "0/4:64", "0/2:7"]
-    facts = {each.fact for table in VSOL.tables if table.entity is Entity.ONU for each in table.columns}
-    assert facts == set(EXPECTED[Key(None, 0, 1, 1)])
-    assert set(decoded.onus.technologies) == {"epon"}
+A, B = (1, 1), (1, 2)
 
 
 @pytest.mark.parametrize("marker", [b"-", b"'-'", b"-65535", b"", b"N/A", b"--", b"0.00 mW (-65535 dBm)"])
@@ -183,70 +38,6 @@ def test_the_table_of_those_that_are_online_says_what_the_other_leaves_out() -> 
     found = DECODER.decode(rows)
     assert found.onus.columns["state"] == [Said("online", "online"), None]
     assert found.onus.columns["mac"] == ["00:6d:61:b4:b4:71", None]
-
-
-def test_ports_and_health_are_read() -> None:
-    rows = (
-        ONUS
-        | under(
-            P,
-            {
-                "10.13.1.1.2": {1: b"27.84 .C", 2: b"N/A"},
-                "10.13.1.1.3": {1: b"3.22 V", 2: b"N/A"},
-                "10.13.1.1.4": {1: b"7.01 mA", 2: b"N/A"},
-                "10.13.1.1.5": {1: b"6.56 dbm", 2: b"N/A"},
-                "12.1.27.1.2": {1: 16, 2: 0},
-                "12.1.27.1.3": {1: 15, 2: 0},
-                "10.14.5": {0: b"V1600D2"},
-                "10.12.3": {0: 26},
-                "10.12.4": {0: 18},
-                "10.12.5.4": {0: b"V2.03.74R"},
-                "10.12.5.9": {0: 40},
-                "10.12.5.11": {0: b"V2007150017"},
-            },
-        )
-        | under(f"{IF}.1", {"1": {0: b"V1600D"}, "3": {0: TimeTicks(566843939)}, "5": {0: b"olt-norte"}})
-    )
-    rows[f"{IF}.2.2.1.8"] = column({5: 1, 6: 2})
-    found = DECODER.decode(rows)
-    assert found.problems.first == []
-    assert by_key(found[Entity.PORT]) == {
-        Key(None, 0, 1): {
-            "name": "EPON0/1",
-            "state": Said("up", "up"),
-            "in_octets": 50,
-            "out_octets": 60,
-            "temperature_c": 27.84,
-            "voltage_v": 3.22,
-            "bias_ma": 7.01,
-            "tx_dbm": 6.56,
-            "onus_known": 16,
-            "onus_online": 15,
-        },
-        Key(None, 0, 2): {
-            "name": "EPON0/2",
-            "state": Said("down", "down"),
-            "in_octets": None,
-            "out_octets": None,
-            "temperature_c": None,
-            "voltage_v": None,
-            "bias_ma": None,
-            "tx_dbm": None,
-            "onus_known": 0,
-            "onus_online": 0,
-        },
-    }
-    assert found[Entity.OLT].row(0) == {
-        "description": "V1600D",
-        "uptime_s": 5668439,
-        "name": "olt-norte",
-        "model": "V1600D2",
-        "version": "V2.03.74R",
-        "serial": "V2007150017",
-        "cpu_pct": 26.0,
-        "memory_pct": 18.0,
-        "temperature_c": 40.0,
-    }
 
 
 # Description, temperature, voltage, bias, power sent and received, octets from and to the customer.
