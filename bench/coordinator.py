@@ -158,14 +158,14 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
 
     from facho.apps.db.clock import database_now
     from facho.apps.execution_coordinator.models import QuotaViolation
-    from facho.engine.coordinate.plans import make_missing
+    from facho.engine.coordinate.plans import make_missing_plans
     from facho.engine.upkeep.system_status import coordinator_state
 
     steps = _Steps(load, config, database_now())
     note("the first look at every OLT")
     first = Cost.of([steps.step()])
     note("planning the hour")
-    while make_missing(steps.now, config):
+    while make_missing_plans(steps.now, config):
         pass
     note("nothing changed")
     quiet = Cost.of(steps.step() for _ in range(load.quiet_steps))

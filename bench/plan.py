@@ -173,9 +173,9 @@ def _collect(work: Work, config: Config, note: Note) -> tuple[_Planned, dict[Key
 
 def _plan(now: datetime, until: datetime, config: Config) -> _Planned:
     from facho.core.plan_data import key_of
-    from facho.engine.coordinate.workloads import workloads
+    from facho.engine.coordinate.workloads import load_workloads
 
-    works = workloads(None, now, until, config).values()
+    works = load_workloads(None, now, until, config).values()
     if not all(task.sure for work in works for task in work.tasks):
         raise MeasurementFailed("the tasks are not known yet: more seconds to learn are needed")
     entries = [
@@ -202,7 +202,7 @@ def _make_many(work: Work, config: Config) -> Spread:
     from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.coordinate.plans import make_missing
+    from facho.engine.coordinate.plans import make_missing_plans
 
     Olt.objects.update(enabled=False)
     _rename_olts()
@@ -211,7 +211,7 @@ def _make_many(work: Work, config: Config) -> Spread:
     took: list[float] = []
     while True:
         began = time.perf_counter()
-        if not make_missing(database_now(), config):
+        if not make_missing_plans(database_now(), config):
             return Spread.of(took)
         took.append((time.perf_counter() - began) * 1000)
 

@@ -14,8 +14,8 @@ from facho.apps.executions.models import Execution, State
 from facho.config import Config
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import plan_execution
-from facho.engine.coordinate.coordinator import Stepped, coordinator_step
-from facho.engine.coordinate.maintenance import leave_alone
+from facho.engine.coordinate.coordinator import CoordinatorResult, coordinator_step
+from facho.engine.coordinate.maintenance import abort_in_maintenance
 from facho.engine.process import leases
 from facho.engine.process.leases import StartedExecution, start_execution
 from facho.engine.record.recorder import record
@@ -38,12 +38,12 @@ class Day:
         self.config = replace(Config(), time_zone=ZoneInfo(zone))
         monkeypatch.setattr(leases, "database_now", lambda: self.now)
 
-    def coordinate(self) -> Stepped:
+    def coordinate(self) -> CoordinatorResult:
         return coordinator_step(self.now, self.config)
 
     def queue(self) -> None:
         queue_due_slots(self.now, self.config)
-        leave_alone(self.now, self.config)
+        abort_in_maintenance(self.now, self.config)
 
     def begin(self) -> list[StartedExecution]:
         """Whatever waits and may run, as many as there are OLTs."""

@@ -7,7 +7,7 @@ from django.test import Client
 
 from facho.apps.execution_coordinator.models import ExecutionPlan
 from facho.config import Config
-from facho.engine.coordinate.plans import remake
+from facho.engine.coordinate.plans import update_plans
 from tests.database.test_what_if import takes
 from tests.factories import add_job, add_olts, at, next_run, node_of
 
@@ -23,7 +23,7 @@ def _two_jobs_at_once(brands: None, monkeypatch: pytest.MonkeyPatch) -> None:
     takes("north", "get_state", 60.0)
     takes("north", "get_onu_rx_dbm", 20.0)
     monkeypatch.setattr("facho.web.admin.plans.database_now", lambda: at("10:00"))
-    remake([node_of("state", "north").olt_id], at("10:00"), Config())
+    update_plans([node_of("state", "north").olt_id], at("10:00"), Config())
 
 
 def read(client: Client, path: str = "") -> str:

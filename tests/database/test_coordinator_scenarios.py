@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.engine.commands.olts import disable_olts
 from facho.engine.coordinate import coordinator
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.process.leases import LeaseLost, release_lease
 from facho.engine.schedule.assign import busy_olts
 from tests.engine_day import Day, figures, reasons
@@ -37,7 +37,7 @@ def day(monkeypatch: pytest.MonkeyPatch) -> Day:
 
 def due_at(day: Day, job: str, clock: str) -> None:
     SnmpJobHost.objects.filter(job__name=job).update(next_run_at=at(clock))
-    reconcile(None, day.now, day.config)
+    reconcile_trackers(None, day.now, day.config)
 
 
 def test_a_task_is_disabled_in_the_admin(day: Day, admin_client: Client, logged: Logged) -> None:
@@ -234,7 +234,7 @@ def test_a_part_of_the_step_that_fails_keeps_no_hour_from_being_closed(
     def fail(*_: object) -> None:
         raise RuntimeError("a row that nobody thought of")
 
-    monkeypatch.setattr(coordinator, "notice_changes", fail)
+    monkeypatch.setattr(coordinator, "handle_changes", fail)
     with pytest.raises(RuntimeError, match="nobody thought of"):
         day.coordinate()
     assert figures()[0] == ("get_state", "10:00-11:00", 6, 6, 0, 0, 0, "COMPLETED")

@@ -13,7 +13,7 @@ import pytest
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
-from facho.engine.coordinate.aborts import end_open
+from facho.engine.coordinate.aborts import abort_open
 from facho.engine.events import execution_logs
 from facho.engine.events.coordinator_log import LogWriter
 from facho.engine.events.execution_logs import log_ended_executions
@@ -77,7 +77,7 @@ def test_one_by_hand_has_no_job(logs: Path) -> None:
 
 def test_what_never_began_says_so(logs: Path) -> None:
     waiting = make_execution(make_node(job=make_job(kind="get")), NOW)
-    end_open(Execution.objects.all(), "nobody wants it", NOW)
+    abort_open(Execution.objects.all(), "nobody wants it", NOW)
     (line,) = lines(logs / "get.log")
     assert "[WARNING]" in line
     assert line.endswith(f"ejecución {waiting.id}: ABORTED sin haber empezado: nobody wants it")

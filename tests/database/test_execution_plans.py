@@ -14,7 +14,7 @@ from facho.cli.acting.plans import show_nearness
 from facho.core.plan_data import Hours, read
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
-from facho.engine.coordinate.plan_reports import Nearness, nearness
+from facho.engine.coordinate.plan_reports import PlanAccuracy, plan_accuracy
 from tests.engine_day import Day, figures
 from tests.factories import add_job, add_olts, at
 from tests.model.one_olt import OneOlt
@@ -75,7 +75,7 @@ def test_an_hour_that_is_over_is_compared_with_what_became_of_it(
     assert row.near_pct == 100.0
     assert row.median_error_s is not None
     assert row.median_error_s < 2
-    assert nearness(at("11:30")) == {"north": Nearness(1, 18, 18, row.median_error_s)}
+    assert plan_accuracy(at("11:30")) == {"north": PlanAccuracy(1, 18, 18, row.median_error_s)}
     # By the real clock that was long ago.
     show_nearness(1, day.config, as_json=False)
     assert "No hour that was planned" in capsys.readouterr().out

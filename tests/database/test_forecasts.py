@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt, OltModel
 from facho.cli.acting.olts import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
-from facho.engine.coordinate.forecasts import predictions
+from facho.engine.coordinate.forecasts import predict_durations
 from tests.factories import at, make_brand, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -50,7 +50,7 @@ def make_onus(olt: Olt, count: int) -> None:
 
 
 def predicted(olt: Olt, task_type: str = "discovery") -> Predicted:
-    return predictions([olt.id], NOW, CONFIG)[olt.id, task_type]
+    return predict_durations([olt.id], NOW, CONFIG)[olt.id, task_type]
 
 
 def make_asked(brand: str = "huawei", **columns: Any) -> Olt:
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_as_if_it_never_ran() -> None:
 def test_all_nodes_of_all_olts_are_predicted_if_none_are_named() -> None:
     first, second = make_asked(), make_asked()
     make_node(second, make_job(kind="get", task_type="get_optics", facts=["optics"]), enabled=False)
-    assert set(predictions(None, NOW, CONFIG)) == {
+    assert set(predict_durations(None, NOW, CONFIG)) == {
         (first.id, "discovery"),
         (second.id, "discovery"),
         (second.id, "get_optics"),
@@ -138,11 +138,11 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_olts(olts: int) 
     for _ in range(olts):
         make_learned(make_asked(), "discovery", 20.0, 1000)
     with CaptureQueriesContext(connection) as known:
-        predictions(None, NOW, CONFIG)
+        predict_durations(None, NOW, CONFIG)
     for _ in range(olts):
         make_asked(brand="zte")
     with CaptureQueriesContext(connection) as cold:
-        predictions(None, NOW, CONFIG)
+        predict_durations(None, NOW, CONFIG)
     assert (len(known), len(cold)) == (2, 5)
 
 

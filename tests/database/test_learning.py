@@ -16,7 +16,7 @@ from facho.config import Config
 from facho.core.forecast import Learned
 from facho.engine.coordinate import forecast_learning
 from facho.engine.coordinate.forecast_learning import learn_from_ended
-from facho.engine.coordinate.forecasts import predictions
+from facho.engine.coordinate.forecasts import predict_durations
 from tests.database.test_forecasts import make_onus
 from tests.engine_day import Day
 from tests.factories import at, know_brands, make_execution, make_job, make_node, make_olt
@@ -60,7 +60,7 @@ def test_every_part_that_succeeded_teaches_its_own_task() -> None:
     rows = TaskForecast.objects.values_list("task_type", "samples", "updated_at")
     assert list(rows) == [("discovery", 3, NOW), ("get_optics", 3, NOW)]
     assert learned(chained).onus == 30
-    found = predictions([olt.id], NOW, CONFIG)
+    found = predict_durations([olt.id], NOW, CONFIG)
     assert found[olt.id, "get_optics"].p50_s == pytest.approx(60, rel=0.01)
     assert found[olt.id, "get_optics"].sure
 
@@ -173,4 +173,6 @@ def test_a_day_of_the_engine_teaches_by_itself(monkeypatch: pytest.MonkeyPatch) 
     day.pass_until(at("10:30"))
     row = TaskForecast.objects.get()
     assert (row.task_type, row.samples >= 4) == ("discovery", True)
-    assert predictions([olt.id], day.now, day.config)[olt.id, "discovery"].p50_s == pytest.approx(2, rel=0.05)
+    assert predict_durations([olt.id], day.now, day.config)[olt.id, "discovery"].p50_s == pytest.approx(
+        2, rel=0.05
+    )

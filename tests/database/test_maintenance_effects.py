@@ -21,7 +21,7 @@ from facho.engine.commands.maintenance import (
     switch_windows,
 )
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.process.leases import LeaseLost
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.probes import claim_due_probes
@@ -44,7 +44,7 @@ def day(brands: None, monkeypatch: pytest.MonkeyPatch) -> Day:
 def every(interval: str, *olts: str, first: str = "10:05") -> None:
     add_job("state", *olts, interval=interval, now=at("09:59"))
     SnmpJobHost.objects.update(next_run_at=at(first))
-    reconcile(None, at("10:00"), Config())
+    reconcile_trackers(None, at("10:00"), Config())
 
 
 def window(since: str, until: str, *, olt: str = "north", site: str = "", name: str = "work") -> Window:
@@ -240,7 +240,7 @@ def test_what_is_left_out_is_what_one_by_one_lies_inside(day: Day, interval: str
     spans = [("10:02", "10:11"), ("10:15", "10:15:30"), ("10:40", "11:20")]
     for number, (since, until) in enumerate(spans):
         add_window(window(since, until, name=f"w{number}"), day.now)
-    reconcile(None, at("11:30"), Config())
+    reconcile_trackers(None, at("11:30"), Config())
     slots = [at("10:01:30") + number * timedelta(seconds=seconds) for number in range(120)]
     inside = [slot for slot in slots if any(at(since) <= slot < at(until) for since, until in spans)]
     for hour in ("10:00", "11:00"):

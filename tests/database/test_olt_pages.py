@@ -221,7 +221,7 @@ def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
     olt: Olt, role: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "ask", lambda _: asking.Silence("no answer", SnmpError("no answer")))
-    monkeypatch.setattr("facho.web.olts.views.shift_for", lambda *_: _shift())
+    monkeypatch.setattr("facho.web.olts.views.suggest_shift", lambda *_: _shift())
     client = visiting(role)
     shown = client.get(f"/olts/{olt.id}/").content.decode()
     shown += client.get(f"/olts/{olt.id}/proposals/").content.decode()
@@ -339,7 +339,7 @@ def test_a_proposed_move_is_made_once_and_only_as_it_was_shown(
     olt: Olt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shift = _shift()
-    monkeypatch.setattr("facho.web.olts.actions.shift_for", lambda *_: shift)
+    monkeypatch.setattr("facho.web.olts.actions.suggest_shift", lambda *_: shift)
     client, path = visiting(Role.ADMINISTRATOR), f"/olts/{olt.id}/shift/"
     before = node_of("discovery", "centro").next_run_at
     assert before is not None

@@ -18,7 +18,7 @@ from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import abort, run_now
 from facho.engine.coordinate.coordinator import close_hours
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.schedule.recovery import recover
 from tests.engine_day import Day, figures, reasons, violations
 from tests.factories import add_job, add_olts, at, know_brands, node_of
@@ -42,7 +42,7 @@ def day(monkeypatch: pytest.MonkeyPatch) -> Day:
 def node_due(job: str, clock: str) -> SnmpJobHost:
     """Its next slot is then, and was from the beginning."""
     SnmpJobHost.objects.filter(job__name=job).update(next_run_at=at(clock))
-    reconcile(None, at("10:00"), Config())
+    reconcile_trackers(None, at("10:00"), Config())
     return node_of(job, "north")
 
 

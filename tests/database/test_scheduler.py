@@ -10,7 +10,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
-from facho.engine.coordinate.changes import notice_changes
+from facho.engine.coordinate.changes import handle_changes
 from facho.engine.schedule import scheduler, step
 from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.scheduler import Queued, queue_due_slots, reset_slots_too_far_ahead
@@ -239,10 +239,10 @@ def test_a_first_run_that_was_spread_is_not_too_far() -> None:
 
 def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
     node = make_node(job=make_job(interval=600), enabled=False)
-    notice_changes(at("10:49"))
+    handle_changes(at("10:49"))
     SnmpJobHost.objects.update(enabled=True)
 
-    notice_changes(at("10:50"))
+    handle_changes(at("10:50"))
 
     assert next_run(node) == at("11:00")
 
@@ -250,7 +250,7 @@ def test_a_node_that_somebody_enabled_by_sql_gets_its_time() -> None:
 def test_a_node_that_came_by_sql_together_with_its_olt_runs_after_a_minute() -> None:
     node = make_node(make_olt(), make_job(interval=600))
 
-    notice_changes(at("10:50"))
+    handle_changes(at("10:50"))
 
     assert next_run(node) == at("10:51")
 
@@ -258,7 +258,7 @@ def test_a_node_that_came_by_sql_together_with_its_olt_runs_after_a_minute() -> 
 def test_a_node_that_has_run_before_is_not_new_although_its_olt_was_never_looked_at() -> None:
     node = make_node(make_olt(), make_job(interval=600), last_run_at=at("09:00"))
 
-    notice_changes(at("10:50"))
+    handle_changes(at("10:50"))
 
     assert next_run(node) == at("11:00")
 
@@ -268,7 +268,7 @@ def test_a_node_whose_olt_somebody_disabled_by_sql_loses_its_time_and_its_queue(
     waiting = make_execution(node, at("10:00"))
     Olt.objects.update(enabled=False)
 
-    notice_changes(at("10:01"))
+    handle_changes(at("10:01"))
 
     assert next_run(node) is None
     waiting.refresh_from_db()
@@ -281,6 +281,6 @@ def test_what_is_as_it_should_be_is_left_alone() -> None:
     node = make_node(olt, master, next_run_at=at("10:07"))
     chained = make_node(olt, make_job("state", "table", master=master))
 
-    notice_changes(at("10:01"))
+    handle_changes(at("10:01"))
 
     assert (next_run(node), next_run(chained)) == (at("10:07"), None)

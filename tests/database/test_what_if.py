@@ -26,7 +26,7 @@ from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule, ScheduleDraft
 from facho.engine.commands.what_if import change_of, what_if
-from facho.engine.coordinate.workloads import workloads
+from facho.engine.coordinate.workloads import load_workloads
 from facho.web import what_if_limits
 from facho.web.server.refusals import Refused
 from tests.api_clients import asking, person, showing, token_of
@@ -206,13 +206,17 @@ def test_what_would_be_is_what_the_change_then_does(name: str) -> None:
     now = NOW + timedelta(minutes=7)
     draft = ScheduleDraft(olt_ids, now, CONFIG)
     before = {olt: told(tasks) for olt, tasks in draft.tasks().items()}
-    assert before == {olt: told(work.tasks) for olt, work in workloads(olt_ids, now, now, CONFIG).items()}
+    assert before == {
+        olt: told(work.tasks) for olt, work in load_workloads(olt_ids, now, now, CONFIG).items()
+    }
     with CaptureQueriesContext(connection) as spent:
         CHANGES[name](draft)
         drafted = {olt: told(tasks) for olt, tasks in draft.tasks().items()}
     assert {query["sql"].split()[0] for query in spent.captured_queries} <= {"SELECT"}
     CHANGES[name](LiveSchedule(now))
-    assert drafted == {olt: told(work.tasks) for olt, work in workloads(olt_ids, now, now, CONFIG).items()}
+    assert drafted == {
+        olt: told(work.tasks) for olt, work in load_workloads(olt_ids, now, now, CONFIG).items()
+    }
     assert drafted != before or name == "disabled job"
 
 

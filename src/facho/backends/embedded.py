@@ -10,7 +10,7 @@ from django.db import connection
 from facho.backends.local import LocalBackend
 from facho.backends.poller_process import in_background, poller_process
 from facho.config import Config
-from facho.engine.coordinate.coordinator import coordinate_until
+from facho.engine.coordinate.coordinator import run_coordinator_loop
 from facho.engine.events.sender import run_sender_loop
 from facho.engine.schedule.loop import SchedulerLoop
 from facho.engine.upkeep.housekeeping import keep_house_until
@@ -27,7 +27,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         backend.start()
         in_background("waker", lambda: _wake_when(stopping, wake))
         others = (
-            in_background("coordinator", lambda: coordinate_until(stopping, config)),
+            in_background("coordinator", lambda: run_coordinator_loop(stopping, config)),
             in_background("notifications", lambda: run_sender_loop(stopping, config)),
             in_background("housekeeping", lambda: keep_house_until(stopping, config)),
         )

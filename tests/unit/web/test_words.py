@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import translation
 
-from facho.apps.execution_coordinator.words import WHY_LOST, lost_in_words, missed_in_words, why_lost
+from facho.apps.execution_coordinator.texts import WHY_LOST, lost_in_words, missed_in_words, why_lost
 from facho.core.delay import Why
 from facho.core.event_types import EventType
 from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots

@@ -23,7 +23,7 @@ from facho.core.changes import (
 Written = Mapping[int, str]
 
 
-def configured(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
+def configured_states(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
     """The canonical form of each OLT's state; of all, if none are named. Four queries, however many OLTs."""
     jobs = _jobs()
     tasks: dict[int, list[str]] = defaultdict(list)
@@ -77,24 +77,24 @@ _OIDS: Final = (
 )
 
 
-def changed(now: Written) -> list[int]:
+def changed_olts(now: Written) -> list[int]:
     """The OLTs whose fingerprint is another one than at the last look, or which were never looked at."""
     known = dict(OltConfiguration.objects.values_list("olt_id", "fingerprint"))
     return sorted(olt_id for olt_id, text in now.items() if known.get(olt_id) != fingerprint(text))
 
 
-def remembered(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
+def remembered_states(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
     """None for what cannot be read any more; nothing for an OLT that was never looked at."""
     rows = OltConfiguration.objects.filter(olt__in=olt_ids).values_list("olt_id", "state")
     return {olt_id: parse(text) for olt_id, text in rows}
 
 
-def look_again(olt_ids: Sequence[int]) -> None:
+def mark_changed(olt_ids: Sequence[int]) -> None:
     """The next step finds that something is different, and plans these OLTs anew."""
     OltConfiguration.objects.filter(olt__in=olt_ids).update(fingerprint="")
 
 
-def remember(states: Written, now: datetime) -> None:
+def remember_states(states: Written, now: datetime) -> None:
     """A state that is the same keeps the time at which it was changed."""
     known = dict(OltConfiguration.objects.filter(olt__in=states).values_list("olt_id", "state"))
     rows = [

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 from facho.apps.db import sql
-from facho.apps.execution_coordinator.store import Key
+from facho.apps.execution_coordinator.store import TrackerKey
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.selectors import members_of
 from facho.core.maintenance import Span, slots_inside
@@ -36,7 +36,7 @@ def owed_by(master_ids: Sequence[int]) -> dict[int, tuple[Owed, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class GridSlots:
     """Slots that are yet to come, of one part."""
 
     olt_id: int
@@ -46,7 +46,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenExecution:
     """An execution that has not ended, and counts."""
 
     olt_id: int
@@ -58,48 +58,48 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class PendingSlots:
     """What is owed and has not come to its end, at one instant."""
 
-    grids: list[Grid]
-    open: list[Open]
+    grids: list[GridSlots]
+    open: list[OpenExecution]
     # OLTs that are switched on.
     enabled: frozenset[int]
     # When they are left alone: slots that lie in there are not owed.
     closed: Mapping[int, Sequence[Span]] = field(default_factory=dict)
 
-    def pending(self, hours: Sequence[Hour]) -> dict[Key, int]:
+    def pending(self, hours: Sequence[Hour]) -> dict[TrackerKey, int]:
         """Nothing for what has no slot in an hour."""
-        found: dict[Key, int] = defaultdict(int)
+        found: dict[TrackerKey, int] = defaultdict(int)
         for key, count in (*self.to_come(hours), *self.under_way(hours)):
             found[key] += count
         return {key: count for key, count in found.items() if count}
 
-    def to_come(self, hours: Sequence[Hour]) -> Iterator[tuple[Key, int]]:
+    def to_come(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
         for hour in hours:
             for grid in self.grids:
                 if grid.next_run_at <= hour.end:
-                    key = Key(grid.olt_id, grid.task_type, hour)
+                    key = TrackerKey(grid.olt_id, grid.task_type, hour)
                     closed = self.closed.get(grid.olt_id, ())
                     count = slots_from(grid.next_run_at, grid.interval, hour)
                     yield key, count - slots_inside(grid.next_run_at, grid.interval, hour, closed)
 
-    def under_way(self, hours: Sequence[Hour]) -> Iterator[tuple[Key, int]]:
+    def under_way(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
         for each in self.open:
             for hour in hours:
                 if each.slot in hour:
                     for owed in each.owes:
-                        yield Key(each.olt_id, owed.task_type, hour), 1
+                        yield TrackerKey(each.olt_id, owed.task_type, hour), 1
 
 
-def outlook(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) -> Outlook:
+def load_pending_slots(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) -> PendingSlots:
     """What these hours owe, of all OLTs, if none are named.
 
     Grids and executions in one statement: a slot leaves its grid and becomes an execution in one transaction,
     and between two statements it would be seen twice, or not at all.
     """
     if olt_ids is not None and not olt_ids:
-        return Outlook([], [], frozenset())
+        return PendingSlots([], [], frozenset())
     where = "" if olt_ids is None else f" AND {{}} IN ({', '.join(['%s'] * len(olt_ids))})"
     statement = _OUTLOOK.format(where.format("n.olt_id"), where.format("e.olt_id"), where.format("o.id"))
     found: tuple[list[sql.Row], ...] = ([], [], [])
@@ -110,7 +110,7 @@ def outlook(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) 
     after, until = min(hour.start for hour in hours), max(hour.end for hour in hours)
     # A slot on the stroke belongs to the hour that ends, and a window that begins then is about it.
     closed = closed_times(olt_ids, after, until + _TICK, zone)
-    return Outlook(list(_grids(nodes)), list(map(_open, executions)), enabled, closed)
+    return PendingSlots(list(_grids(nodes)), list(map(_open, executions)), enabled, closed)
 
 
 # Nodes; executions; OLTs: each in the columns that it has.
@@ -126,7 +126,7 @@ _OUTLOOK: Final = (
 )
 
 
-def _grids(nodes: Iterable[sql.Row]) -> Iterator[Grid]:
+def _grids(nodes: Iterable[sql.Row]) -> Iterator[GridSlots]:
     """A chained node has no time of its own, and the slots of its master."""
     rows = list(nodes)
     times = {
@@ -137,10 +137,10 @@ def _grids(nodes: Iterable[sql.Row]) -> Iterator[Grid]:
     for olt, job, master, _, task_type, next_run_at, *_ in rows:
         at = times.get((olt, job if next_run_at is not None else master))
         if at is not None:
-            yield Grid(olt, task_type, *at)
+            yield GridSlots(olt, task_type, *at)
 
 
-def _open(row: sql.Row) -> Open:
+def _open(row: sql.Row) -> OpenExecution:
     olt, attempt, _, _, state, slot, owes, queued_at = row
     parts = tuple(Owed(*each) for each in json.loads(owes))
-    return Open(olt, sql.parse_time(slot), state, attempt, sql.parse_time(queued_at), parts)
+    return OpenExecution(olt, sql.parse_time(slot), state, attempt, sql.parse_time(queued_at), parts)

@@ -25,7 +25,7 @@ from facho.core.quota import Hour, Outcome
 _AT_ONCE: Final = 500
 
 
-class Key(NamedTuple):
+class TrackerKey(NamedTuple):
     """One tracker."""
 
     olt_id: int
@@ -34,19 +34,19 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class CountedSlots:
     """Slots that have their outcome. `reason` for those that were not completed."""
 
-    key: Key
+    key: TrackerKey
     outcome: Outcome
     count: int = 1
     duration_ms: int = 0
     reason: LostSlots | None = None
 
 
-def settle(outcomes: Iterable[Settled], now: datetime) -> None:
+def count_outcomes(outcomes: Iterable[CountedSlots], now: datetime) -> None:
     """Each slot was pending and is no more. In the transaction of what they are the outcomes of."""
-    by_key: dict[Key, list[Settled]] = defaultdict(list)
+    by_key: dict[TrackerKey, list[CountedSlots]] = defaultdict(list)
     for each in outcomes:
         by_key[each.key].append(each)
     keys = sorted(by_key)
@@ -57,7 +57,7 @@ def settle(outcomes: Iterable[Settled], now: datetime) -> None:
     _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
 
 
-def _row(key: Key, settled: Sequence[Settled], now: datetime) -> tuple[Any, ...]:
+def _row(key: TrackerKey, settled: Sequence[CountedSlots], now: datetime) -> tuple[Any, ...]:
     """In the order of _NEW."""
     counts = {outcome: sum(each.count for each in settled if each.outcome is outcome) for outcome in Outcome}
     total = sum(each.duration_ms for each in settled)
@@ -106,11 +106,11 @@ def _settle(rows: int) -> str:
     return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=greatest)
 
 
-def _reasons(settled: Iterable[Settled]) -> list[LostSlots]:
+def _reasons(settled: Iterable[CountedSlots]) -> list[LostSlots]:
     return merged(each.reason for each in settled if each.reason is not None)
 
 
-def _add_reasons(new: Mapping[Key, Sequence[LostSlots]]) -> None:
+def _add_reasons(new: Mapping[TrackerKey, Sequence[LostSlots]]) -> None:
     """To rows that this transaction has just written, and so has to itself."""
     if not new:
         return
@@ -125,7 +125,7 @@ def _add_reasons(new: Mapping[Key, Sequence[LostSlots]]) -> None:
         sql.execute(statement, [written, row_id])
 
 
-def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str, Any]]]]:
+def _known_reasons(new: Iterable[TrackerKey]) -> Iterable[tuple[int, TrackerKey, list[dict[str, Any]]]]:
     trackers = QuotaTracker.objects.filter(
         olt__in={key.olt_id for key in new},
         period_start__in={key.hour.start for key in new},
@@ -133,10 +133,10 @@ def _known_reasons(new: Iterable[Key]) -> Iterable[tuple[int, Key, list[dict[str
     )
     columns = ("id", "olt_id", "task_type", "period_start", "period_end", "reasons")
     for row_id, olt_id, task_type, start, end, reasons in trackers.values_list(*columns):
-        yield row_id, Key(olt_id, task_type, Hour(start, end)), reasons
+        yield row_id, TrackerKey(olt_id, task_type, Hour(start, end)), reasons
 
 
-def make_missing(pending: Mapping[Key, int], now: datetime) -> None:
+def create_missing_trackers(pending: Mapping[TrackerKey, int], now: datetime) -> None:
     """Trackers with so many slots pending, where there are none."""
     rows = [
         (key.olt_id, key.task_type, key.hour.start, key.hour.end, count, count, now, now)
@@ -156,7 +156,7 @@ class Tracker:
     """An open one, whose row this transaction holds."""
 
     id: int
-    key: Key
+    key: TrackerKey
     completed: int
     failed: int
     skipped: int
@@ -176,7 +176,7 @@ _IN_ORDER: Final[Mapping[str, Sequence[Any]]] = {
 }
 
 
-def lock_open(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
+def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
     """Those of the hours that begin then; of all OLTs, if none are named."""
     trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
     if olt_ids is not None:
@@ -190,7 +190,16 @@ def lock_open(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -
         )
     )  # fmt: skip
     return [
-        Tracker(row_id, Key(olt, task, Hour(start, end)), done, failed, skipped, pending, status, _read(why))
+        Tracker(
+            row_id,
+            TrackerKey(olt, task, Hour(start, end)),
+            done,
+            failed,
+            skipped,
+            pending,
+            status,
+            _read(why),
+        )
         for row_id, olt, task, start, end, done, failed, skipped, pending, status, why in rows
     ]
 
@@ -208,13 +217,13 @@ def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None
     )
 
 
-def forget(trackers: Sequence[Tracker]) -> None:
+def delete_trackers(trackers: Sequence[Tracker]) -> None:
     """Hours without slots have no trackers."""
     if trackers:
         QuotaTracker.objects.filter(id__in=[each.id for each in trackers]).delete()
 
 
-def close(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetime) -> None:
+def close_trackers(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetime) -> None:
     """Nothing of them is pending any more."""
     update_rows(
         QuotaTracker,

@@ -9,7 +9,7 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.cli.acting.showing import print_titled
 from facho.config import current
 from facho.core.durations import duration
-from facho.engine.coordinate.forecasts import predictions
+from facho.engine.coordinate.forecasts import predict_durations
 
 _COLUMNS: Final = ("task", "expected", "95 of 100 within", "error", "runs")
 
@@ -18,7 +18,7 @@ def told(olt_id: int, now: datetime) -> list[dict[str, Any]]:
     """`runs` is 0 and `error_pct` null for what never ran there, and is a guess."""
     learned = {row.task_type: row for row in TaskForecast.objects.filter(olt=olt_id).defer("state")}
     rows = []
-    for (_, task_type), predicted in sorted(predictions([olt_id], now, current()).items()):
+    for (_, task_type), predicted in sorted(predict_durations([olt_id], now, current()).items()):
         row = learned.get(task_type)
         rows.append(
             {

@@ -38,7 +38,7 @@ from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
 from facho.engine.commands.usual import begin_usual, usual_for
 from facho.engine.commands.what_if import WhatIf
-from facho.engine.coordinate.changes import Replanned
+from facho.engine.coordinate.changes import ReplanResult
 
 _LISTED: Final = (
     "name",
@@ -176,7 +176,7 @@ def move(name: str, olt: str, by: str, *, config: Config, as_json: bool) -> None
 
 
 def _tell(
-    done: Replanned,
+    done: ReplanResult,
     word: str,
     olts: Sequence[str],
     config: Config,

@@ -33,7 +33,7 @@ from facho.engine.commands.olts import (
     olt_named,
 )
 from facho.engine.commands.removal import goes_with, remove_olt
-from facho.engine.coordinate.changes import Replanned
+from facho.engine.coordinate.changes import ReplanResult
 from facho.snmp import Target
 
 _LISTED = ("name", "brand", "model", "address", "site", "enabled", "state", "jobs", "onus")
@@ -226,7 +226,7 @@ def remove(name: str, config: Config, *, yes: bool, as_json: bool) -> None:
 
 
 def tell_switched(
-    what: str, names: Sequence[str], done: Replanned, *, on: bool, config: Config, as_json: bool
+    what: str, names: Sequence[str], done: ReplanResult, *, on: bool, config: Config, as_json: bool
 ) -> None:
     first = min(done.first_runs.values(), default=None)
     word = "enabled" if on else "disabled"

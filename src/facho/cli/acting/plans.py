@@ -15,8 +15,13 @@ from facho.cli.acting.showing import every, print_facts, print_json, print_rows
 from facho.config import Config
 from facho.core.plan import Promise
 from facho.engine.commands.olts import olt_named
-from facho.engine.coordinate.plan_reports import Nearness, nearness, running_plan, shift_for
-from facho.engine.coordinate.plan_reports import as_json as told_of
+from facho.engine.coordinate.plan_reports import (
+    PlanAccuracy,
+    plan_accuracy,
+    plan_json,
+    running_plan,
+    suggest_shift,
+)
 
 _RUNS: Final = ("slot", "job", "start", "end", "wait", "waits_for", "began")
 _NEARNESS: Final = ("olt", "plans", "runs", "near", "near_pct", "median_s")
@@ -33,7 +38,7 @@ def show(name: str, config: Config, *, as_json: bool) -> None:
                 f"There is no plan of this hour for {name}: it has nothing to do, or nobody coordinates."
             )
         return
-    told = told_of(plan, shift_for(olt.id, now, config))
+    told = plan_json(plan, suggest_shift(olt.id, now, config))
     if as_json:
         print_json({"olt": name, **told})
         return
@@ -85,8 +90,8 @@ def _propose(name: str, told: Mapping[str, Any]) -> None:
 
 
 def show_nearness(hours: int, config: Config, *, as_json: bool) -> None:
-    found = nearness(database_now() - timedelta(hours=hours))
-    every, within = Nearness.together(found.values()), config.plan_departs_after.total_seconds()
+    found = plan_accuracy(database_now() - timedelta(hours=hours))
+    every, within = PlanAccuracy.together(found.values()), config.plan_departs_after.total_seconds()
     rows = [{"olt": olt, **_near(each)} for olt, each in found.items()]
     if as_json:
         print_json({"within_s": within, **_near(every), "olts": rows})
@@ -96,5 +101,5 @@ def show_nearness(hours: int, config: Config, *, as_json: bool) -> None:
         typer.echo(f"\n{every.near_pct:g} % of {every.runs:,} runs began within {within:g} s of their plan.")
 
 
-def _near(each: Nearness) -> dict[str, Any]:
+def _near(each: PlanAccuracy) -> dict[str, Any]:
     return {**asdict(each), "near_pct": each.near_pct}

@@ -24,8 +24,8 @@ from facho.engine.commands.checks import LARGEST, name_of, no_such, seconds_of, 
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import refuse_too_short, start_anew
 from facho.engine.commands.olts import brand_for, olts_named
-from facho.engine.coordinate.aborts import end_queued
-from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.coordinate.aborts import abort_queued
+from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
 
 _TASK_TYPE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,60}")
@@ -155,7 +155,7 @@ def duplicate_job(name: str, copy: str) -> SnmpJob:
 
 
 @command
-def attach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
+def attach(job: str, olts: Sequence[str], now: datetime) -> ReplanResult:
     """OLTs that have the job already keep their times."""
     return begin(make_nodes(job_named(job), olts), now)
 
@@ -176,23 +176,23 @@ def check_olts(job: SnmpJob, names: Sequence[str], *, has_oids: bool) -> list[Ol
     return olts
 
 
-def begin(nodes: Sequence[SnmpJobHost], now: datetime) -> Replanned:
+def begin(nodes: Sequence[SnmpJobHost], now: datetime) -> ReplanResult:
     """Each OLT once, in the order of its first node."""
     olt_ids = list(dict.fromkeys(node.olt_id for node in nodes))
     return replan(olt_ids, now, new=[node.id for node in nodes])
 
 
 @command
-def detach(job: str, olts: Sequence[str], now: datetime) -> Replanned:
+def detach(job: str, olts: Sequence[str], now: datetime) -> ReplanResult:
     """The nodes are gone, and their executions with them; so one that runs has to end first."""
     chosen = [olt.id for olt in olts_named(olts)]
     aborted = _take_away(job_named(job), chosen, now)
     done = replan(chosen, now)
-    return Replanned(done.first_runs, done.aborted + aborted)
+    return ReplanResult(done.first_runs, done.aborted + aborted)
 
 
 @command
-def remove_job(name: str, now: datetime) -> Replanned:
+def remove_job(name: str, now: datetime) -> ReplanResult:
     """With its nodes and their executions. What was chained to it runs on its own from then on."""
     job = job_named(name)
     # Those that were chained to it run there, too.
@@ -200,7 +200,7 @@ def remove_job(name: str, now: datetime) -> Replanned:
     aborted = _take_away(job, olt_ids, now)
     job.delete()
     done = replan(olt_ids, now)
-    return Replanned(done.first_runs, done.aborted + aborted)
+    return ReplanResult(done.first_runs, done.aborted + aborted)
 
 
 def _take_away(job: SnmpJob, olt_ids: Sequence[int], now: datetime) -> int:
@@ -209,7 +209,7 @@ def _take_away(job: SnmpJob, olt_ids: Sequence[int], now: datetime) -> int:
     # Nothing can be queued for them any more, nor begin.
     list(nodes.select_for_update().values_list("id"))
     executions = Execution.objects.filter(node__in=nodes)
-    aborted = end_queued(executions, "the OLT was detached from the job", now)
+    aborted = abort_queued(executions, "the OLT was detached from the job", now)
     refuse_running(job, olt_ids)
     nodes.delete()
     return len(aborted)
@@ -224,7 +224,7 @@ def refuse_running(job: SnmpJob, olt_ids: Sequence[int]) -> None:
 
 
 @command
-def enable_jobs(names: Sequence[str], now: datetime) -> Replanned:
+def enable_jobs(names: Sequence[str], now: datetime) -> ReplanResult:
     """Also what brings their suspended nodes back before a probe does."""
     jobs = jobs_named(names)
     start_anew(SnmpJobHost.objects.filter(job__in=jobs).exclude(suspended_reason=""))
@@ -233,7 +233,7 @@ def enable_jobs(names: Sequence[str], now: datetime) -> Replanned:
 
 
 @command
-def disable_jobs(names: Sequence[str], now: datetime) -> Replanned:
+def disable_jobs(names: Sequence[str], now: datetime) -> ReplanResult:
     """What runs finishes, and counts."""
     jobs = jobs_named(names)
     SnmpJob.objects.filter(id__in=[job.id for job in jobs]).update(enabled=False)
@@ -241,11 +241,11 @@ def disable_jobs(names: Sequence[str], now: datetime) -> Replanned:
 
 
 @command
-def change_interval(job: str, interval: str | timedelta, now: datetime) -> Replanned:
+def change_interval(job: str, interval: str | timedelta, now: datetime) -> ReplanResult:
     """Nodes with an interval of their own keep it, and their times."""
     found, seconds = job_named(job), seconds_of(interval)
     if seconds == found.interval_s:
-        return Replanned({})
+        return ReplanResult({})
     nodes = found.nodes.filter(interval_s=None)
     refuse_too_short(Olt.objects.filter(nodes__in=nodes), seconds)
     SnmpJob.objects.filter(id=found.id).update(interval_s=seconds)
@@ -254,7 +254,7 @@ def change_interval(job: str, interval: str | timedelta, now: datetime) -> Repla
 
 
 @command
-def change_master(job: str, master: str | None, now: datetime) -> Replanned:
+def change_master(job: str, master: str | None, now: datetime) -> ReplanResult:
     """None: it runs on its own again."""
     found = job_named(job)
     chosen = check_new_master(found.id, master) if master else None

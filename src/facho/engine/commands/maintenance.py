@@ -19,7 +19,7 @@ from facho.engine.commands.checks import name_of, no_such, seconds_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.changes import replan
-from facho.engine.coordinate.maintenance import end_unwanted, note_windows
+from facho.engine.coordinate.maintenance import abort_unwanted, report_windows
 from facho.engine.process.command_transaction import command
 
 _TICK = timedelta(microseconds=1)
@@ -195,5 +195,5 @@ def _olts(window_ids: Iterable[int]) -> list[int]:
 
 def _replan(olt_ids: Iterable[int], now: datetime) -> None:
     """What is owed changes with the windows; and what may not run any more ends at once."""
-    replan(sorted({*olt_ids, *end_unwanted(now, current())}), now)
-    note_windows(now, current())
+    replan(sorted({*olt_ids, *abort_unwanted(now, current())}), now)
+    report_windows(now, current())

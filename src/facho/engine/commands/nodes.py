@@ -16,7 +16,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval
 from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
-from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ConfigChanged
 from facho.engine.process.command_transaction import command
@@ -37,7 +37,7 @@ def start_anew(nodes: QuerySet[SnmpJobHost]) -> None:
 
 
 @command
-def enable_nodes(node_ids: Sequence[int], now: datetime) -> Replanned:
+def enable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
     """Also what brings a suspended node back before its probe does."""
     olt_ids = _olts_of(node_ids)
     nodes = SnmpJobHost.objects.filter(id__in=list(node_ids))
@@ -47,14 +47,14 @@ def enable_nodes(node_ids: Sequence[int], now: datetime) -> Replanned:
 
 
 @command
-def disable_nodes(node_ids: Sequence[int], now: datetime) -> Replanned:
+def disable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
     olt_ids = _olts_of(node_ids)
     SnmpJobHost.objects.filter(id__in=list(node_ids)).update(enabled=False)
     return replan(olt_ids, now)
 
 
 @command
-def change_node_interval(node_id: int, interval: str | timedelta | None, now: datetime) -> Replanned:
+def change_node_interval(node_id: int, interval: str | timedelta | None, now: datetime) -> ReplanResult:
     """The node's own interval; None is that of its job."""
     olt_ids = _olts_of([node_id])
     node = SnmpJobHost.objects.select_related("job", "olt").get(id=node_id)

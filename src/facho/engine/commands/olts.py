@@ -24,7 +24,7 @@ from facho.engine.commands.checks import LARGEST, line_of, name_of, no_such, who
 from facho.engine.commands.credentials import check_credentials, check_version
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
-from facho.engine.coordinate.changes import Replanned, replan
+from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
 from facho.vendors import GENERIC
 
@@ -173,7 +173,7 @@ def _changed_brand(olt: Olt, brand: Brand, detected: Identified | None) -> dict[
 
 
 @command
-def enable_olts(names: Sequence[str], now: datetime) -> Replanned:
+def enable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
     """Also what brings a suspended OLT back before its probe does."""
     found = olts_named(names)
     _refuse_going(found)
@@ -194,7 +194,7 @@ def _refuse_going(olts: Sequence[Olt]) -> None:
 
 
 @command
-def disable_olts(names: Sequence[str], now: datetime) -> Replanned:
+def disable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
     """What runs there stops at its next request, and writes nothing."""
     ids = [olt.id for olt in olts_named(names)]
     Olt.objects.filter(id__in=ids).update(enabled=False)

@@ -22,7 +22,7 @@ from facho.apps.snmp_jobs.selectors import master_of
 from facho.config import current
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.engine.coordinate.aborts import end_open
+from facho.engine.coordinate.aborts import abort_open
 from facho.engine.process.command_transaction import command
 
 # Each time another one got in between, and that one was gone again when we looked.
@@ -66,7 +66,7 @@ def read_onu(onu_id: int, now: datetime) -> int:
 def abort(execution_id: int, now: datetime, why: str = "a person aborted it") -> None:
     """What runs stops at its next request, and writes nothing."""
     execution = Execution.objects.filter(id=execution_id)
-    if not end_open(execution, why, now):
+    if not abort_open(execution, why, now):
         state = execution.values_list("state", flat=True).first()
         said = {"id": execution_id, "state": state}
         if state is None:

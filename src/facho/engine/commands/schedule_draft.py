@@ -23,7 +23,7 @@ from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
 from facho.engine.commands.jobs import NewJob
 from facho.engine.commands.olts import olts_named
 from facho.engine.coordinate.changes import PlannedNode, plan_times
-from facho.engine.coordinate.forecasts import LearnedTasks, TaskAsked, columns_named
+from facho.engine.coordinate.forecasts import LearnedTasks, TaskToPredict, count_named_columns
 from facho.engine.coordinate.workloads import Node, tasks_of
 
 # Ids of rows that are not saved: later than every row of the database, as new rows are.
@@ -93,7 +93,7 @@ class ScheduleDraft:
             for node in found
             if node.job_id in self._jobs and node.olt_id in self._olts
         }
-        self._columns_named = columns_named(self._jobs)
+        self._columns_named = count_named_columns(self._jobs)
         self._learned = LearnedTasks(self._olt_ids)
         self._ids = count(_FIRST_DRAFT_ID)
 
@@ -276,9 +276,9 @@ def _node(node: SnmpJobHost) -> Node:
     )
 
 
-def _asked(node: SnmpJobHost) -> TaskAsked:
+def _asked(node: SnmpJobHost) -> TaskToPredict:
     job, olt = node.job, node.olt
-    return TaskAsked(
+    return TaskToPredict(
         olt_id=olt.pk,
         task_type=job.task_type,
         job_id=job.pk,

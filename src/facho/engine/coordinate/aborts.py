@@ -10,14 +10,14 @@ from django.db.models import QuerySet
 
 from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
-from facho.engine.coordinate.quotas import Slot, count_aborted, slot_of
+from facho.engine.coordinate.quotas import Slot, count_aborted_slots, slot_from_row
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionAborted
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class AbortedExecution:
     execution_id: int
     olt_id: int
     node_id: int | None
@@ -25,9 +25,9 @@ class Ended:
     slot: Slot
 
 
-def end_queued(
+def abort_queued(
     executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
-) -> list[Ended]:
+) -> list[AbortedExecution]:
     """Abort those that have not begun. If it does not count, who calls has what is owed looked up again."""
     ended = _locked(executions.filter(state__in=QUEUED))
     _these(ended).update(state=State.ABORTED, error=why, ended_at=now, lease_token="", lease_expires_at=None)
@@ -35,12 +35,14 @@ def end_queued(
     return ended
 
 
-def end_open(executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True) -> list[Ended]:
+def abort_open(
+    executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
+) -> list[AbortedExecution]:
     """Abort those that have not ended.
 
     The lease of one that runs stays: its holder stops at the next renewal, and until then has the OLT.
     """
-    queued = end_queued(executions, why, now, counts=counts)
+    queued = abort_queued(executions, why, now, counts=counts)
     running = _locked(executions.filter(state=State.RUNNING))
     ids = [each.execution_id for each in running]
     Attempt.objects.filter(execution__in=ids, ended_at=None).update(error=why, ended_at=now)
@@ -49,25 +51,25 @@ def end_open(executions: QuerySet[Execution], why: str, now: datetime, *, counts
     return queued + running
 
 
-def _locked(executions: QuerySet[Execution]) -> list[Ended]:
+def _locked(executions: QuerySet[Execution]) -> list[AbortedExecution]:
     rows = (
         executions.order_by("id")
         .select_for_update(of=("self",), no_key=True)
         .values_list("id", "olt_id", "node_id", "node__job__name", "slot", "owes")
     )
     return [
-        Ended(execution, olt, node, job or "", slot_of(olt, slot, owes))
+        AbortedExecution(execution, olt, node, job or "", slot_from_row(olt, slot, owes))
         for execution, olt, node, job, slot, owes in rows
     ]
 
 
-def _these(ended: Sequence[Ended]) -> QuerySet[Execution]:
+def _these(ended: Sequence[AbortedExecution]) -> QuerySet[Execution]:
     return Execution.objects.filter(id__in=[each.execution_id for each in ended])
 
 
-def _tell(ended: Sequence[Ended], why: str, now: datetime, counts: bool) -> None:
+def _tell(ended: Sequence[AbortedExecution], why: str, now: datetime, counts: bool) -> None:
     if counts:
-        count_aborted((each.slot for each in ended), why, now, current())
+        count_aborted_slots((each.slot for each in ended), why, now, current())
     log_ended_executions([each.execution_id for each in ended])
     for each in ended:
         publish(

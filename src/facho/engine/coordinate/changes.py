@@ -17,7 +17,12 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from facho.apps.db.rows import update_rows
-from facho.apps.execution_coordinator.configuration import changed, configured, remember, remembered
+from facho.apps.execution_coordinator.configuration import (
+    changed_olts,
+    configured_states,
+    remember_states,
+    remembered_states,
+)
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -37,9 +42,9 @@ from facho.core.changes import (
     parse,
 )
 from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
-from facho.engine.coordinate.aborts import Ended, end_open, end_queued
-from facho.engine.coordinate.plans import remake
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.aborts import AbortedExecution, abort_open, abort_queued
+from facho.engine.coordinate.plans import update_plans
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events import types as events
 from facho.engine.events.stream import olt_names, publish
 from facho.engine.process.command_transaction import command
@@ -48,23 +53,23 @@ OLT_OFF: Final = "the OLT was disabled"
 
 
 @dataclass(frozen=True, slots=True)
-class Replanned:
+class ReplanResult:
     """What a change did to the schedule: when nodes run that started anew, and how many executions ended."""
 
     first_runs: Mapping[int, datetime]
     aborted: int = 0
 
 
-def notice_changes(now: datetime) -> list[int]:
+def handle_changes(now: datetime) -> list[int]:
     """The OLTs of which something was changed behind our back, by SQL. They are handled now."""
-    found = sorted({*changed(configured()), *_out_of_step()})
+    found = sorted({*changed_olts(configured_states()), *_out_of_step()})
     if found:
         _handle(found, now)
     return found
 
 
 @command
-def _handle(olt_ids: Sequence[int], now: datetime) -> Replanned:
+def _handle(olt_ids: Sequence[int], now: datetime) -> ReplanResult:
     return replan(olt_ids, now)
 
 
@@ -77,7 +82,7 @@ def _out_of_step() -> set[int]:
     return {olt for found in (forgotten, lingering) for olt in found.order_by().values_list("olt", flat=True)}
 
 
-def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> Replanned:
+def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> ReplanResult:
     """Give every node of these OLTs the time that it should have, end what should not be in the queue, count
     what is owed now, and write down what was changed. In the transaction of a command.
 
@@ -92,14 +97,14 @@ def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) 
     _take_times(node.node_id for node in stopped if node.next_run_at is not None)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
     ended = _end_executions(olt_ids, stopped, now)
-    remember(seen.states, now)
-    reconcile(olt_ids, now, config)
+    remember_states(seen.states, now)
+    reconcile_trackers(olt_ids, now, config)
     with olt_names(seen.names):
         _write_down(seen.changes, ended, now)
-        remake(olt_ids, now, config)
+        update_plans(olt_ids, now, config)
         for olt_id, count in Counter(node.olt_id for node in nodes if node.node_id in first_runs).items():
             publish(events.PlanAdjusted(olt_id=olt_id, nodes=count), now)
-    return Replanned(first_runs, len(ended))
+    return ReplanResult(first_runs, len(ended))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class _Seen:
 
 
 def _look(olt_ids: Sequence[int]) -> _Seen:
-    before, states = remembered(olt_ids), configured(olt_ids)
+    before, states = remembered_states(olt_ids), configured_states(olt_ids)
     changes: dict[int, Sequence[Change]] = {}
     names: dict[int, str] = {}
     new: set[int] = set()
@@ -228,10 +233,12 @@ def _first_runs(
     return found
 
 
-def _end_executions(olt_ids: Collection[int], stopped: Iterable[PlannedNode], now: datetime) -> list[Ended]:
+def _end_executions(
+    olt_ids: Collection[int], stopped: Iterable[PlannedNode], now: datetime
+) -> list[AbortedExecution]:
     """Of OLTs that are off everything; of nodes that stopped what has not begun."""
     off = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
-    ended = end_open(Execution.objects.filter(olt__in=off), OLT_OFF, now) if off else []
+    ended = abort_open(Execution.objects.filter(olt__in=off), OLT_OFF, now) if off else []
     why = {node.node_id: node.why_not for node in stopped}
     queued: dict[str, list[int]] = defaultdict(list)
     rows = Execution.objects.filter(olt__in=list(olt_ids), state__in=QUEUED).exclude(node=None)
@@ -239,11 +246,13 @@ def _end_executions(olt_ids: Collection[int], stopped: Iterable[PlannedNode], no
         if node_id in why:
             queued[why[node_id]].append(execution)
     for reason, ids in queued.items():
-        ended += end_queued(Execution.objects.filter(id__in=ids), reason, now)
+        ended += abort_queued(Execution.objects.filter(id__in=ids), reason, now)
     return ended
 
 
-def _write_down(changes: Mapping[int, Sequence[Change]], ended: Sequence[Ended], now: datetime) -> None:
+def _write_down(
+    changes: Mapping[int, Sequence[Change]], ended: Sequence[AbortedExecution], now: datetime
+) -> None:
     of_olt = Counter(each.olt_id for each in ended)
     of_node = Counter(each.node_id for each in ended)
     for olt_id, several in changes.items():

@@ -23,8 +23,15 @@ from facho.apps.execution_coordinator.models import (
     QuotaTracker,
     QuotaViolation,
 )
-from facho.apps.execution_coordinator.selectors import Outlook, outlook
-from facho.apps.execution_coordinator.store import Key, Settled, Tracker, close, lock_open, settle
+from facho.apps.execution_coordinator.selectors import PendingSlots, load_pending_slots
+from facho.apps.execution_coordinator.store import (
+    CountedSlots,
+    Tracker,
+    TrackerKey,
+    close_trackers,
+    count_outcomes,
+    lock_open_trackers,
+)
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
@@ -32,11 +39,11 @@ from facho.core.lost_slots import OTHER, LostSlots, top
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
 from facho.core.severity import Severity, severity_of, worst
 from facho.core.steps import COORDINATOR
-from facho.engine.coordinate.changes import notice_changes
+from facho.engine.coordinate.changes import handle_changes
 from facho.engine.coordinate.forecast_learning import learn_from_ended
-from facho.engine.coordinate.maintenance import note_windows
-from facho.engine.coordinate.plan_step import keep_plans
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.maintenance import report_windows
+from facho.engine.coordinate.plan_progress import step_plans
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import olt_names, publish
 from facho.engine.events.types import EngineWasStopped, QuotaViolated
 from facho.engine.process.loops import StepFailures, pause_for_other_writers, run_loop
@@ -49,26 +56,26 @@ _STOPPED_AFTER: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped:
+class CoordinatorResult:
     changed: Sequence[int]
     violations: int
 
 
-def coordinator_step(now: datetime, config: Config) -> Stepped:
+def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     """A part that fails keeps no other from its turn."""
     began = time.perf_counter()
     last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     _tell_of_a_stop(last, now, config)
     parts = StepFailures()
-    found: Sequence[int] = parts.run(lambda: notice_changes(now), [])
+    found: Sequence[int] = parts.run(lambda: handle_changes(now), [])
     opened = parts.run(lambda: _open_hours(last, now, config), False)
-    parts.run(lambda: note_windows(now, config), None)
+    parts.run(lambda: report_windows(now, config), None)
     violations = parts.run(lambda: close_hours(now, config), 0)
     parts.run(lambda: learn_from_ended(now, config), None)
-    parts.run(lambda: keep_plans(now, config), None)
+    parts.run(lambda: step_plans(now, config), None)
     _note(last, opened, now, config, time.perf_counter() - began)
     parts.end()
-    return Stepped(found, violations)
+    return CoordinatorResult(found, violations)
 
 
 def _tell_of_a_stop(last: CoordinatorState | None, now: datetime, config: Config) -> None:
@@ -88,7 +95,7 @@ def _open_hours(last: CoordinatorState | None, now: datetime, config: Config) ->
     hours = list(hours_between(since, running.end, config.time_zone))
     for olt_ids in _some(Olt.objects.order_by("id").values_list("id", flat=True)):
         with sql.write_transaction():
-            reconcile(olt_ids, now, config, hours)
+            reconcile_trackers(olt_ids, now, config, hours)
     return True
 
 
@@ -133,17 +140,17 @@ def _some(olt_ids: Iterable[int]) -> Iterator[list[int]]:
 def _close(hour: Hour, olt_ids: Sequence[int], overdue: bool, now: datetime, config: Config) -> int:
     """All of an OLT's tasks at once. Who has closed them meanwhile has done it for us."""
     with sql.write_transaction():
-        trackers = lock_open([hour.start], olt_ids)
+        trackers = lock_open_trackers([hour.start], olt_ids)
         if overdue:
             _settle_rest(trackers, hour, now, config)
-            trackers = lock_open([hour.start], olt_ids)
+            trackers = lock_open_trackers([hour.start], olt_ids)
         by_olt: dict[int, list[Tracker]] = defaultdict(list)
         for each in trackers:
             by_olt[each.key.olt_id].append(each)
         done = {
             olt_id: several for olt_id, several in by_olt.items() if not any(each.pending for each in several)
         }
-        close([(each, _status(each, config)) for several in done.values() for each in several], now)
+        close_trackers([(each, _status(each, config)) for several in done.values() for each in several], now)
         return _violations(hour, done, now, config)
 
 
@@ -152,22 +159,24 @@ def _settle_rest(trackers: Sequence[Tracker], hour: Hour, now: datetime, config:
     left = {each.key: each.pending for each in trackers if each.pending}
     if not left:
         return
-    seen = outlook(sorted({key.olt_id for key in left}), [hour], config.time_zone)
+    seen = load_pending_slots(sorted({key.olt_id for key in left}), [hour], config.time_zone)
     rest = []
     for key, reason in _reasons_of_rest(seen, hour, config):
         count = min(reason.count, left.get(key, 0))
         if count:
             left[key] -= count
-            rest.append(Settled(key, Outcome.SKIPPED, count, reason=reason))
+            rest.append(CountedSlots(key, Outcome.SKIPPED, count, reason=reason))
     rest += [
-        Settled(key, Outcome.SKIPPED, count, reason=LostSlots(OTHER, "", count))
+        CountedSlots(key, Outcome.SKIPPED, count, reason=LostSlots(OTHER, "", count))
         for key, count in left.items()
         if count
     ]
-    settle(rest, now)
+    count_outcomes(rest, now)
 
 
-def _reasons_of_rest(seen: Outlook, hour: Hour, config: Config) -> Iterable[tuple[Key, LostSlots]]:
+def _reasons_of_rest(
+    seen: PendingSlots, hour: Hour, config: Config
+) -> Iterable[tuple[TrackerKey, LostSlots]]:
     """Slots that are still on the grid: nobody stepped. The others are under way, or wait."""
     every = {(grid.olt_id, grid.task_type): grid.interval for grid in seen.grids}
     for key, count in seen.to_come([hour]):
@@ -185,7 +194,7 @@ def _reasons_of_rest(seen: Outlook, hour: Hour, config: Config) -> Iterable[tupl
                 after=config.delayed_after,
             )
             for owed in each.owes:
-                yield Key(each.olt_id, owed.task_type, hour), LostSlots(why, "", 1, owed.interval_s)
+                yield TrackerKey(each.olt_id, owed.task_type, hour), LostSlots(why, "", 1, owed.interval_s)
 
 
 def _status(tracker: Tracker, config: Config) -> QuotaStatus:
@@ -255,7 +264,7 @@ def _top(reasons: Iterable[LostSlots]) -> list[dict[str, Any]]:
     return [reason.written() for reason in top(reasons, _MOST_REASONS)]
 
 
-def coordinate_until(stopping: threading.Event, config: Config) -> None:
+def run_coordinator_loop(stopping: threading.Event, config: Config) -> None:
     """For a process that has no beat: in a thread of its own, so that the scheduler never waits for it."""
 
     def step() -> None:

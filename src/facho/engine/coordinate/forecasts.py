@@ -25,14 +25,16 @@ _MOST_OTHERS: Final = 2000
 _DISCOVERED: Final = (*DISCOVERY_FACTS, "state", "description")
 
 
-def predictions(olt_ids: Sequence[int] | None, now: datetime, config: Config) -> Mapping[Key, Predicted]:
+def predict_durations(
+    olt_ids: Sequence[int] | None, now: datetime, config: Config
+) -> Mapping[Key, Predicted]:
     """By OLT and task type, for all nodes of these OLTs, or of all: also of those that are switched off.
 
     In five queries at most, and two where every task ran before.
     """
     asked = _asked(olt_ids)
     named = {each.job_id for each in asked.values()}
-    return LearnedTasks(olt_ids).predict(asked, lambda: columns_named(named), now, config)
+    return LearnedTasks(olt_ids).predict(asked, lambda: count_named_columns(named), now, config)
 
 
 class LearnedTasks:
@@ -43,7 +45,7 @@ class LearnedTasks:
 
     def predict(
         self,
-        asked: Mapping[Key, TaskAsked],
+        asked: Mapping[Key, TaskToPredict],
         named: Callable[[], Mapping[int, int]],
         now: datetime,
         config: Config,
@@ -55,7 +57,7 @@ class LearnedTasks:
         return found | (_guessed(cold, self._onus, named(), config) if cold else {})
 
 
-class TaskAsked(NamedTuple):
+class TaskToPredict(NamedTuple):
     """A task of an OLT, as far as it tells how long it may take."""
 
     olt_id: int
@@ -78,14 +80,14 @@ class TaskAsked(NamedTuple):
         return builtin().get(self.brand) or builtin()[GENERIC]
 
 
-def _asked(olt_ids: Sequence[int] | None) -> dict[Key, TaskAsked]:
+def _asked(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:
     """Of several nodes with one task type, the first."""
     nodes = SnmpJobHost.objects.order_by("-id")
     rows = (nodes if olt_ids is None else nodes.filter(olt__in=olt_ids)).values_list(
         "olt_id", "job__task_type", "job_id", "job__kind", "job__facts", "olt__brand__name", "olt__model_id",
         "olt__max_in_flight", "olt__max_varbinds", "olt__max_requests_per_second",
     )  # fmt: skip
-    return {each.key: each for each in (TaskAsked(*row) for row in rows)}
+    return {each.key: each for each in (TaskToPredict(*row) for row in rows)}
 
 
 def _learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[int, int]]:
@@ -102,7 +104,7 @@ _STATE: Final = ("olt_id", "task_type", "state")
 
 
 def _guessed(
-    asked: Sequence[TaskAsked], onus: Mapping[int, int], named: Mapping[int, int], config: Config
+    asked: Sequence[TaskToPredict], onus: Mapping[int, int], named: Mapping[int, int], config: Config
 ) -> dict[Key, Predicted]:
     others = _others(asked)
     onus = {**onus_present(sorted({each.olt_id for each in asked} - onus.keys())), **onus}
@@ -125,14 +127,14 @@ class _Others:
             if model is not None:
                 self._paces[task_type, brand, model].append(Pace(*pace))
 
-    def like(self, asked: TaskAsked) -> Sequence[Pace]:
+    def like(self, asked: TaskToPredict) -> Sequence[Pace]:
         models = (asked.model_id, None)
         return next(
             filter(None, (self._paces.get((asked.task_type, asked.brand, each)) for each in models)), ()
         )
 
 
-def _others(asked: Iterable[TaskAsked]) -> _Others:
+def _others(asked: Iterable[TaskToPredict]) -> _Others:
     tasks, brands = {each.task_type for each in asked}, {each.brand for each in asked}
     rows = TaskForecast.objects.filter(
         task_type__in=tasks, olt__brand__name__in=brands, samples__gte=SURE_AFTER
@@ -143,19 +145,19 @@ def _others(asked: Iterable[TaskAsked]) -> _Others:
 _PACE: Final = ("task_type", "olt__brand__name", "olt__model_id", "fixed_s", "per_onu_s")
 
 
-def columns_named(job_ids: Iterable[int]) -> dict[int, int]:
+def count_named_columns(job_ids: Iterable[int]) -> dict[int, int]:
     """How many columns these jobs name one by one."""
     rows = SnmpJobOid.objects.filter(job__in=job_ids).order_by().values_list("job_id")
     return dict(rows.annotate(count=Count("id")))
 
 
-def _by_asking(asked: TaskAsked, onus: int, named: int, config: Config) -> Predicted:
+def _by_asking(asked: TaskToPredict, onus: int, named: int, config: Config) -> Predicted:
     manners = asked.profile.manners
     in_flight = min(asked.max_in_flight or config.requests_in_flight, manners.in_flight or 99)
     return from_asking(_tables(asked, onus, named, config), in_flight, asked.most_per_second)
 
 
-def _tables(asked: TaskAsked, onus: int, named: int, config: Config) -> Iterator[Table]:
+def _tables(asked: TaskToPredict, onus: int, named: int, config: Config) -> Iterator[Table]:
     """As the profile says that each is to be asked: a GET names its values, a walk gets them by pages."""
     walked = _rows_per_walk(asked, config)
     if named:
@@ -170,13 +172,13 @@ def _tables(asked: TaskAsked, onus: int, named: int, config: Config) -> Iterator
             yield Table(columns, rows, walked)
 
 
-def _rows_per_walk(asked: TaskAsked, config: Config) -> int:
+def _rows_per_walk(asked: TaskToPredict, config: Config) -> int:
     manners = asked.profile.manners
     most = asked.max_varbinds or config.walk_repetitions
     return min(most, manners.repetitions or most) if manners.bulk else 1
 
 
-def _columns(asked: TaskAsked) -> Iterator[tuple[profiles.Table, int]]:
+def _columns(asked: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:
     """The tables that have what the job asks for, with the number of their columns."""
     facts = {*spelled_out(asked.facts, asked.profile)}
     if asked.kind == JobKind.DISCOVERY:

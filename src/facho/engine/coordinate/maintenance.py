@@ -13,8 +13,8 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import closed_times
 from facho.config import Config
 from facho.core.maintenance import span_at, spans
-from facho.engine.coordinate.aborts import end_open
-from facho.engine.coordinate.quotas import reconcile
+from facho.engine.coordinate.aborts import abort_open
+from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import publish
 from facho.engine.events.types import MaintenanceEnded, MaintenanceStarted
 
@@ -23,16 +23,16 @@ UNDER_MAINTENANCE: Final = "the OLT is under maintenance"
 _TICK: Final = timedelta(microseconds=1)
 
 
-def leave_alone(now: datetime, config: Config) -> None:
+def abort_in_maintenance(now: datetime, config: Config) -> None:
     """Ends what runs or waits on OLTs whose window has begun. Their slots do not count."""
     if _unwanted(now, config).exists():
         with sql.write_transaction():
-            reconcile(end_unwanted(now, config), now, config)
+            reconcile_trackers(abort_unwanted(now, config), now, config)
 
 
-def end_unwanted(now: datetime, config: Config) -> list[int]:
+def abort_unwanted(now: datetime, config: Config) -> list[int]:
     """The OLTs of what was ended: what they owe has to be looked up again, in the same transaction."""
-    ended = end_open(_unwanted(now, config), UNDER_MAINTENANCE, now, counts=False)
+    ended = abort_open(_unwanted(now, config), UNDER_MAINTENANCE, now, counts=False)
     return sorted({each.olt_id for each in ended})
 
 
@@ -41,7 +41,7 @@ def _unwanted(now: datetime, config: Config) -> QuerySet[Execution]:
     return Execution.objects.filter(olt__in=list(closed), state__in=OPEN)
 
 
-def note_windows(now: datetime, config: Config) -> None:
+def report_windows(now: datetime, config: Config) -> None:
     """Writes down which windows began and which ended, unless another process did so meanwhile."""
     for window in MaintenanceWindow.objects.filter(_may_be_noted(now)).select_related("olt"):
         lasting = window.enabled and span_at(spans(window.plan, now, now + _TICK, config.time_zone), now)

@@ -20,14 +20,14 @@ from facho.core.feasibility import Shift, best_shift
 from facho.core.interval import format_interval
 from facho.core.plan_data import Hours, Key, Planned, key_of, read
 from facho.core.quota import running_hour
-from facho.engine.coordinate.workloads import workloads
+from facho.engine.coordinate.workloads import load_workloads
 
 # When an execution was begun for the first time: no plan has the attempts that follow a failure.
 FIRST_BEGAN: Final = Coalesce(Min("attempts__started_at"), "started_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlanLine:
     planned: Planned
     # None for what has not begun, and for what never did.
     began: datetime | None
@@ -39,13 +39,13 @@ def running_plan(olt_id: int, now: datetime, config: Config) -> ExecutionPlan | 
     return plans.first()
 
 
-def hours_of(plan: ExecutionPlan) -> Hours:
+def plan_hours(plan: ExecutionPlan) -> Hours:
     return read(plan.period_start, plan.plan_data)
 
 
-def lines_of(plan: ExecutionPlan) -> list[Line]:
+def plan_lines(plan: ExecutionPlan) -> list[PlanLine]:
     began = _began(plan)
-    return [Line(each, began.get(each.key)) for each in hours_of(plan).entries]
+    return [PlanLine(each, began.get(each.key)) for each in plan_hours(plan).entries]
 
 
 def _began(plan: ExecutionPlan) -> dict[Key, datetime]:
@@ -61,7 +61,7 @@ def _began(plan: ExecutionPlan) -> dict[Key, datetime]:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class PlanAccuracy:
     """Of plans of hours that are over: how many runs there were, and how many began when predicted."""
 
     plans: int
@@ -75,7 +75,7 @@ class Nearness:
         return round(100 * self.near / self.runs, 1) if self.runs else None
 
     @classmethod
-    def together(cls, several: Collection[Nearness]) -> Nearness:
+    def together(cls, several: Collection[PlanAccuracy]) -> PlanAccuracy:
         medians = [each.median_s for each in several if each.median_s is not None]
         return cls(
             sum(each.plans for each in several),
@@ -85,32 +85,32 @@ class Nearness:
         )
 
 
-def nearness(since: datetime) -> dict[str, Nearness]:
+def plan_accuracy(since: datetime) -> dict[str, PlanAccuracy]:
     """By the name of the OLT, of the hours that ended since then."""
     rows = ExecutionPlan.objects.filter(status=PlanStatus.COMPLETED, period_end__gt=since, compared__gt=0)
     columns = ("olt__name", "compared", "near_pct", "median_error_s")
-    by_olt: dict[str, list[Nearness]] = defaultdict(list)
+    by_olt: dict[str, list[PlanAccuracy]] = defaultdict(list)
     for olt, runs, percent, median in rows.order_by("olt__name").values_list(*columns):
-        by_olt[olt].append(Nearness(1, runs, round(runs * (percent or 0.0) / 100), median))
-    return {olt: Nearness.together(plans) for olt, plans in by_olt.items()}
+        by_olt[olt].append(PlanAccuracy(1, runs, round(runs * (percent or 0.0) / 100), median))
+    return {olt: PlanAccuracy.together(plans) for olt, plans in by_olt.items()}
 
 
-def shift_for(olt_id: int, now: datetime, config: Config) -> Shift | None:
+def suggest_shift(olt_id: int, now: datetime, config: Config) -> Shift | None:
     """From the tasks as they are now. To look for it takes a while: for one OLT, when somebody asks."""
-    work = workloads([olt_id], now, now, config).get(olt_id)
+    work = load_workloads([olt_id], now, now, config).get(olt_id)
     return None if work is None else best_shift([task for task in work.tasks if task.sure], now)
 
 
-def as_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
+def plan_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
     """Everything that is known of it, for scripts."""
-    hours = hours_of(plan)
+    hours = plan_hours(plan)
     return {
         "period_start": plan.period_start,
         "period_end": plan.period_end,
         "status": plan.status,
         "minutes_p50": plan.load_p50_min,
         "minutes_p95": plan.load_p95_min,
-        "runs": [_line(each) for each in lines_of(plan)],
+        "runs": [_line(each) for each in plan_lines(plan)],
         "lost": [{"job": each.job, "slot": each.slot, "why": str(each.why)} for each in hours.lost],
         "quotas": [
             {"task_type": each.task_type, "required": each.required, "completed": each.completed}
@@ -127,7 +127,7 @@ def as_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: PlanLine) -> dict[str, Any]:
     planned = line.planned
     return {
         "job": planned.job,

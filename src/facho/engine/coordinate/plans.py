@@ -22,7 +22,7 @@ from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.plan import Load, Task, load, promises
 from facho.core.plan_data import Hours, goes_on, read, signature, written
 from facho.core.quota import Hour, running_hour
-from facho.engine.coordinate.workloads import Workload, workloads
+from facho.engine.coordinate.workloads import Workload, load_workloads
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PlanInfeasible
 
@@ -32,7 +32,7 @@ _MOST_NAMED: Final = 5
 Problem: TypeAlias = Mapping[str, Any]
 
 
-def remake(olt_ids: Sequence[int] | None, now: datetime, config: Config) -> None:
+def update_plans(olt_ids: Sequence[int] | None, now: datetime, config: Config) -> None:
     """Of all OLTs, if none are named. Of very many at once the coordinator's next steps do the rest."""
     hour = running_hour(now, config.time_zone)
     _abort_disabled(olt_ids, now)
@@ -54,7 +54,7 @@ def _abort_disabled(olt_ids: Sequence[int] | None, now: datetime) -> None:
         plans.update(status=PlanStatus.ABORTED, updated_at=now)
 
 
-def make_missing(now: datetime, config: Config) -> int:
+def make_missing_plans(now: datetime, config: Config) -> int:
     """Those that the hour has none for yet, and those that were left for later. How many were made."""
     hour = running_hour(now, config.time_zone)
     current = ExecutionPlan.objects.filter(
@@ -91,7 +91,7 @@ class _Made:
 def _make(olt_ids: Sequence[int], hour: Hour, now: datetime, config: Config) -> None:
     """Thinks first and writes then, so that nobody waits for the thinking."""
     known = _known(olt_ids, hour)
-    works = [work for work in workloads(olt_ids, now, hour.end, config).values() if work.tasks]
+    works = [work for work in load_workloads(olt_ids, now, hour.end, config).values() if work.tasks]
     too_much = [work for work in works if not fits(_well_known(work), now)]
     reported = _reported([work.olt_id for work in too_much])
     problems = {work.olt_id: _problem(work, reported, now) for work in too_much}

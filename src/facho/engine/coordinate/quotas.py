@@ -13,16 +13,16 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
-from facho.apps.execution_coordinator.selectors import Owed, outlook
+from facho.apps.execution_coordinator.selectors import Owed, load_pending_slots
 from facho.apps.execution_coordinator.store import (
-    Key,
-    Settled,
+    CountedSlots,
     Tracker,
-    forget,
-    lock_open,
-    make_missing,
+    TrackerKey,
+    count_outcomes,
+    create_missing_trackers,
+    delete_trackers,
+    lock_open_trackers,
     set_pending,
-    settle,
 )
 from facho.config import Config
 from facho.core.lost_slots import ABORTED, FAILED, LATE, LostSlots
@@ -38,7 +38,7 @@ class Slot:
     owes: Sequence[Owed]
 
 
-def count_parts(
+def count_part_outcomes(
     slot: Slot, parts: Mapping[int, SlotOutcome], otherwise: SlotOutcome, now: datetime, config: Config
 ) -> None:
     """By the node of each part; `otherwise` is what became of those that are not named."""
@@ -46,13 +46,13 @@ def count_parts(
     _settle((_settled(slot, owed, each, config) for owed, each in came), now, config)
 
 
-def count_failed(slot: Slot, error: str, now: datetime, config: Config) -> None:
+def count_failed_slot(slot: Slot, error: str, now: datetime, config: Config) -> None:
     """The master's part failed, and so what is chained to it was not asked."""
     master = {owed.node_id: SlotOutcome(Outcome.FAILED, why=FAILED, what=error) for owed in slot.owes[:1]}
-    count_parts(slot, master, SlotOutcome(Outcome.SKIPPED, why=FAILED, what=error), now, config)
+    count_part_outcomes(slot, master, SlotOutcome(Outcome.SKIPPED, why=FAILED, what=error), now, config)
 
 
-def count_aborted(
+def count_aborted_slots(
     slots: Iterable[Slot], what: str, now: datetime, config: Config, *, why: str = ABORTED
 ) -> None:
     came = SlotOutcome(Outcome.SKIPPED, why=why, what=what)
@@ -60,7 +60,7 @@ def count_aborted(
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedRange:
     """Slots from the first to the last of which nobody ran one."""
 
     olt_id: int
@@ -71,41 +71,41 @@ class Passed:
     what: str = ""
 
 
-def count_passed(passed: Iterable[Passed], now: datetime, config: Config) -> None:
+def count_skipped_slots(passed: Iterable[SkippedRange], now: datetime, config: Config) -> None:
     _settle((each for some in passed for each in _passed(some, now, config)), now, config)
 
 
-def _passed(passed: Passed, now: datetime, config: Config) -> Iterator[Settled]:
+def _passed(passed: SkippedRange, now: datetime, config: Config) -> Iterator[CountedSlots]:
     for owed in passed.owes:
         interval = timedelta(seconds=owed.interval_s)
         for hour, count in slots_by_hour(
             _recent(passed, interval, now, config), passed.last, interval, config.time_zone
         ):
             reason = LostSlots(passed.why, passed.what, count, count * owed.interval_s)
-            key = Key(passed.olt_id, owed.task_type, hour)
-            yield Settled(key, Outcome.SKIPPED, count, reason=reason)
+            key = TrackerKey(passed.olt_id, owed.task_type, hour)
+            yield CountedSlots(key, Outcome.SKIPPED, count, reason=reason)
 
 
-def _recent(passed: Passed, interval: timedelta, now: datetime, config: Config) -> datetime:
+def _recent(passed: SkippedRange, interval: timedelta, now: datetime, config: Config) -> datetime:
     """The first slot that is not so long ago that nobody accounts for it any more."""
     ago = now - config.quota_catch_up - passed.first
     return passed.first + max(0, -(-ago // interval)) * interval
 
 
-def _settled(slot: Slot, owed: Owed, came: SlotOutcome, config: Config) -> Settled:
-    key = Key(slot.olt_id, owed.task_type, hour_of(slot.at, config.time_zone))
+def _settled(slot: Slot, owed: Owed, came: SlotOutcome, config: Config) -> CountedSlots:
+    key = TrackerKey(slot.olt_id, owed.task_type, hour_of(slot.at, config.time_zone))
     done = came.outcome is Outcome.COMPLETED
     reason = None if done else LostSlots(came.why, came.what, 1, owed.interval_s)
-    return Settled(key, came.outcome, 1, round(came.seconds * 1000) if done else 0, reason)
+    return CountedSlots(key, came.outcome, 1, round(came.seconds * 1000) if done else 0, reason)
 
 
-def _settle(outcomes: Iterable[Settled], now: datetime, config: Config) -> None:
+def _settle(outcomes: Iterable[CountedSlots], now: datetime, config: Config) -> None:
     every = [_in_time(each, now, config) for each in outcomes]
     if every:
-        settle(every, now)
+        count_outcomes(every, now)
 
 
-def _in_time(settled: Settled, now: datetime, config: Config) -> Settled:
+def _in_time(settled: CountedSlots, now: datetime, config: Config) -> CountedSlots:
     """Whether its hour was closed already, or will be in a moment, must make no difference."""
     late = must_close(settled.key.hour.end, now, within=config.quota_close_within)
     if not late or settled.outcome is Outcome.SKIPPED:
@@ -114,7 +114,7 @@ def _in_time(settled: Settled, now: datetime, config: Config) -> Settled:
     return replace(settled, outcome=Outcome.SKIPPED, duration_ms=0, reason=reason)
 
 
-def reconcile(
+def reconcile_trackers(
     olt_ids: Sequence[int] | None, now: datetime, config: Config, hours: Iterable[Hour] = ()
 ) -> None:
     """What is pending in the running hour, in those that are open, and in those given. In a transaction.
@@ -122,13 +122,13 @@ def reconcile(
     Of all OLTs, if none are named.
     """
     wanted = sorted({running_hour(now, config.time_zone), *hours, *_open_hours(olt_ids)})
-    seen = outlook(olt_ids, wanted, config.time_zone)
+    seen = load_pending_slots(olt_ids, wanted, config.time_zone)
     pending = seen.pending(wanted)
-    make_missing(pending, now)
-    trackers = lock_open([hour.start for hour in wanted], olt_ids)
+    create_missing_trackers(pending, now)
+    trackers = lock_open_trackers([hour.start for hour in wanted], olt_ids)
     if connection.vendor != "sqlite":
         # Only now nobody else can change what is pending.
-        seen = outlook(olt_ids, wanted, config.time_zone)
+        seen = load_pending_slots(olt_ids, wanted, config.time_zone)
         pending = seen.pending(wanted)
     _write(trackers, pending, seen.enabled, now)
 
@@ -142,7 +142,7 @@ def _open_hours(olt_ids: Sequence[int] | None) -> Iterator[Hour]:
 
 
 def _write(
-    trackers: Sequence[Tracker], pending: Mapping[Key, int], enabled: frozenset[int], now: datetime
+    trackers: Sequence[Tracker], pending: Mapping[TrackerKey, int], enabled: frozenset[int], now: datetime
 ) -> None:
     changed, empty = [], []
     for each in trackers:
@@ -155,7 +155,7 @@ def _write(
         elif (left, status) != (each.pending, each.status):
             changed.append((each, left, status))
     set_pending(changed, now)
-    forget(empty)
+    delete_trackers(empty)
 
 
 def _status(tracker: Tracker, left: int, is_cut_short: bool) -> str:
@@ -164,6 +164,6 @@ def _status(tracker: Tracker, left: int, is_cut_short: bool) -> str:
     return QuotaStatus.IN_PROGRESS if left else tracker.status
 
 
-def slot_of(olt_id: int, at: datetime, owes: Iterable[Sequence[object]]) -> Slot:
+def slot_from_row(olt_id: int, at: datetime, owes: Iterable[Sequence[object]]) -> Slot:
     """As the row of an execution has it."""
     return Slot(olt_id, at, [Owed(*each) for each in owes])  # type: ignore[arg-type]  # from JSON

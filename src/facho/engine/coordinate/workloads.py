@@ -18,7 +18,7 @@ from facho.config import Config
 from facho.core.chain import Link, composites
 from facho.core.forecast import Predicted
 from facho.core.plan import Closed, Plan, Queued, Running, Task, simulate
-from facho.engine.coordinate.forecasts import predictions
+from facho.engine.coordinate.forecasts import predict_durations
 
 # Of a task that nobody knows anything about.
 GUESS: Final = Predicted(10.0, 30.0, sure=False)
@@ -48,14 +48,14 @@ class Workload:
         )
 
 
-def workloads(
+def load_workloads(
     olt_ids: Sequence[int] | None, now: datetime, until: datetime, config: Config
 ) -> dict[int, Workload]:
     """Of those that are enabled and have something to do. A fixed number of queries."""
     nodes: dict[int, list[Node]] = defaultdict(list)
     for node in _nodes(olt_ids):
         nodes[node.olt_id].append(node)
-    known = predictions(olt_ids, now, config)
+    known = predict_durations(olt_ids, now, config)
     opened: dict[int, list[_Open]] = defaultdict(list)
     for each in _open(olt_ids):
         opened[each.olt_id].append(each)
@@ -167,7 +167,7 @@ def tasks_of(nodes: Iterable[Node], known: Predictions) -> Iterator[Task]:
 
 
 def _task(master: Node, parts: Sequence[Node], known: Predictions, next_slot: datetime) -> Task:
-    predicted = together([known.get((part.olt_id, part.task_type), GUESS) for part in parts])
+    predicted = combine_predictions([known.get((part.olt_id, part.task_type), GUESS) for part in parts])
     return Task(
         node_id=master.node_id,
         job=master.job,
@@ -182,7 +182,7 @@ def _task(master: Node, parts: Sequence[Node], known: Predictions, next_slot: da
     )
 
 
-def together(parts: Sequence[Predicted]) -> Predicted:
+def combine_predictions(parts: Sequence[Predicted]) -> Predicted:
     """One after the other. That all are slow at once is rare, so what is above the middle does not add up."""
     middle = sum(part.p50_s for part in parts)
     above = math.sqrt(sum((part.p95_s - part.p50_s) ** 2 for part in parts))

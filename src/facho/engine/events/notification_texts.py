@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
-from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words
+from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import NoticeKind
 from facho.apps.written import about as approximate

@@ -14,7 +14,7 @@ from facho.apps.executions.store import close_attempt
 from facho.core.execution_end import AttemptEnd, EndState
 from facho.engine.collect.onu_read import result_of
 from facho.engine.collect.work import PartOutcome
-from facho.engine.coordinate.quotas import count_parts
+from facho.engine.coordinate.quotas import count_part_outcomes
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.recording import Recording
@@ -49,7 +49,7 @@ def write_quotas(recording: Recording) -> None:
     """Count the outcome of the slot, unless it is tried again."""
     if (outcomes := recording.end.outcomes) is not None:
         otherwise = recording.end.otherwise
-        count_parts(recording.before.slot, outcomes, otherwise, recording.now, recording.config)
+        count_part_outcomes(recording.before.slot, outcomes, otherwise, recording.now, recording.config)
 
 
 def write_manual_execution(

@@ -11,8 +11,8 @@ from facho.apps.executions.store import close_attempt
 from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, end_failed_attempt, judge_olt
 from facho.engine.collect.work import PartOutcome, PartState
-from facho.engine.coordinate.quotas import count_aborted, count_failed, slot_of
-from facho.engine.coordinate.replanning import update_reachability
+from facho.engine.coordinate.quotas import count_aborted_slots, count_failed_slot, slot_from_row
+from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.execution_row import end_attempt, write_manual_execution
@@ -41,7 +41,7 @@ def record_failure(started: StartedExecution, error: str, now: datetime, config:
         )
         write_failed_node(node, end, started.started_at, error, now)
         if end.state is EndState.FAILED:
-            count_failed(before.slot, error, now, config)
+            count_failed_slot(before.slot, error, now, config)
             after = judge_olt(
                 before.olt,
                 end.state,
@@ -82,8 +82,8 @@ def hand_back(started: StartedExecution, now: datetime, config: Config) -> None:
             Attempt.objects.filter(execution=started.execution_id, number=started.attempt).delete()
         else:
             close_attempt(started.execution_id, started.attempt, now, "the process stopped")
-            slot = slot_of(running.olt_id, running.slot, running.owes)
-            count_aborted([slot], "the process stopped", now, config)
+            slot = slot_from_row(running.olt_id, running.slot, running.owes)
+            count_aborted_slots([slot], "the process stopped", now, config)
             log_ended_executions([started.execution_id])
 
 

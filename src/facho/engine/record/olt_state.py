@@ -13,7 +13,7 @@ from facho.core.capability import lacks_after
 from facho.engine.collect.targets import written
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import Before
-from facho.engine.coordinate.replanning import update_reachability
+from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.record.missing_columns import confirm_missing, load_inventory
 from facho.engine.record.recording import Recording
 from facho.snmp.values import TimeTicks

@@ -21,7 +21,7 @@ from facho.core.quota import Outcome, SlotOutcome
 from facho.engine.collect.collector import TOO_BUSY
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import Planned
-from facho.engine.coordinate.quotas import Slot, slot_of
+from facho.engine.coordinate.quotas import Slot, slot_from_row
 from facho.engine.process.leases import LeaseLost, StartedExecution
 
 
@@ -82,7 +82,7 @@ def check_lease(started: StartedExecution, now: datetime) -> ExecutionBefore:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
     slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable = rows[0]
     return ExecutionBefore(
-        slot_of(started.olt_id, sql.parse_time(slot), json.loads(owes)),
+        slot_from_row(started.olt_id, sql.parse_time(slot), json.loads(owes)),
         OltBefore(None if away_since is None else sql.parse_time(away_since), failed_in_a_row),
         None if unsure_since is None else sql.parse_time(unsure_since),
         is_onu_read=onu_id is not None,

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db.rows import update_rows
-from facho.apps.execution_coordinator.configuration import look_again
+from facho.apps.execution_coordinator.configuration import mark_changed
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -21,7 +21,7 @@ from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import current
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
-from facho.engine.coordinate.quotas import count_aborted, slot_of
+from facho.engine.coordinate.quotas import count_aborted_slots, slot_from_row
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
@@ -36,8 +36,8 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
     waiting.filter(id__in=[row[0] for row in rows]).update(
         state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
     )
-    slots = [slot_of(olt.id, slot, owes) for _, slot, owes in rows]
-    count_aborted(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
+    slots = [slot_from_row(olt.id, slot, owes) for _, slot, owes in rows]
+    count_aborted_slots(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
     log_ended_executions([row[0] for row in rows])
     publish(OltSuspended(olt_id=olt.id, reason=reason), now)
 
@@ -91,4 +91,4 @@ def _replan_nodes(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]
     update_rows(SnmpJobHost, ["next_run_at"], planned)
     # The run that brings them back may not have been counted yet, and counting must not come before this.
-    look_again(sorted({olt for _, olt, _ in rows}))
+    mark_changed(sorted({olt for _, olt, _ in rows}))

@@ -21,7 +21,7 @@ from facho.core.execution_end import probe_after
 from facho.engine.collect.identify import probe
 from facho.engine.collect.targets import target_of
 from facho.engine.collect.work_builder import first_column
-from facho.engine.coordinate.replanning import request_replan
+from facho.engine.coordinate.reachability import request_replan
 from facho.engine.events.types import OltReachable
 from facho.engine.record.suspension import resume_node, resume_olt
 from facho.keys import KeyProblem

@@ -14,8 +14,8 @@ from facho.apps.executions.models import ACTIVE, Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
 from facho.core.execution_end import EndState, end_failed_attempt
-from facho.engine.coordinate.quotas import count_failed, slot_of
-from facho.engine.coordinate.replanning import note_lost
+from facho.engine.coordinate.quotas import count_failed_slot, slot_from_row
+from facho.engine.coordinate.reachability import count_lost_execution
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged, WorkRecovered
@@ -146,9 +146,11 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         end_attempt(execution_id, execution.attempt, started_at, end, error, now, is_run_now=is_run_now)
         write_failed_node(node, end, started_at, error, now)
         if end.state is EndState.FAILED:
-            count_failed(slot_of(execution.olt_id, execution.slot, execution.owes), error, now, config)
+            count_failed_slot(
+                slot_from_row(execution.olt_id, execution.slot, execution.owes), error, now, config
+            )
             if execution.onu_id is None:
-                note_lost(execution.olt_id, now, config)
+                count_lost_execution(execution.olt_id, now, config)
     return True
 
 

@@ -29,7 +29,13 @@ from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_s
 from facho.core.maintenance import Span, runs, span_at
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
 from facho.engine.collect.targets import asking_of
-from facho.engine.coordinate.quotas import Passed, count_failed, count_passed, reconcile, slot_of
+from facho.engine.coordinate.quotas import (
+    SkippedRange,
+    count_failed_slot,
+    count_skipped_slots,
+    reconcile_trackers,
+    slot_from_row,
+)
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged
@@ -88,7 +94,7 @@ def _pass_over_slot_that_ran(node_id: int, now: datetime, config: Config) -> Non
             ahead = advance(row.next_run_at, row.interval, now)
             if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
                 update_rows(SnmpJobHost, ["next_run_at"], [(node_id, ahead.next_run_at)])
-                reconcile([row.olt_id], now, config)
+                reconcile_trackers([row.olt_id], now, config)
 
 
 class _Due(NamedTuple):
@@ -156,11 +162,11 @@ def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
     insert_rows(Execution, _QUEUED, queued)
     skipped = [*_missed(fates, closed), *_skipped(fates)]
     SkippedSlots.objects.bulk_create(skipped)
-    count_passed(_passed(skipped, owed), now, config)
+    count_skipped_slots(_passed(skipped, owed), now, config)
     return Queued(len(queued), sum(each.count for each in skipped))
 
 
-def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[Passed]:
+def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[SkippedRange]:
     """A reason names the job that was in the way, where one was; else it is what was said of it."""
     in_the_way = {each.execution_id for each in skipped if each.execution_id is not None}
     jobs = dict(Execution.objects.filter(id__in=in_the_way).values_list("id", "node__job__name"))
@@ -169,7 +175,7 @@ def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[Passed]:
             # Nobody owed them.
             continue
         what = (jobs.get(each.execution_id) if each.execution_id else None) or each.detail
-        yield Passed(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
+        yield SkippedRange(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
 
 
 _Fates = Sequence[tuple[_Due, Advance, Fate]]
@@ -238,7 +244,7 @@ def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     rows = list(waiting.values_list("id", "olt_id", "slot", "owes", "error"))
     Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
     for _, olt_id, slot, owes, error in rows:
-        count_failed(slot_of(olt_id, slot, owes), error, now, config)
+        count_failed_slot(slot_from_row(olt_id, slot, owes), error, now, config)
     log_ended_executions([row[0] for row in rows])
 
 
@@ -309,7 +315,7 @@ def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
         ]
         update_rows(SnmpJobHost, ["next_run_at"], too_far)
         if too_far:
-            reconcile(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
+            reconcile_trackers(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
     _probe_sooner(now, config)
     if too_far:
         publish(ClockChanged(seconds=-_set_back(now, rows).total_seconds()), now)

@@ -12,7 +12,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.lease import SEND_SHARE
 from facho.core.steps import SCHEDULER
-from facho.engine.coordinate.maintenance import leave_alone
+from facho.engine.coordinate.maintenance import abort_in_maintenance
 from facho.engine.process.loops import StepFailures
 from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.recovery import Recovered, extend_leases_after_clock_jump, recover
@@ -56,7 +56,7 @@ def scheduler_step(now: datetime, config: Config) -> Stepped:
     recovered = parts.run(lambda: recover(now, config), Recovered())
     parts.run(lambda: _check(now, config), None)
     queued = parts.run(lambda: _queue(now, config), Queued())
-    parts.run(lambda: leave_alone(now, config), None)
+    parts.run(lambda: abort_in_maintenance(now, config), None)
     parts.run(lambda: write_poller_stats(now, config), None)
     parts.end()
     return Stepped(queued, recovered)

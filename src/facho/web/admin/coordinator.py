@@ -23,7 +23,7 @@ from facho.core.changes import parse
 from facho.core.steps import COORDINATOR, SCHEDULER
 from facho.engine.commands.retention import confirm_removal
 from facho.engine.coordinate.forecast_learning import LEARNING
-from facho.engine.coordinate.plan_step import PLANS
+from facho.engine.coordinate.plan_progress import PLANS
 from facho.engine.upkeep.retention import HOLD, RETENTION
 from facho.engine.upkeep.schema import SCHEMA
 from facho.web.admin import acting

@@ -16,11 +16,11 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
-from facho.apps.execution_coordinator.words import WHY_LOST
+from facho.apps.execution_coordinator.texts import WHY_LOST
 from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
-from facho.engine.coordinate.plan_reports import hours_of, lines_of, shift_for
+from facho.engine.coordinate.plan_reports import plan_hours, plan_lines, suggest_shift
 from facho.web.admin import acting
 from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
@@ -103,7 +103,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     def proposals(self, plan: ExecutionPlan) -> str:
         said = [describe_slower_job(plan.infeasible)]
         if plan.status == PlanStatus.ACTIVE:
-            shift = shift_for(plan.olt_id, database_now(), current())
+            shift = suggest_shift(plan.olt_id, database_now(), current())
             said.append(describe_shift(shift) if shift else "")
         return " ".join(filter(None, said)) or "-"
 
@@ -111,9 +111,9 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     def table(self, plan: ExecutionPlan) -> str:
         lost = [
             {"slot": localtime(each.slot), "job": each.job, "reason": WHY_LOST.get(each.why, each.why)}
-            for each in hours_of(plan).lost
+            for each in plan_hours(plan).lost
         ]
-        return render_to_string("facho_admin/plan_runs.html", {"lines": lines_of(plan), "lost": lost})
+        return render_to_string("facho_admin/plan_runs.html", {"lines": plan_lines(plan), "lost": lost})
 
     @admin.action(description=_("Move a grid as proposed"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
@@ -123,7 +123,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
 def _move(plan: ExecutionPlan) -> str:
     now = database_now()
-    shift = shift_for(plan.olt_id, now, current())
+    shift = suggest_shift(plan.olt_id, now, current())
     if shift is None:
         return gettext("%(olt)s: no move would save waiting.") % {"olt": plan.olt.name}
     shift_grid(shift.node_id, shift.by, now)

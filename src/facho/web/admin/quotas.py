@@ -17,7 +17,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
-from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words
+from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.written import duration
 from facho.config import current

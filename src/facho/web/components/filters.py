@@ -19,7 +19,7 @@ from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
-from facho.apps.execution_coordinator.words import hour_in_words, lost_in_words, missed_in_words, why_lost
+from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
 from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY

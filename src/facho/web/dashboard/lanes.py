@@ -21,7 +21,7 @@ from facho.core.plan import Entry, Task
 from facho.core.plan_data import Planned, read
 from facho.core.quota import running_hour
 from facho.core.schedule import advance
-from facho.engine.coordinate.workloads import workloads
+from facho.engine.coordinate.workloads import load_workloads
 from facho.web.components.timeline import Lane, TimelineRange, TimelineRun, closed_blocks, draw_runs
 
 ROWS: Final = 25
@@ -160,7 +160,7 @@ def _expected(
     ids: Collection[int], begins: datetime, window: TimelineRange, config: Config
 ) -> Iterator[tuple[int, TimelineRun]]:
     """Of the hour after, where it has no plan yet: as it would be planned now."""
-    for olt_id, work in workloads(list(ids), window.now, window.end, config).items():
+    for olt_id, work in load_workloads(list(ids), window.now, window.end, config).items():
         tasks = {task.node_id: _due_once(task, window.now) for task in work.tasks}
         for each in replace(work, tasks=tuple(tasks.values())).plan(window.now, window.end, config).entries:
             if each.slot > begins and each.node_id in tasks:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
-from facho.apps.execution_coordinator.words import hour_in_words
+from facho.apps.execution_coordinator.texts import hour_in_words
 from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -24,7 +24,7 @@ from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
 from facho.engine.commands.violations import acknowledge
-from facho.engine.coordinate.plan_reports import shift_for
+from facho.engine.coordinate.plan_reports import suggest_shift
 from facho.web.components.page import action_for
 
 
@@ -92,7 +92,7 @@ def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
 
     def act() -> str:
         now = database_now()
-        shift = shift_for(olt_id, now, current())
+        shift = suggest_shift(olt_id, now, current())
         shown = (request.POST.get("node"), request.POST.get("by"))
         if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
             raise CommandError("node", gettext("This proposal is out of date: look at the new one."))

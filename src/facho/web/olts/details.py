@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config
 from facho.core.capability import still_lacking
 from facho.core.plan_data import Planned
-from facho.engine.coordinate.plan_reports import hours_of, running_plan
+from facho.engine.coordinate.plan_reports import plan_hours, running_plan
 from facho.vendors import Key
 from facho.web.components.quotas import Quota, Violated, quotas_of_olt, violations_of_olt
 from facho.web.components.recent_events import Happening, last_happenings
@@ -128,5 +128,5 @@ def _plan(olt_id: int, now: datetime, config: Config) -> Plan | None:
     plan = running_plan(olt_id, now, config)
     if plan is None:
         return None
-    ahead = [each for each in hours_of(plan).entries if each.start > now]
+    ahead = [each for each in plan_hours(plan).entries if each.start > now]
     return Plan(plan, ahead[:_PLANNED_SHOWN], len(ahead))

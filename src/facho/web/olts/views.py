@@ -12,7 +12,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.config import current
-from facho.engine.coordinate.plan_reports import running_plan, shift_for
+from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
 from facho.web.components.page import page_for, part_for, render_page
 from facho.web.dashboard.lanes import wanted_of
 from facho.web.olts.details import olt_facts
@@ -62,7 +62,7 @@ def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = {
         "olt_id": olt_id,
         "infeasible": None if plan is None else plan.infeasible,
-        "shift": shift_for(olt_id, now, current()),
+        "shift": suggest_shift(olt_id, now, current()),
         "may_shift": request.user.has_perm("snmp_jobs.change_snmpjobhost"),
     }
     return render(request, "olts/proposals.html", context)

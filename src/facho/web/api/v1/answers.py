@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from facho.engine.coordinate.changes import Replanned
+from facho.engine.coordinate.changes import ReplanResult
 
 
 class ReplannedSerializer(serializers.Serializer[Any]):
@@ -18,7 +18,7 @@ class ReplannedSerializer(serializers.Serializer[Any]):
     aborted = serializers.IntegerField(help_text="executions that had not ended")
 
 
-def replanned(done: Replanned) -> Response:
+def replanned(done: ReplanResult) -> Response:
     first = min(done.first_runs.values(), default=None)
     said = {"nodes": len(done.first_runs), "first_run_at": first, "aborted": done.aborted}
     return Response(ReplannedSerializer(said).data)

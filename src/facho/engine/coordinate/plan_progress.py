@@ -20,21 +20,21 @@ from facho.config import Config
 from facho.core.plan_data import Comparison, Hours, Key, compare, key_of, read
 from facho.core.quota import Hour, must_close, running_hour
 from facho.engine.coordinate.plan_reports import FIRST_BEGAN
-from facho.engine.coordinate.plans import make_missing, remake
+from facho.engine.coordinate.plans import make_missing_plans, update_plans
 
 PLANS: Final = "plans"
 _FIRST_LOOK: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PlanCounts:
     closed: int
     made: int
     followed: int
 
 
-def keep_plans(now: datetime, config: Config) -> Kept:
-    return Kept(close_plans(now, config), make_missing(now, config), follow(now, config))
+def step_plans(now: datetime, config: Config) -> PlanCounts:
+    return PlanCounts(close_plans(now, config), make_missing_plans(now, config), revise_plans(now, config))
 
 
 class _Run(NamedTuple):
@@ -49,7 +49,7 @@ class _Run(NamedTuple):
 _RUN: Final = ("olt_id", "node_id", "slot", "state", "started_at", "ended_at")
 
 
-def follow(now: datetime, config: Config) -> int:
+def revise_plans(now: datetime, config: Config) -> int:
     """Counts what ended since the last look, and has plans made again from which it departs."""
     hour = running_hour(now, config.time_zone)
     ended = _ended_since(_seen(now), now, config)
@@ -66,7 +66,7 @@ def follow(now: datetime, config: Config) -> int:
     departed |= {olt_id for olt_id in counted if not plans[olt_id].sure}
     _count(counted, hour)
     if departed:
-        remake(sorted(departed)[: config.plans_at_once], now, config)
+        update_plans(sorted(departed)[: config.plans_at_once], now, config)
     return len(departed)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import F
 
 from facho.apps.db import sql
-from facho.apps.execution_coordinator.configuration import look_again
+from facho.apps.execution_coordinator.configuration import mark_changed
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
@@ -34,7 +34,7 @@ def update_reachability(
             request_replan(OltFailing(olt_id=olt_id, failures=failures), now)
 
 
-def note_lost(olt_id: int, now: datetime, config: Config) -> None:
+def count_lost_execution(olt_id: int, now: datetime, config: Config) -> None:
     """Count an execution that failed for good because its process is gone."""
     Olt.objects.filter(id=olt_id).update(failed_in_a_row=F("failed_in_a_row") + 1)
     failures = Olt.objects.values_list("failed_in_a_row", flat=True).get(id=olt_id)
@@ -44,5 +44,5 @@ def note_lost(olt_id: int, now: datetime, config: Config) -> None:
 
 def request_replan(event: EmergencyReplan, now: datetime) -> None:
     """Have the coordinator plan the OLT of this event at its next step; in the caller's transaction."""
-    look_again([event.olt_id])
+    mark_changed([event.olt_id])
     publish(event, now)
