@@ -36,7 +36,7 @@ REPLACED_WITHOUT_ID = ", ".join(
     f":is(#live, #timeline, #overview) {kind}:not([id])"
     for kind in ("a[href]", "button", "input", "select", "summary", "[tabindex]")
 )
-ON_THE_WAY = ("Search everything", "Puerto-04", "OLT or site", "Health", "Time back", "Quotas of this hour")
+ON_THE_WAY = ("Search everything", "Puerto-04", "OLT or site", "Health", "Period", "Quotas this hour")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting
 def test_a_viewer_sees_everything_but_users_and_nothing_to_save_or_run(visit: Visiting) -> None:
     visitor = visit("viewer", language="es", viewport=PHONE)
     page = visitor.go("/coordinator/dashboard/")
-    expect(page.get_by_role("heading", name="Últimas ejecuciones")).to_be_visible()
+    expect(page.get_by_role("heading", name="Ejecuciones recientes")).to_be_visible()
     visitor.shoot("dashboard-viewer")
     links = page.locator("#nav-sidebar-apps a")
     assert links.and_(page.locator("[href='/olts/']")).count() == 1
@@ -49,7 +49,7 @@ def test_the_language_is_chosen_in_the_menu_and_stays(visit: Visiting) -> None:
     page = visitor.go("/coordinator/dashboard/")
     page.locator("#nav-sidebar").get_by_text("admin", exact=True).click()
     page.get_by_role("button", name="English").click()
-    expect(page.get_by_role("heading", name="Last executions")).to_be_visible()
+    expect(page.get_by_role("heading", name="Recent executions")).to_be_visible()
     page = visitor.go("/admin/hosts/olt/")
     expect(page.locator("html")).to_have_attribute("lang", "en")
     assert not visitor.complaints

@@ -38,7 +38,7 @@ READINGS = {
     "execution_coordinator/coordinatorlog/1/change": "Optics Huawei",
     "execution_coordinator/oltconfiguration/1/change": "Ñuñoa",
 }
-TITLES = {"es": "Últimas ejecuciones", "en": "Last executions"}
+TITLES = {"es": "Ejecuciones recientes", "en": "Recent executions"}
 
 
 def shot(name: str, language: str, viewport: dict[str, int], dark: bool) -> str:

@@ -221,7 +221,7 @@ def test_run_now_says_which_execution_it_became(admin_client: Client) -> None:
     chosen = {"action": "run_now", "_selected_action": [node_of("state", "Centro").pk]}
     answer = admin_client.post(NODES, chosen, follow=True, headers={"accept-language": "en"})
     execution = Execution.objects.get()
-    assert f"Execution {execution.pk}: state goes next on Centro." in answer.content.decode()
+    assert f"Execution {execution.pk}: state runs next on Centro." in answer.content.decode()
     assert execution.run_now
 
 
@@ -231,7 +231,7 @@ def test_a_job_is_run_now_on_all_its_olts_where_it_can(admin_client: Client) -> 
     Olt.objects.filter(name="Sur").update(enabled=False)
     chosen = {"action": "run_now", "_selected_action": [job.pk]}
     said = admin_client.post(JOBS, chosen, follow=True, headers={"accept-language": "en"}).content.decode()
-    assert "state goes next on 2 OLTs. Not on 1: the OLT Sur is disabled" in said
+    assert "state runs next on 2 OLTs. Not on 1: the OLT Sur is disabled" in said
     assert set(Execution.objects.values_list("olt__name", "run_now")) == {("Centro", True), ("Norte", True)}
 
 
@@ -289,7 +289,7 @@ def test_what_would_not_fit_is_saved_by_who_is_sure(admin_client: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("most", "asks", "why"), [(2, True, "wait for the answer"), (0, False, "in a few seconds")]
+    ("most", "asks", "why"), [(2, True, "wait for its result"), (0, False, "in a few seconds")]
 )
 def test_what_cannot_be_checked_now_is_saved_by_who_is_sure(
     admin_client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch, most: int, asks: bool, why: str
@@ -304,7 +304,7 @@ def test_what_cannot_be_checked_now_is_saved_by_who_is_sure(
         answer = admin_client.post(change(job), given, headers={"accept-language": "en"})
         (sentence,) = errors_of(answer)["__all__"]
         assert sentence.startswith("Not saved: ")
-        assert f"{why}, or save it unchecked below." in sentence
+        assert f"{why}; or save without this check, below." in sentence
         assert 'name="_sure"' in answer.content.decode()
         assert SnmpJob.objects.get(pk=job.pk).interval_s == job.interval_s
         assert admin_client.post(change(job), {**given, "_sure": "1"}).status_code == 302
@@ -319,7 +319,7 @@ def test_what_is_saved_without_a_check_is_said_when_it_is_saved(
     form = form_of(nodes=([], [{"olt": north.pk, "enabled": "on"}]))
 
     def said(answer: Any) -> bool:
-        return any("saved without a look" in str(each) for each in answer.context["messages"])
+        return any("Saved without checking" in str(each) for each in answer.context["messages"])
 
     english = {"accept-language": "en"}
     with monkeypatch.context() as refusing:

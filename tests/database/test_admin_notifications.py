@@ -108,7 +108,7 @@ def test_a_rule_is_made_and_changed(admin_client: Client) -> None:
     ("wrong", "said"),
     [
         ({"channels": []}, "This field is required"),
-        ({"silent_from": "22:00"}, "Silent hours have a beginning and an end."),
+        ({"silent_from": "22:00"}, "Silent hours need a start and an end."),
         ({"site": "nowhere"}, "there is no site named"),
         ({"no_repeat": "soon"}, "is not an interval"),
     ],

@@ -37,7 +37,11 @@ def test_the_list_has_the_load_and_how_far_it_came(admin_client: Client) -> None
         near_pct=97.5, median_error_s=0.6, infeasible={"change": None}
     )
     text = read(admin_client)
-    for words in ("16.0 min an hour", "97.5 %, half of them within 0.6 s", "⚠ more work than an hour holds"):
+    for words in (
+        "16.0 min per hour",
+        "97.5 %, median error 0.6 s",
+        "⚠ more work than fits in an hour",
+    ):
         assert words in text
 
 
@@ -45,7 +49,7 @@ def test_a_plan_tells_who_waits_for_whom_and_what_would_help(admin_client: Clien
     plan = ExecutionPlan.objects.get(status="ACTIVE")
     text = read(admin_client, f"{plan.pk}/change/")
     assert " s for state<" in text
-    assert "Move state by 30s: 288 min less waiting a day." in text
+    assert "Shift state by 30s: 288 min less waiting per day." in text
 
 
 def test_a_grid_is_moved_at_one_click(admin_client: Client) -> None:

@@ -113,7 +113,7 @@ def test_every_list_that_is_not_short_has_filters_of_our_own() -> None:
 def test_what_has_no_index_is_refused_with_what_to_give_too(path: str, name: str) -> None:
     answer = asking(Role.ADMINISTRATOR).get(f"/api/v1/{path}")
     assert answer.status_code == 400
-    assert "give" in refused_at(answer)[name] or "dé" in refused_at(answer)[name]
+    assert "give" in refused_at(answer)[name] or "indique" in refused_at(answer)[name]
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_a_time_narrows_a_list_only_if_it_is_short(
     for long in ({begin: "1971-01-01"}, {begin: "2025-04-09T00:00:00Z", "until": "2025-06-10T00:00:00Z"}):
         answer = ask(**long)
         assert answer.status_code == 400, long
-        assert f"{begin} (at most 31 days before until or now) too" in refused_at(answer)[name]
+        assert f"{begin} (at most 31 days before until or now)" in refused_at(answer)[name]
     for short in ({begin: "2025-05-10T00:00:00Z"}, {begin: "2020-01-01", "until": "2020-02-01"}):
         assert ask(**short).status_code == 200, short

@@ -138,14 +138,14 @@ def test_names_and_errors_are_shown_as_they_are_and_not_run(viewer: Client) -> N
         assert "&lt;script&gt;" in shown
 
 
-@pytest.mark.parametrize(("language", "said"), [("es", "Últimas ejecuciones"), ("en", "Last executions")])
+@pytest.mark.parametrize(("language", "said"), [("es", "Ejecuciones recientes"), ("en", "Recent executions")])
 def test_it_speaks_the_language_of_the_browser(viewer: Client, language: str, said: str) -> None:
     assert said in viewer.get(PAGE, headers={"accept-language": language}).content.decode()
 
 
 def test_the_chosen_language_is_kept(viewer: Client) -> None:
     viewer.post("/language/setlang/", {"language": "en", "next": PAGE})
-    assert "Last executions" in viewer.get(PAGE, headers={"accept-language": "es"}).content.decode()
+    assert "Recent executions" in viewer.get(PAGE, headers={"accept-language": "es"}).content.decode()
 
 
 @pytest.fixture
@@ -158,9 +158,9 @@ def now(monkeypatch: pytest.MonkeyPatch) -> datetime:
 
 def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client, now: datetime) -> None:
     english = {"accept-language": "en"}
-    assert "The engine has never stepped" in viewer.get(LIVE, headers=english).content.decode()
+    assert "The engine has never run" in viewer.get(LIVE, headers=english).content.decode()
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=75))
-    assert "The engine has not stepped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
+    assert "The engine has been stopped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
     CoordinatorState.objects.update(updated_at=now)
     assert "fd-alarm" not in viewer.get(LIVE, headers=english).content.decode()
 
@@ -168,14 +168,14 @@ def test_an_engine_that_does_not_step_is_told_in_red(viewer: Client, now: dateti
 def test_a_coordinator_that_stopped_stepping_is_told_in_red(viewer: Client, now: datetime) -> None:
     english = {"accept-language": "en"}
     CoordinatorState.objects.create(name="scheduler", updated_at=now)
-    assert "none of the coordinator yet" in viewer.get(LIVE, headers=english).content.decode()
+    assert "coordinator: none yet" in viewer.get(LIVE, headers=english).content.decode()
     coordinator = CoordinatorState.objects.create(name="coordinator", updated_at=now)
     shown = viewer.get(LIVE, headers=english).content.decode()
-    assert "s of the coordinator" in shown
+    assert "coordinator: " in shown
     assert "fd-alarm" not in shown
     coordinator.updated_at = now - timedelta(seconds=75)
     coordinator.save()
-    assert "The coordinator has not stepped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
+    assert "The coordinator has been stopped for 1 min " in viewer.get(LIVE, headers=english).content.decode()
 
 
 def a_tracker(olt: Olt, task_type: str, completed: int = 0, skipped: int = 0, pending: int = 0) -> None:
@@ -291,8 +291,8 @@ def test_run_now_is_first_and_a_retry_before_its_time_last() -> None:
     board = look()
     assert (board.queue.size, board.queue.retries) == (2, 1)
     assert reasons(board) == [
-        ("Norte", "state", "no poller is alive"),
-        ("Centro", "discovery", "no poller is alive"),
+        ("Norte", "state", "no active poller"),
+        ("Centro", "discovery", "no active poller"),
         ("Sur", "state", "retry at 12:01:30"),
     ]
 

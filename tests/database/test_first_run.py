@@ -70,7 +70,7 @@ def test_others_are_told_who_may_and_what_they_send_is_refused(client: Client, r
     (olt,) = add_olts("norte")
     for path in (START, *steps_of(olt)):
         said = client.get(path, headers={"accept-language": "en"})
-        assert "Only an administrator adds OLTs" in said.content.decode(), path
+        assert "Only administrators can add OLTs" in said.content.decode(), path
         assert client.post(path, OLT).status_code == 403, path
     assert list(Olt.objects.values_list("name", flat=True)) == ["norte"]
     assert not SnmpJob.objects.exists()

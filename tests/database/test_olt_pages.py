@@ -176,7 +176,7 @@ def test_the_load_is_told_by_the_hour_in_which_runs_ended(olt: Olt) -> None:
     assert [bar.weak for bar in load.request_bars][-3:] == [True, True, False]
     with override("en"):
         *_, two_ago, last, now = (bar.label.partition(" ")[2] for bar in load.request_bars)
-    assert (two_ago, last, now) == ("(1 time-out)", "(2 time-outs)", "")
+    assert (two_ago, last, now) == ("(1 timeout)", "(2 timeouts)", "")
 
 
 def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:

@@ -165,4 +165,4 @@ def test_a_worker_is_alive_for_all_or_for_nobody(admin_client: Client) -> None:
     assert doctor._workers(now, CONFIG).level == "error"
     assert coordinator_state(now, CONFIG).pool.workers == 0
     shown = admin_client.get("/admin/zabbix_pollers/worker/", headers={"accept-language": "en"})
-    assert "gone" in shown.content.decode()
+    assert "disconnected" in shown.content.decode()

@@ -208,7 +208,7 @@ def test_a_page_says_when_to_ask_again(client: Client) -> None:
     assert [client.get(LOGIN).status_code for _ in range(4)] == [200, 200, 200, 429]
     told = client.get(LOGIN, headers={"accept-language": "en"})
     assert told["Retry-After"] == "21"
-    assert "ask again in 21 seconds" in told.content.decode()
+    assert "try again in 21 seconds" in told.content.decode()
     assert Client(REMOTE_ADDR="10.0.0.9").get(LOGIN).status_code == 200
     api = client.get("/api/v1/olts/")
     assert (api.status_code, api["Content-Type"], api["Retry-After"]) == (
@@ -231,12 +231,12 @@ def test_ids_are_counted_before_they_are_read(django_assert_max_num_queries: Any
     client, ids = asking(Role.ADMINISTRATOR), list(range(10_001))
     with django_assert_max_num_queries(4):
         answer = client.post("/api/v1/what-if/", {"job": 1, "olts": ids})
-    assert "se pueden dar 10000 a la vez" in refused_at(answer)["olts"]
+    assert "se admiten 10000 como máximo" in refused_at(answer)["olts"]
     nested = client.post("/api/v1/what-if/", {"new_job": {"olts": ids}})
     assert refused_at(nested).keys() == {"new_job.olts"}
     long = client.post("/api/v1/what-if/", {"job": 1, "olts": [2**62 + each for each in range(300_000)]})
     assert (long.status_code, long["Content-Type"]) == (413, "application/problem+json")
-    assert long.json()["detail"] == "la solicitud es más larga de lo que este servidor acepta"
+    assert long.json()["detail"] == "la solicitud es demasiado larga para este servidor"
     assert not Olt.objects.exists()
 
 
@@ -257,7 +257,7 @@ def test_an_address_that_is_too_long_is_refused(client: Client, query: str) -> N
     api = asking(Role.VIEWER).get(f"/api/v1/olts/?{query}")
     assert (api.status_code, api["Content-Type"]) == (414, "application/problem+json")
     client.force_login(person(Role.VIEWER))
-    for language, heading in (("en", "Refused"), ("es", "Rechazado")):
+    for language, heading in (("en", "Request refused"), ("es", "Solicitud rechazada")):
         page = client.get(f"/olts/?{query}", headers={"accept-language": language})
         assert page.status_code == 414
         # Not "not now": the same address is refused at any time.

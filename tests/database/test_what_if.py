@@ -257,12 +257,12 @@ def test_a_viewer_who_asks_while_others_do_is_told_when_to_return(monkeypatch: p
     answer = asking(Role.VIEWER).post("/api/v1/what-if/", {"job": job.id, "interval": "30s"})
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert answer["Content-Type"] == "application/problem+json"
-    assert answer.json()["detail"].startswith("otros están preguntando")
+    assert answer.json()["detail"].startswith("hay otras simulaciones")
 
 
 def test_too_many_olts_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if_limits, "current", lambda: replace(CONFIG, what_if_olts=1))
-    with refused("olts", "for 1 OLTs at most, and these are 2"):
+    with refused("olts", "at most 1 OLTs, and this change affects 2"):
         what_if_limits.ask_what_if(User(id=1), Role.VIEWER, change_of("state", (), "30s"))
 
 

@@ -33,7 +33,7 @@ class Group(NamedTuple):
 GROUPS: Final = (
     Group("", (Entry(_("Dashboard"), "monitoring", "dashboard"),)),
     Group(
-        pgettext_lazy("sidebar", "Watch"),
+        pgettext_lazy("sidebar", "Monitor"),
         (
             Entry("OLTs", "router", "olts", "hosts.view_olt"),
             Entry("ONUs", "lan", "discovery.onu"),
@@ -58,7 +58,7 @@ GROUPS: Final = (
         ),
     ),
     Group(
-        pgettext_lazy("sidebar", "Configure"),
+        pgettext_lazy("sidebar", "Configuration"),
         (
             Entry(_("Add an OLT"), "add_circle", "start", "hosts.add_olt"),
             Entry(_("OLT settings"), "tune", "hosts.olt"),
@@ -96,14 +96,14 @@ GROUPS: Final = (
             Entry(_("Workers"), "dns", "zabbix_pollers.worker"),
             Entry(_("Pollers"), "memory", "zabbix_pollers.poller"),
             Entry(_("Poller statistics"), "bar_chart", "zabbix_pollers.pollerstats"),
-            Entry(_("States of loops"), "sync", "execution_coordinator.coordinatorstate"),
-            Entry(_("Sizes of the database"), "hard_drive", "execution_coordinator.storagesample"),
+            Entry(_("Scheduler and coordinator"), "sync", "execution_coordinator.coordinatorstate"),
+            Entry(_("Database size"), "hard_drive", "execution_coordinator.storagesample"),
             Entry(_("Attempts"), "replay", "executions.attempt"),
             Entry(_("Skipped slots"), "event_busy", "executions.skippedslots"),
             Entry(_("totals of executions"), "functions", "executions.executiontotals"),
             Entry(_("OLT health"), "monitor_heart", "chassis.olthealth"),
             Entry(_("Last collected"), "event_available", "discovery.collected"),
-            Entry(_("Rows that cannot be read"), "rule", "discovery.unreadablerows"),
+            Entry(_("Unreadable rows"), "rule", "discovery.unreadablerows"),
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),
         ),

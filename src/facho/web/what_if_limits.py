@@ -38,7 +38,7 @@ def refuse_too_many(olts: int) -> None:
         said = {"olts": olts, "most": most}
         raise CommandError(
             "olts",
-            _("what it would do is worked out for %(most)d OLTs at most, and these are %(olts)d") % said,
+            _("a what-if covers at most %(most)d OLTs, and this change affects %(olts)d") % said,
         )
 
 
@@ -59,10 +59,10 @@ class Turns:
     def take(self, who: Any, *, may_change: bool) -> Iterator[None]:
         with self._lock:
             if who in self._asking:
-                said = _("you have asked what a change would do already: wait for the answer")
+                said = _("your previous what-if is still running: wait for its result")
                 raise Refused(HTTPStatus.TOO_MANY_REQUESTS, said, _WAIT_S)
             if not self._has_turn(may_change=may_change):
-                said = _("others are asking what a change would do: try again in a few seconds")
+                said = _("other what-if requests are running: try again in a few seconds")
                 raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _WAIT_S)
             self._asking[who] = may_change
         try:

@@ -27,7 +27,7 @@ WHY_LOST: Final[Mapping[str, Text]] = {
     FAILED: _("run failed"),
     ABORTED: _("run aborted"),
     LATE: _("ended after the hour was closed"),
-    OTHER: _("for another reason"),
+    OTHER: _("other reason"),
 }
 
 

@@ -19,8 +19,8 @@ class Health(TextChoices):
     UNREACHABLE = OltStatus.UNREACHABLE.value, _("unreachable")
     SUSPENDED = OltStatus.SUSPENDED.value, _("suspended")
     FAILING = OltStatus.FAILING.value, _("failing")
-    FINE = OltStatus.FINE.value, _("in order")
-    NEVER_ASKED = OltStatus.NEVER_ASKED.value, _("never asked")
+    FINE = OltStatus.FINE.value, _("OK")
+    NEVER_ASKED = OltStatus.NEVER_ASKED.value, _("not polled yet")
     MAINTENANCE = OltStatus.MAINTENANCE.value, _("under maintenance")
     DISABLED = OltStatus.DISABLED.value, _("disabled")
 

@@ -135,7 +135,7 @@ def duplicate_job(name: str) -> str:
     taken = set(SnmpJob.objects.filter(name__startswith=copy[:-1]).values_list("name", flat=True))
     tried = itertools.chain([copy], (f"{copy[:-1]} {number})" for number in itertools.count(2)))
     made = jobs.duplicate_job(name, next(each for each in tried if each not in taken))
-    return gettext("%(name)s was made. It is attached to no OLT yet.") % {"name": made.name}
+    return gettext("%(name)s was created. It is not attached to any OLT yet.") % {"name": made.name}
 
 
 def run_everywhere(job: SnmpJob) -> str:
@@ -148,8 +148,8 @@ def run_everywhere(job: SnmpJob) -> str:
         except CommandError as error:
             refused.append(error.message)
     if not done:
-        raise CommandError("job", refused[0] if refused else gettext("It is attached to no OLT."))
-    said = ngettext("%(job)s goes next on %(count)d OLT.", "%(job)s goes next on %(count)d OLTs.", done)
+        raise CommandError("job", refused[0] if refused else gettext("It is not attached to any OLT."))
+    said = ngettext("%(job)s runs next on %(count)d OLT.", "%(job)s runs next on %(count)d OLTs.", done)
     told = said % {"job": job.name, "count": done}
     if not refused:
         return told

@@ -43,15 +43,15 @@ _LOOPS = {
     SCHEDULER: _("scheduler"),
     COORDINATOR: _("coordinator"),
     LEARNING: _("durations learned"),
-    RETENTION: _("removal of what is old"),
-    HOLD: _("removal that waits for a confirmation"),
+    RETENTION: _("removal of old rows"),
+    HOLD: _("removal waiting for confirmation"),
     SCHEMA: _("version of the tables"),
     PLANS: _("plans"),
 }
 
 
 class ScopeFilter(admin.SimpleListFilter):
-    title = _("concerns")
+    title = _("scope")
     parameter_name = "scope"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
@@ -144,7 +144,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
     def has_confirm_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "change")
 
-    @admin.action(description=_("Remove what is too old, as shown"), permissions=["confirm"])
+    @admin.action(description=_("Remove the old rows, as shown"), permissions=["confirm"])
     def confirm(self, request: HttpRequest, chosen: QuerySet[CoordinatorState]) -> None:
         acting.told(request, lambda: _confirm(chosen, request.user.get_username()))
 
@@ -166,7 +166,7 @@ def _confirm(chosen: QuerySet[CoordinatorState], by: str) -> str:
     key = chosen.filter(name=HOLD).values_list("id", flat=True).first()
     # What waited when the page was made may be gone, and something else may wait by now.
     confirm_removal(0 if key is None else key, by, database_now())
-    return gettext("What was shown is removed, bit by bit.")
+    return gettext("The rows shown are being removed.")
 
 
 @admin.register(StorageSample)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     _Form = forms.ModelForm[Olt]
 else:
     _Form = forms.ModelForm
-_KEPT: Final = [("", _("as it is")), (NO_PROTOCOL, _("none"))]
+_KEPT: Final = [("", _("unchanged")), (NO_PROTOCOL, _("none"))]
 
 
 def _secret_field(label: Any) -> forms.CharField:
@@ -119,7 +119,7 @@ class OltForm(_Form):
     def _check_model(self, given: dict[str, Any]) -> None:
         model, brand = given.get("model"), given.get("brand")
         if model is not None and brand is not None and model.brand_id != brand.pk:
-            self.add_error("model", gettext("This model is of another brand."))
+            self.add_error("model", gettext("This model belongs to another brand."))
 
 
 def describe_credentials(stored: Credentials) -> str:

@@ -26,7 +26,7 @@ class DuplicateFilter(admin.SimpleListFilter):
     parameter_name = "duplicate"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("yes", gettext("at two places of an OLT"))]
+        return [("yes", gettext("at two places on one OLT"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:  # noqa: ARG002
         return with_duplicate_serial(queryset) if self.value() == "yes" else queryset

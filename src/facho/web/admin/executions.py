@@ -56,7 +56,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     list_filter = (
         "state",
         "trigger",
-        word_filter("why_late", _("why late"), WHY),
+        word_filter("why_late", _("reason for the delay"), WHY),
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("=id", "olt__name", "node__job__name", "error")
@@ -76,7 +76,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
                 )
             },
         ),
-        (_("What it brought"), {"fields": ("each_part", "figures", "raw")}),
+        (_("Results"), {"fields": ("each_part", "figures", "raw")}),
     )
 
     class Media:
@@ -178,7 +178,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("first_slot",)
-    list_filter = (word_filter("why", _("why"), WHY), ("olt", AutocompleteSelectFilter))
+    list_filter = (word_filter("why", _("reason"), WHY), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "node__job__name", "detail")
     readonly_fields = ("job", "reason", "more")
     fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
@@ -195,7 +195,7 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     def more(self, skipped: SkippedSlots) -> str:
         return translated(skipped.detail)
 
-    @display(description=_("why"), ordering="why")
+    @display(description=_("reason"), ordering="why")
     def reason(self, skipped: SkippedSlots) -> str:
         return str(WHY.get(skipped.why, skipped.why))
 

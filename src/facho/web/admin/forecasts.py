@@ -47,18 +47,18 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
     def expected(self, forecast: TaskForecast) -> str:
         return duration(timedelta(seconds=_predicted(forecast).p50_s))
 
-    @display(description=_("95 of 100 within"))
+    @display(description=_("95th percentile"))
     def at_most(self, forecast: TaskForecast) -> str:
         return duration(timedelta(seconds=_predicted(forecast).p95_s))
 
-    @display(description=_("error of the prediction"), ordering="error_pct", label=_COLOURS)
+    @display(description=_("prediction error"), ordering="error_pct", label=_COLOURS)
     def error(self, forecast: TaskForecast) -> tuple[str, str]:
         if forecast.error_pct is None:
             return "none", gettext("not known yet")
         kind = "good" if forecast.error_pct <= _GOOD else "fair" if forecast.error_pct <= _POOR else "poor"
         return kind, f"{forecast.error_pct:.0f} %"
 
-    @display(description=_("made of"))
+    @display(description=_("breakdown"))
     def made_of(self, forecast: TaskForecast) -> str:
         onus = Learned.read(forecast.state).onus
         return ngettext(

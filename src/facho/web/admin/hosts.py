@@ -163,7 +163,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
             _("Limits"),
             {"fields": ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")},
         ),
-        (_("What the engine found"), {"classes": ("tab",), "fields": readonly_fields[:-1]}),
+        (_("Detected by the engine"), {"classes": ("tab",), "fields": readonly_fields[:-1]}),
     )
 
     class Media:
@@ -235,7 +235,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
 
     def delete_model(self, request: HttpRequest, obj: Olt) -> None:
         if not remove_olt(obj.name, database_now(), current(), chunks=FEW):
-            words = gettext("%(olt)s is being removed: what it has goes bit by bit.")
+            words = gettext("%(olt)s is being removed; its data is deleted in the background.")
             self.message_user(request, words % {"olt": obj.name}, messages.WARNING)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Olt]) -> None:
@@ -272,7 +272,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     def learned_(self, olt: Olt) -> str:
         return readable_json(olt.learned) if olt.learned else ""
 
-    @display(description=_("tables it does not have"))
+    @display(description=_("missing columns"))
     def lacks_(self, olt: Olt) -> str:
         return readable_json(olt.lacks) if olt.lacks else ""
 

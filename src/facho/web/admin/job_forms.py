@@ -41,7 +41,7 @@ class IntervalField(forms.CharField):
 
 
 _BAD_INTERVAL: Any = _(
-    "“%(text)s” is not an interval from 1s to %(longest)s: write a whole number and s, m, h or d, as in 5m"
+    "“%(text)s” is not an interval from 1s to %(longest)s: use a whole number and s, m, h or d, such as 5m"
 )
 
 
@@ -66,7 +66,7 @@ class JobForm(_JobForm):
     facts = FactsField(
         label=capfirst(_("facts")),
         help_text=_(
-            "by name, with commas: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind"
+            "names separated by commas: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind"
         ),
     )
     priority = NumberField(
@@ -74,18 +74,18 @@ class JobForm(_JobForm):
         100,
         label=capfirst(_("priority")),
         required=False,
-        help_text=_("1 to 100; empty is what its kind has"),
+        help_text=_("1 to 100; empty: the default of its kind"),
     )
     max_attempts = NumberField(1, 32_767, label=capfirst(_("attempts")), required=False)
     retry_delay = IntervalField(
-        label=capfirst(_("delay between attempts")), required=False, help_text=_("as in 2m")
+        label=capfirst(_("delay between attempts")), required=False, help_text=_("for example 2m")
     )
     task_type = forms.CharField(
         label=capfirst(_("task type")),
         required=False,
         max_length=60,
         widget=UnfoldAdminTextInputWidget,
-        help_text=_("what its runs count as; empty follows from its kind and facts"),
+        help_text=_("the quota that its runs count for; empty: from its kind and facts"),
     )
 
     class Meta:

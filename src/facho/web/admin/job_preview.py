@@ -69,8 +69,9 @@ def refuse_unfit(request: HttpRequest) -> None:
     if not found:
         return
     if why := found.get("refused"):
-        raise CommandError("", gettext("Not saved: %(why)s, or save it unchecked below.") % {"why": why})
-    raise CommandError("", gettext("Not saved: not everything would fit into the hours. See below."))
+        text = gettext("Not saved: %(why)s; or save without this check, below.")
+        raise CommandError("", text % {"why": why})
+    raise CommandError("", gettext("Not saved: the work would not fit in an hour. See below."))
 
 
 def _weighs(form: Any, formsets: Sequence[Any]) -> bool:

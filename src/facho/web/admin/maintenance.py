@@ -59,7 +59,7 @@ class WindowForm(_WindowForm):
     duration = IntervalField(
         label=capfirst(_("duration")),
         required=False,
-        help_text=_("as in 2h"),
+        help_text=_("for example 2h"),
     )
 
     class Meta:
@@ -83,7 +83,7 @@ class NowFilter(admin.SimpleListFilter):
     parameter_name = "when"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
-        return [("now", _("now")), ("ahead", _("yet to come")), ("over", _("over"))]
+        return [("now", _("now")), ("ahead", _("upcoming")), ("over", _("ended"))]
 
     def queryset(
         self,
@@ -167,7 +167,7 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
             return "off", _("disabled")
         if lasting:
             return "now", _("now")
-        return ("next", _("yet to come")) if coming else ("over", _("over"))
+        return ("next", _("upcoming")) if coming else ("over", _("ended"))
 
     @display(description=_("next"))
     def following(self, window: MaintenanceWindow) -> str:

@@ -29,7 +29,9 @@ class ChannelForm(_ChannelForm):
         required=False,
         # "new-password" keeps browsers from filling in the person's own.
         widget=UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"}),
-        help_text=_("as mailtos://user:password@host?to=noc@example.net; empty keeps what it has"),
+        help_text=_(
+            "for example mailtos://user:password@host?to=noc@example.net; empty: keep the current one"
+        ),
     )
 
     class Meta:
@@ -43,13 +45,13 @@ class RuleForm(_RuleForm):
         required=False,
         choices=[(each.value, NoticeKind(each.value).label) for each in RULE_KINDS],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
-        help_text=_("none is all of them"),
+        help_text=_("none selected: all"),
     )
     no_repeat = IntervalField(
         label=capfirst(_("no repeat within")),
         required=False,
         initial="30m",
-        help_text=_("as in 30m; empty repeats at once"),
+        help_text=_("for example 30m; empty: repeat at once"),
     )
 
     class Meta:
@@ -64,7 +66,7 @@ class RuleForm(_RuleForm):
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if (given.get("silent_from") is None) != (given.get("silent_to") is None):
-            self.add_error("silent_to", gettext("Silent hours have a beginning and an end."))
+            self.add_error("silent_to", gettext("Silent hours need a start and an end."))
         return given
 
 

@@ -140,8 +140,8 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
     actions = ("enable", "disable")
     fieldsets = (
         (None, {"fields": ("name", "enabled", "channels")}),
-        (_("Of what"), {"fields": ("notices", "min_severity", ("olt", "site"))}),
-        (_("When not"), {"fields": (("silent_from", "silent_to"), "no_repeat")}),
+        (_("Filter"), {"fields": ("notices", "min_severity", ("olt", "site"))}),
+        (_("Silence"), {"fields": (("silent_from", "silent_to"), "no_repeat")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[NotificationRule]:

@@ -41,7 +41,7 @@ class FitsFilter(admin.SimpleListFilter):
     parameter_name = "fits"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("no", gettext("more work than an hour holds"))]
+        return [("no", gettext("more work than fits in an hour"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ExecutionPlan]) -> QuerySet[ExecutionPlan]:  # noqa: ARG002
         return queryset.filter(infeasible__isnull=False) if self.value() == "no" else queryset
@@ -77,12 +77,12 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     @display(description=_("load"), ordering="load_p50_min")
     def used(self, plan: ExecutionPlan) -> str:
         said = {"p50": localized(f"{plan.load_p50_min:.1f}"), "p95": localized(f"{plan.load_p95_min:.1f}")}
-        words = gettext("%(p50)s min an hour, at most %(p95)s") % said
+        words = gettext("%(p50)s min per hour, at most %(p95)s") % said
         full = min(60.0, plan.load_p50_min)
         return format_html(
             "<div>{}{}</div>",
             drawn_bar({"completed": full, "pending": 60 - full}, words),
-            risk_mark(gettext("more work than an hour holds") if plan.infeasible else ""),
+            risk_mark(gettext("more work than fits in an hour") if plan.infeasible else ""),
         )
 
     @display(description=_("runs"))
@@ -92,12 +92,12 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
             return gettext("%(done)d of %(total)d; slots lost: %(lost)d") % said
         return gettext("%(done)d of %(total)d") % said
 
-    @display(description=_("starts as predicted"), ordering="near_pct")
+    @display(description=_("started as predicted"), ordering="near_pct")
     def comparison(self, plan: ExecutionPlan) -> str:
         if plan.near_pct is None or plan.median_error_s is None:
             return "-"
         said = {"near": number(plan.near_pct), "median": number(plan.median_error_s)}
-        return gettext("%(near)s %%, half of them within %(median)s s") % said
+        return gettext("%(near)s %%, median error %(median)s s") % said
 
     @display(description=_("proposals"))
     def proposals(self, plan: ExecutionPlan) -> str:
@@ -115,7 +115,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
         ]
         return render_to_string("facho_admin/plan_runs.html", {"lines": plan_lines(plan), "lost": lost})
 
-    @admin.action(description=_("Move a grid as proposed"), permissions=["move"])
+    @admin.action(description=_("Apply the proposed shift"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
         for plan in chosen:
             acting.told(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
@@ -125,6 +125,6 @@ def _move(plan: ExecutionPlan) -> str:
     now = database_now()
     shift = suggest_shift(plan.olt_id, now, current())
     if shift is None:
-        return gettext("%(olt)s: no move would save waiting.") % {"olt": plan.olt.name}
+        return gettext("%(olt)s: no shift would reduce waiting.") % {"olt": plan.olt.name}
     shift_grid(shift.node_id, shift.by, now)
     return f"{plan.olt.name}: {describe_shift(shift)}"

@@ -26,7 +26,7 @@ class WorkerAdmin(ReadOnlyAdmin[Worker]):
     @display(description=_("state"), ordering="seen_at", label={True: "success", False: "danger"})
     def alive(self, worker: Worker) -> tuple[bool, Any]:
         living = is_alive(worker.seen_at, timezone.now(), within=current().worker_seen_within)
-        return living, _("at work") if living else _("gone")
+        return living, _("active") if living else _("disconnected")
 
 
 @admin.register(Poller)

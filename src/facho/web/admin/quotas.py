@@ -61,7 +61,7 @@ class AcknowledgedFilter(admin.SimpleListFilter):
     parameter_name = "acknowledged"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("no", gettext("not yet")), ("yes", gettext("by somebody"))]
+        return [("no", gettext("not yet")), ("yes", gettext("acknowledged"))]
 
     def queryset(
         self,
@@ -130,7 +130,7 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
     def total(self, tracker: QuotaTracker) -> str:
         return duration(timedelta(milliseconds=tracker.total_duration_ms)) if tracker.quota_completed else ""
 
-    @display(description=_("why slots were lost"))
+    @display(description=_("reasons for lost slots"))
     def why(self, tracker: QuotaTracker) -> str:
         return render_to_string(
             "facho_admin/quota_reasons.html", {"reasons": reasons_of({"reasons": tracker.reasons})}

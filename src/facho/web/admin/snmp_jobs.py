@@ -109,7 +109,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
                 return answer
         response = super().changeform_view(request, object_id, form_url, extra_context)
         if getattr(request, "unchecked", False) and response.status_code == HTTPStatus.FOUND:
-            messages.warning(request, gettext("It was saved without a look at what it does to the OLTs."))
+            messages.warning(request, gettext("Saved without checking its effect on the OLTs."))
         return response
 
     def _preview(self, request: HttpRequest, object_id: str | None) -> HttpResponse | None:
@@ -257,7 +257,7 @@ class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
     readonly_fields = (*_ENGINES, "suspended_at", "next_probe_at", "failures_in_a_row")
     fieldsets = (
         (None, {"fields": (("job", "olt"), "enabled", ("interval", "priority"))}),
-        (_("What the engine found"), {"fields": readonly_fields}),
+        (_("Detected by the engine"), {"fields": readonly_fields}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJobHost]:
@@ -318,7 +318,7 @@ def _set_nodes(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
 
 def _run_now(node: SnmpJobHost) -> str:
     said = {"id": runs.run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
-    return gettext("Execution %(id)d: %(job)s goes next on %(olt)s.") % said
+    return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % said
 
 
 def _detach(node: SnmpJobHost) -> str:

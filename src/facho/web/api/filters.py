@@ -100,7 +100,7 @@ class Filters(FilterSet):
     def filter_queryset(self, queryset: Any) -> Any:
         narrowing = self._narrowing(timezone.now())
         errors = {
-            name: [_("the list is too long to be looked through for it: give %s too") % self._either(others)]
+            name: [_("the list is too long to filter by this alone: also give %s") % self._either(others)]
             for name, others in self.only_with.items()
             if _is_given(self.form.cleaned_data[name]) and narrowing.isdisjoint(others)
         }
@@ -162,5 +162,5 @@ def refuse_unknown(request: Request, known: Iterable[str]) -> None:
     names = sorted({*known})
     unknown = sorted({*request.query_params} - {*names, api_settings.URL_FORMAT_OVERRIDE})
     if unknown:
-        says = _("there is no such parameter; there are: %s") % ", ".join(names)
+        says = _("unknown parameter; known ones: %s") % ", ".join(names)
         raise exceptions.ValidationError({name: [says] for name in unknown})

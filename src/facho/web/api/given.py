@@ -30,7 +30,7 @@ class Given(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
-        errors: dict[str, Any] = {str(name): [_("there is no such field here")] for name in unknown}
+        errors: dict[str, Any] = {str(name): [_("unknown field")] for name in unknown}
         try:
             given = super().to_internal_value(data)
         except ValidationError as error:
@@ -72,7 +72,7 @@ class Named(serializers.ListField):
         ids: Sequence[int] = super().to_internal_value(data)
         names = dict(self.model._default_manager.filter(id__in=ids).values_list("id", "name"))
         if missing := [each for each in ids if each not in names]:
-            raise ValidationError(_("there is none with the id %(id)d") % {"id": missing[0]})
+            raise ValidationError(_("there is no object with the id %(id)d") % {"id": missing[0]})
         return [names[each] for each in ids]
 
 

@@ -187,4 +187,4 @@ def _refused(field: str, message: str) -> exceptions.ValidationError:
 
 
 def _bad_cursor() -> exceptions.ValidationError:
-    return _refused("cursor", _("it is not from an answer to this question"))
+    return _refused("cursor", _("it is not a cursor of this list"))

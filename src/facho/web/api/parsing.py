@@ -51,7 +51,7 @@ def _refuse_long_or_deep(given: Any) -> None:
             left += ((f"{field}.{name}".strip("."), depth + 1, inner) for name, inner in each.items())
             continue
         if len(each) > MOST_ITEMS:
-            said = _("these are %(count)d, and %(most)d may be given at once")
+            said = _("%(count)d were given, and at most %(most)d are allowed")
             raise ValidationError(
                 {field or "non_field_errors": [said % {"count": len(each), "most": MOST_ITEMS}]}
             )

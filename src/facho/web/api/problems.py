@@ -60,7 +60,7 @@ def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     if isinstance(error, exceptions.ValidationError):
         errors = [{"field": field, "message": message} for field, message in _sentences(error.detail)]
-        return {**found, "detail": _("what was given cannot be used"), "errors": errors}
+        return {**found, "detail": _("invalid input"), "errors": errors}
     return {**found, "detail": str(error.detail)}
 
 
@@ -74,7 +74,7 @@ def bug(request: HttpRequest) -> HttpResponse:
         return refusal(request, too_slow())
     if not request.path.startswith("/api/"):
         return server_error(request)
-    found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("the server has failed")))
+    found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("internal server error")))
     return JsonResponse(found, status=HTTPStatus.INTERNAL_SERVER_ERROR, content_type=CONTENT_TYPE)
 
 

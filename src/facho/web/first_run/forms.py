@@ -24,14 +24,14 @@ from facho.web.admin.job_forms import IntervalField
 
 _FIELDS_OF_COMMANDS: Final = {**FORM_FIELDS, "brand": "address", "limits": "address"}
 WHAT: Final[Mapping[str, Any]] = {
-    "discovery": _("which ONUs there are, by serial or MAC"),
-    "state": _("which ONUs are online, and why the others are not"),
+    "discovery": _("list of ONUs, by serial or MAC"),
+    "state": _("state of each ONU, and why it is offline"),
     "optics": _("optical power of each ONU"),
-    "description": _("the customers' names, as the OLT has them"),
+    "description": _("customer names stored in the OLT"),
     "model": _("the model of each ONU"),
     "health": _("CPU, memory and temperature of the OLT and its boards"),
     "ports": _("state and optics of each PON port"),
-    "autofind": _("ONUs that are connected and not provisioned"),
+    "autofind": _("connected ONUs that are not provisioned"),
 }
 
 
@@ -53,7 +53,7 @@ class FirstOltForm(forms.Form):
     )
     port = forms.IntegerField(label=capfirst(_("port")), min_value=1, max_value=65_535)
     site = forms.CharField(
-        label=capfirst(_("site")), max_length=LONGEST_NAME, required=False, help_text=_("if you like")
+        label=capfirst(_("site")), max_length=LONGEST_NAME, required=False, help_text=_("optional")
     )
     version = forms.ChoiceField(
         label=capfirst(_("SNMP version")), choices=SnmpVersion.choices, widget=forms.RadioSelect, initial="2c"

@@ -34,7 +34,7 @@ def run_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
 
     def act() -> str:
         said = {"id": run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
-        return gettext("Execution %(id)d: %(job)s goes next on %(olt)s.") % said
+        return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % said
 
     return _told(request, olt_id, act)
 
@@ -47,7 +47,7 @@ def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse
         enable_nodes([node.pk], database_now())
         interval = timedelta(seconds=node.interval_s or node.job.interval_s)
         said = {"job": node.job.name, "interval": format_interval(interval)}
-        return gettext("%(job)s is enabled: it runs after one interval, %(interval)s.") % said
+        return gettext("%(job)s is enabled and runs in %(interval)s.") % said
 
     return _told(request, olt_id, act)
 
@@ -58,7 +58,7 @@ def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpRespons
 
     def act() -> str:
         disable_nodes([node.pk], database_now())
-        return gettext("%(job)s is disabled here.") % {"job": node.job.name}
+        return gettext("%(job)s is disabled on this OLT.") % {"job": node.job.name}
 
     return _told(request, olt_id, act)
 
@@ -80,7 +80,7 @@ def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
 
     def act() -> str:
         disable_olts([name], database_now())
-        return gettext("%(olt)s is disabled: nothing is asked there.") % {"olt": name}
+        return gettext("%(olt)s is disabled: nothing is collected from it.") % {"olt": name}
 
     return _told(request, olt_id, act)
 
@@ -95,7 +95,7 @@ def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
         shift = suggest_shift(olt_id, now, current())
         shown = (request.POST.get("node"), request.POST.get("by"))
         if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
-            raise CommandError("node", gettext("This proposal is out of date: look at the new one."))
+            raise CommandError("node", gettext("This proposal is out of date: see the new one."))
         shift_grid(shift.node_id, shift.by, now)
         return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
 
@@ -125,7 +125,7 @@ def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     if isinstance(answer, Silence):
         messages.error(request, translated(answer.sentence))
     else:
-        messages.success(request, gettext("It answers: %(descr)s") % {"descr": answer.sys_descr})
+        messages.success(request, gettext("The OLT answers: %(descr)s") % {"descr": answer.sys_descr})
     return redirect("olt", olt_id)
 
 

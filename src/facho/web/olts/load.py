@@ -103,5 +103,5 @@ def _label(hour: HourOfLoad) -> str:
     clock = f"{localtime(hour.start):%H:%M}"
     if not hour.timeouts:
         return clock
-    lost = ngettext("%(number)s time-out", "%(number)s time-outs", hour.timeouts)
+    lost = ngettext("%(number)s timeout", "%(number)s timeouts", hour.timeouts)
     return f"{clock} ({lost % {'number': hour.timeouts}})"

@@ -71,7 +71,7 @@ def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
 def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
     board = olt_now(olt_id, database_now())
     if board is None:
-        raise Http404(gettext("There is no such OLT."))
+        raise Http404(gettext("No such OLT."))
     may = request.user.has_perm
     return {
         "board": board,

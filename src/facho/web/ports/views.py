@@ -32,7 +32,7 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
         return redirect("port", olt_id, row)
     there = onus_by_port([olt_id]).get(olt_id, {}).get(place)
     if there is None:
-        raise Http404(gettext("There is no such port."))
+        raise Http404(gettext("No such port."))
     frame, slot, number = there.numbers[:3]
     return _page(request, PonPort(olt=olt, place=place, frame=frame, slot=slot, port=number))
 

@@ -38,12 +38,12 @@ class Refused(Exception):
 
 
 def asked_too_often(wait_s: int) -> Refused:
-    said = _("too many requests: ask again in %(seconds)d seconds") % {"seconds": wait_s}
+    said = _("too many requests: try again in %(seconds)d seconds") % {"seconds": wait_s}
     return Refused(HTTPStatus.TOO_MANY_REQUESTS, said, wait_s)
 
 
 def too_slow() -> Refused:
-    said = _("the database took too long to answer: ask for less, or try again in a while")
+    said = _("the database took too long to answer: narrow the request, or try again later")
     return Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _SLOW_WAIT_S)
 
 

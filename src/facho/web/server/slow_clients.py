@@ -25,7 +25,7 @@ _LENGTH: Final = b"content-length"
 # While a client still has to read the rest of an answer whose application is at its end.
 _LOOK_EVERY_S: Final = 1.0
 
-TOO_LONG: Final = gettext_noop("the request is longer than this server takes")
+TOO_LONG: Final = gettext_noop("the request is too long for this server")
 
 
 class RequestTooLong(Exception):

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 EVENTS: Final[Mapping[str, Text]] = {
     EventType.TASK_ADDED: _("task added"),
     EventType.TASK_REMOVED: _("task removed"),
-    EventType.TASK_INTERVAL_CHANGED: _("interval of a task changed"),
+    EventType.TASK_INTERVAL_CHANGED: _("task interval changed"),
     EventType.OLT_ENABLED: _("OLT enabled"),
     EventType.OLT_DISABLED: _("OLT disabled"),
     EventType.CONFIG_CHANGED: _("configuration changed"),
     EventType.PLAN_ADJUSTED: _("plan adjusted"),
-    EventType.PLAN_INFEASIBLE: _("more work than an hour holds"),
-    EventType.EMERGENCY_REPLAN: _("emergency re-plan"),
+    EventType.PLAN_INFEASIBLE: _("more work than fits in an hour"),
+    EventType.EMERGENCY_REPLAN: _("emergency replan"),
     EventType.QUOTA_VIOLATION: _("quota violation"),
     EventType.EXECUTION_ABORTED: _("execution aborted"),
     EventType.LEASE_LOST: _("lease lost"),
@@ -36,25 +36,25 @@ EVENTS: Final[Mapping[str, Text]] = {
     EventType.NODE_BACK: _("node back"),
     EventType.SATURATION_BEGINS: _("pollers saturated"),
     EventType.SATURATION_ENDS: _("pollers no longer saturated"),
-    EventType.PORT_OUTAGE: _("outage of a port"),
-    EventType.PORT_OUTAGE_ENDED: _("end of a port's outage"),
+    EventType.PORT_OUTAGE: _("port outage"),
+    EventType.PORT_OUTAGE_ENDED: _("port outage ended"),
     EventType.ENGINE_WAS_STOPPED: _("the engine was stopped"),
     EventType.CLOCK_CHANGED: _("clock changed"),
     EventType.MAINTENANCE_BEGINS: _("maintenance begins"),
     EventType.MAINTENANCE_ENDS: _("maintenance ends"),
-    EventType.LOG_LOST: _("lines of the log lost"),
-    EventType.UNREADABLE_ROWS: _("rows that cannot be read"),
-    EventType.REMOVAL_WAITS: _("removal waits for a person"),
+    EventType.LOG_LOST: _("log lines lost"),
+    EventType.UNREADABLE_ROWS: _("unreadable rows"),
+    EventType.REMOVAL_WAITS: _("removal waits for confirmation"),
     EventType.REMOVAL_RESUMED: _("removal resumed"),
 }
 # Of the reasons that /health gives, those that no other part of the dashboard tells.
 HEALTH_PROBLEMS: Final[Mapping[str, Text]] = {
-    "logs": _("The folder of the logs cannot be written to: what happens is kept in the database only."),
-    "trackers": _("Some OLTs have runs due in this hour and no quota for them: facho doctor names them."),
-    "disk": _("The disk of the database is nearly full."),
+    "logs": _("The log folder is not writable: events are kept in the database only."),
+    "trackers": _("Some OLTs have runs this hour without a quota: facho doctor lists them."),
+    "disk": _("The disk of the database is almost full."),
     "retention": _(
-        "Most of a table would be removed as too old, and waits for an administrator: "
-        "look at the clock, then at facho retention show."
+        "The retention would remove most of a table and waits for an administrator: "
+        "check the clock, then run facho retention show."
     ),
 }
 

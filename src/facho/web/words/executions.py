@@ -27,14 +27,14 @@ OUTCOMES: Final[Mapping[str, Text]] = {
 }
 FIGURES: Final[Mapping[str, Text | str]] = {
     "rows": _("rows read"),
-    "unanswered": _("ONUs without an answer"),
+    "unanswered": _("ONUs without answer"),
     "onus": "ONUs",
     "requests": _("requests"),
-    "timeouts": _("requests without an answer"),
-    "varbinds": _("values asked for"),
+    "timeouts": _("requests without answer"),
+    "varbinds": _("values requested"),
     "bytes_sent": _("bytes sent"),
     "bytes_received": _("bytes received"),
-    "seconds": _("seconds of the OLT"),
+    "seconds": _("seconds of SNMP"),
 }
 
 
@@ -52,12 +52,12 @@ _WAIT_REASONS: Final[Mapping[Reason, Text]] = {
     Reason.OLT_BUSY: _("OLT busy with %(job)s"),
     Reason.BEHIND: _("behind %(job)s on the same OLT"),
     Reason.POLLERS_BUSY: _("all pollers busy"),
-    Reason.NO_POLLERS: _("no poller is alive"),
+    Reason.NO_POLLERS: _("no active poller"),
 }
 # What a person collects by hand belongs to no job.
 _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[Reason, Text]] = {
     Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
-    Reason.BEHIND: _("behind another one on the same OLT"),
+    Reason.BEHIND: _("behind another execution on the same OLT"),
 }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ONU_FACTS: Final[Mapping[str, Text | str]] = {
     "serial": _("Serial"),
-    "serial_actual": _("Serial that it reports"),
+    "serial_actual": _("Reported serial"),
     "mac": "MAC",
     "name": _("Name"),
     "description": _("Description"),
@@ -38,8 +38,8 @@ ONU_FACTS: Final[Mapping[str, Text | str]] = {
     "admin_state": _("Administrative state"),
     "state": _("State"),
     "config_state": _("Configuration"),
-    "match_state": _("Match with the configuration"),
-    "down_cause": _("Cause of the last fall"),
+    "match_state": _("Configuration match"),
+    "down_cause": _("Cause of the last outage"),
     "last_up": _("Last time up"),
     "last_down": _("Last time down"),
     "last_dying_gasp": _("Last dying gasp"),
@@ -47,11 +47,11 @@ ONU_FACTS: Final[Mapping[str, Text | str]] = {
     "registered_s": _("Registered for"),
     "distance_m": _("Distance"),
     "last_distance_m": _("Last distance measured"),
-    "mac_count": _("MAC addresses behind it"),
+    "mac_count": _("MAC addresses"),
     "onu_rx_dbm": _("Power at the ONU"),
     "onu_tx_dbm": _("Power sent by the ONU"),
     "olt_rx_dbm": _("Power at the OLT"),
-    "catv_rx_dbm": _("Television power"),
+    "catv_rx_dbm": _("CATV power"),
     "temperature_c": _("Temperature"),
     "voltage_v": _("Voltage"),
     "bias_ma": _("Laser current"),
@@ -62,9 +62,9 @@ ONU_FACTS: Final[Mapping[str, Text | str]] = {
 }
 _CONFIG_STATES: Final[Mapping[str, Text]] = {
     "ok": pgettext_lazy("configuration", "applied"),
-    "starting": pgettext_lazy("configuration", "not finished"),
-    "failed": pgettext_lazy("configuration", "not taken"),
-    "mismatch": pgettext_lazy("configuration", "beyond what the ONU can do"),
+    "starting": pgettext_lazy("configuration", "in progress"),
+    "failed": pgettext_lazy("configuration", "rejected"),
+    "mismatch": pgettext_lazy("configuration", "not supported by the ONU"),
     "unknown": pgettext_lazy("configuration", "unknown"),
 }
 _WORDS: Final[Mapping[str, Mapping[str, Text]]] = {

@@ -19,19 +19,19 @@ ONU_STATES: Final[Mapping[str, Text]] = {
     "online": pgettext_lazy("ONU", "online"),
     "starting": pgettext_lazy("ONU", "starting"),
     "los": pgettext_lazy("ONU", "no light"),
-    "power_off": pgettext_lazy("ONU", "without power"),
-    "auth_failed": pgettext_lazy("ONU", "not let in"),
+    "power_off": pgettext_lazy("ONU", "no power"),
+    "auth_failed": pgettext_lazy("ONU", "authentication failed"),
     "disabled": pgettext_lazy("ONU", "disabled"),
     "offline": pgettext_lazy("ONU", "offline"),
     "unknown": pgettext_lazy("ONU", "unknown"),
 }
 DOWN_CAUSES: Final[Mapping[str, Text]] = {
     **ONU_STATES,
-    "signal": pgettext_lazy("ONU", "unusable signal"),
+    "signal": pgettext_lazy("ONU", "signal failure"),
     "reboot": pgettext_lazy("ONU", "restarted"),
-    "rogue": pgettext_lazy("ONU", "disturbed others"),
+    "rogue": pgettext_lazy("ONU", "rogue ONU"),
     "optics_off": pgettext_lazy("ONU", "transmitter off"),
-    "other": pgettext_lazy("ONU", "another cause"),
+    "other": pgettext_lazy("ONU", "other cause"),
 }
 LINK_STATES: Final[Mapping[str, Text]] = {
     "up": pgettext_lazy("port", "up"),
@@ -41,9 +41,9 @@ LINK_STATES: Final[Mapping[str, Text]] = {
 PORT_CAUSES: Final[Mapping[str, Text]] = {
     "los": pgettext_lazy("port", "no light"),
     "no_module": pgettext_lazy("port", "no optical module"),
-    "module_fault": pgettext_lazy("port", "broken optical module"),
+    "module_fault": pgettext_lazy("port", "faulty optical module"),
     "disabled": pgettext_lazy("port", "disabled"),
-    "other": pgettext_lazy("port", "another cause"),
+    "other": pgettext_lazy("port", "other cause"),
     "unknown": pgettext_lazy("port", "unknown"),
 }
 BOARD_STATES: Final[Mapping[str, Text]] = {
@@ -51,7 +51,7 @@ BOARD_STATES: Final[Mapping[str, Text]] = {
     "standby": pgettext_lazy("board", "standby"),
     "starting": pgettext_lazy("board", "starting"),
     "fault": pgettext_lazy("board", "faulty"),
-    "mismatch": pgettext_lazy("board", "another board than configured"),
+    "mismatch": pgettext_lazy("board", "not the configured board"),
     "disabled": pgettext_lazy("board", "disabled"),
     "offline": pgettext_lazy("board", "offline"),
     "unknown": pgettext_lazy("board", "unknown"),

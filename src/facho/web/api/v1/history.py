@@ -32,7 +32,7 @@ class _Interval(serializers.CharField):
         try:
             return parse_interval(super().to_internal_value(data))
         except BadInterval:
-            raise serializers.ValidationError(_("write a whole number and s, m, h or d, as in 5m")) from None
+            raise serializers.ValidationError(_("use a whole number and s, m, h or d, such as 5m")) from None
 
 
 class _Moment(serializers.DateTimeField):

@@ -135,7 +135,7 @@ class RuleGiven(Given):
     def validate(self, attrs: Any) -> Any:
         ends = [attrs.get("silent_from"), attrs.get("silent_to")]
         if ("silent_from" in attrs) != ("silent_to" in attrs) or (None in ends and ends != [None, None]):
-            raise ValidationError({"silent_to": [gettext("silent hours have a beginning and an end")]})
+            raise ValidationError({"silent_to": [gettext("silent hours need a start and an end")]})
         return attrs
 
 

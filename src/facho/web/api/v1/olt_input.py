@@ -120,5 +120,5 @@ def model_name(given: Mapping[str, Any], brand: Brand | None) -> str | None:
     if model is None:
         return ""
     if brand is None or model.brand_id != brand.pk:
-        raise CommandError("model", gettext("This model is of another brand."))
+        raise CommandError("model", gettext("This model belongs to another brand."))
     return str(model.name)

@@ -75,7 +75,7 @@ class OnuFilter(OfOlt):
     def filter_queryset(self, queryset: Any) -> Any:
         given = self.form.cleaned_data
         if given["olt"] is None and any(given[part] is not None for part in ("frame", "slot", "port")):
-            raise serializers.ValidationError({"olt": [_("say of which OLT")]})
+            raise serializers.ValidationError({"olt": [_("also give the OLT")]})
         return super().filter_queryset(queryset)
 
     def is_weak(self, rows: Any, _name: str, wanted: bool) -> Any:

@@ -111,7 +111,7 @@ def _owner(request: Request, role: Role | None, wanted: int | None) -> User:
     if wanted is None or wanted == request.user.pk:
         return request.user  # type: ignore[return-value]  # nobody else gets here
     if role is not Role.ADMINISTRATOR:
-        raise CommandError("owner", _("only administrators make tokens for others"))
+        raise CommandError("owner", _("only administrators can create tokens for others"))
     owner = User.objects.filter(id=wanted).first()
     if owner is None:
         raise CommandError("owner", _("there is no such user"))

@@ -72,9 +72,9 @@ class WhatIfGiven(Given):
         if ("job" in attrs) == ("new_job" in attrs):
             raise ValidationError({"job": [_("give a job or a new job")]})
         if "job" in attrs and ("olts" in attrs) == ("interval" in attrs):
-            raise ValidationError({"interval": [_("give the OLTs that it shall have too, or an interval")]})
+            raise ValidationError({"interval": [_("give additional OLTs or an interval")]})
         if "new_job" in attrs and len(attrs) > 1:
-            raise ValidationError({"new_job": [_("a new job says its OLTs and its interval itself")]})
+            raise ValidationError({"new_job": [_("a new job already includes its OLTs and its interval")]})
         return attrs
 
 
