@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.harness import AsJson, Note, round_or_none, run_benchmark
+from facho.core.duration_guess import Pace, guess_from_others
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, learn, predict
-from facho.core.guess import Pace, from_others
 
 SEED: Final = 20260301
 OLTS: Final = 10
@@ -302,7 +302,7 @@ class _Week:
         """Predict the first run on a new OLT from what the others had learned by then."""
         learned = [each for other in others if (each := other.learned_by(ran.at)).samples >= SURE_AFTER]
         if learned:
-            predicted = from_others([Pace(each.fixed_s, each.per_onu_s) for each in learned], ran.onus)
+            predicted = guess_from_others([Pace(each.fixed_s, each.per_onu_s) for each in learned], ran.onus)
             self.cold.note(predicted.p50_s, ran.seconds)
             self.cold.within.append(ran.seconds <= predicted.p95_s)
 

@@ -75,14 +75,16 @@ def encode_hour(hour: datetime, onus: Sequence[Onu], collections: Iterable[Colum
     """By place, a closed hour of what was collected."""
     from facho.apps.history.times import milliseconds
     from facho.core.frames import read_sheet, write_frame
-    from facho.core.hours import by_place
+    from facho.core.hours import merge_by_place
 
     ids = [onu.pk for onu in onus]
     frames = [
         write_frame(milliseconds(hour + turn * EVERY), ids, columns)
         for turn, columns in enumerate(collections)
     ]
-    return dict(by_place([read_sheet(frame) for frame in frames], {onu.pk: place_of(onu) for onu in onus}))
+    return dict(
+        merge_by_place([read_sheet(frame) for frame in frames], {onu.pk: place_of(onu) for onu in onus})
+    )
 
 
 def place_of(onu: Onu) -> str:

@@ -166,7 +166,7 @@ def _coordinator(olt: Olt) -> None:
     OltConfiguration.objects.create(olt=olt, fingerprint="f" * 64, state="[]", changed_at=NOW)
     learned = learn(Learned(), NOW, 20.0, 500, UTC)
     TaskForecast.objects.create(
-        olt=olt, task_type="get_state", state=learned.written(), samples=1, updated_at=NOW
+        olt=olt, task_type="get_state", state=learned.as_json(), samples=1, updated_at=NOW
     )
 
 

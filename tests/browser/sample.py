@@ -34,7 +34,7 @@ from facho.apps.hosts.credentials import Credentials  # noqa: E402
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel  # noqa: E402
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid  # noqa: E402
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker  # noqa: E402
-from facho.core.changes import Device, OltState, Task, canonical, fingerprint  # noqa: E402
+from facho.core.changes import Device, OltState, Task, encode_state, fingerprint  # noqa: E402
 from facho.core.quota import hour_of, running_hour  # noqa: E402
 from facho.engine.commands.users import add_user  # noqa: E402
 
@@ -371,7 +371,7 @@ def logs(olts: list[Olt]) -> None:
         )
     device = Device(True, "Centro-01", "huawei", "", "10.0.0.1", 161, "2c", "Ñuñoa", None, None, None, None)
     task = Task(1, True, 300, 40, 2, "Optics Huawei", "get", "get", None, 3, 120, ("onu_rx_dbm",), ())
-    state = canonical(OltState(device, (task,)))
+    state = encode_state(OltState(device, (task,)))
     OltConfiguration.objects.create(
         olt=olts[0], fingerprint=fingerprint(state), state=state, changed_at=ago(900)
     )

@@ -18,7 +18,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
-from facho.core.changes import Device, OltState, canonical, fingerprint
+from facho.core.changes import Device, OltState, encode_state, fingerprint
 from facho.web.admin.base import UpToPaginator
 from facho.web.components.quotas import at_risk, risk_of
 from tests.findings import an_olt
@@ -331,7 +331,7 @@ def test_what_others_wrote_is_shown_and_not_run(admin_client: Client) -> None:
 
 def test_the_configuration_of_an_olt_is_shown_with_names(admin_client: Client) -> None:
     device = Device(True, "Centro", "huawei", "", "10.0.0.1", 161, "2c", "Ñuñoa", None, None, None, None)
-    state = canonical(OltState(device, ()))
+    state = encode_state(OltState(device, ()))
     row = OltConfiguration.objects.create(
         olt=an_olt(), fingerprint=fingerprint(state), state=state, changed_at=NOW
     )

@@ -11,7 +11,7 @@ import pytest
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, PlanStatus, QuotaViolation
 from facho.apps.executions.models import Execution
 from facho.cli.acting.plans import show_nearness
-from facho.core.plan_data import Hours, read
+from facho.core.plan_data import StoredPlan, decode_plan
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
 from facho.engine.coordinate.plan_reports import PlanAccuracy, plan_accuracy
@@ -34,8 +34,8 @@ def plan() -> ExecutionPlan:
     return ExecutionPlan.objects.get(status=PlanStatus.ACTIVE)
 
 
-def told(row: ExecutionPlan) -> Hours:
-    return read(row.period_start, row.plan_data)
+def told(row: ExecutionPlan) -> StoredPlan:
+    return decode_plan(row.period_start, row.plan_data)
 
 
 def statuses() -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ def make_learned(olt: Olt, task_type: str, seconds: float, onus: int, *, runs: i
     TaskForecast.objects.create(
         olt=olt,
         task_type=task_type,
-        state=learned.written(),
+        state=learned.as_json(),
         fixed_s=learned.fixed_s,
         per_onu_s=learned.per_onu_s,
         samples=learned.samples,

@@ -46,7 +46,7 @@ def ended(node: SnmpJobHost, seconds: float = 20.0, *, ago: timedelta = AGO, **c
 
 
 def learned(node: SnmpJobHost) -> Learned:
-    return Learned.read(TaskForecast.objects.get(olt=node.olt, task_type=node.job.task_type).state)
+    return Learned.from_json(TaskForecast.objects.get(olt=node.olt, task_type=node.job.task_type).state)
 
 
 def test_every_part_that_succeeded_teaches_its_own_task() -> None:

@@ -43,7 +43,7 @@ def takes(olt: str, task_type: str, seconds: float) -> None:
     for hours in range(10):
         learned = learn(learned, NOW - timedelta(hours=hours), seconds, 100, CONFIG.time_zone)
     TaskForecast.objects.create(
-        olt_id=node_of("state", olt).olt_id, task_type=task_type, state=learned.written(),
+        olt_id=node_of("state", olt).olt_id, task_type=task_type, state=learned.as_json(),
         samples=learned.samples, fixed_s=learned.fixed_s, per_onu_s=learned.per_onu_s, updated_at=NOW,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.core.batch import SIZES, batches, smaller
+from facho.core.batch import SIZES, batches, smaller_batch
 
 
 @given(st.integers(0, 3000), st.integers(1, 500))
@@ -24,7 +24,7 @@ def test_sizes_shrink_until_none_is_left(size: int) -> None:
     steps = 0
     next_size: int | None = size
     while next_size is not None:
-        following = smaller(next_size)
+        following = smaller_batch(next_size)
         assert following is None or 1 <= following < next_size
         next_size, steps = following, steps + 1
     assert steps <= len(SIZES) + 1
@@ -35,7 +35,7 @@ def ask(onus: Sequence[int], size: int, bad: set[int], asked: list[Sequence[int]
     answered: set[int] = set()
     for batch in batches(onus, size):
         asked.append(batch)
-        following = smaller(size)
+        following = smaller_batch(size)
         if not bad.intersection(batch):
             answered.update(batch)
         elif following is not None:

@@ -55,10 +55,10 @@ def test_what_is_kept_is_of_one_size_and_has_plain_numbers(
     runs: list[tuple[int, float, int]], zone: tzinfo
 ) -> None:
     learned = taught(runs, zone)
-    written = json.dumps(learned.written(), allow_nan=False)
+    written = json.dumps(learned.as_json(), allow_nan=False)
     assert len(written) < 1500
     assert (len(learned.hours), len(learned.recent) <= 12) == (24, True)
-    assert Learned.read(json.loads(written)).written() == learned.written()
+    assert Learned.from_json(json.loads(written)).as_json() == learned.as_json()
     assert all(map(math.isfinite, (learned.fixed_s, learned.per_onu_s)))
     assert learned.error_pct is None or learned.error_pct > 0
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from facho.core.frames import FACTS, Sheet, read_sheet, write_frame
-from facho.core.hours import by_place
+from facho.core.hours import merge_by_place
 from facho.core.packing import Damaged, pack, pack_row, unpack
 from tests.property.damage import KINDS, Damage, damaged
 
@@ -87,7 +87,7 @@ def test_an_hour_has_all_that_its_frames_said(hour: list[Frame], ports: int) -> 
         expected |= values_of(said_in(frame))
     places = {number: f"0/1/{number % ports}" for frame in hour for number in frame.ids}
     found: Said = {}
-    for place, data in by_place([frame.sheet for frame in hour], places):
+    for place, data in merge_by_place([frame.sheet for frame in hour], places):
         sheet = read_sheet(data)
         assert {places[number] for number in sheet.ids} == {place}
         assert list(sheet.ids) == sorted(sheet.ids)
@@ -100,10 +100,10 @@ def test_an_hour_has_all_that_its_frames_said(hour: list[Frame], ports: int) -> 
 def test_what_comes_late_makes_the_same_hour(hour: list[Frame], data: st.DataObject) -> None:
     places = {number: "0/1/7" for frame in hour for number in frame.ids}
     sheets = [frame.sheet for frame in hour]
-    at_once = dict(by_place(sheets, places))
+    at_once = dict(merge_by_place(sheets, places))
     cut = data.draw(st.integers(1, len(sheets) - 1))
-    first = [read_sheet(written) for _, written in by_place(sheets[:cut], places)]
-    in_two = dict(by_place([*first, *sheets[cut:]], places))
+    first = [read_sheet(written) for _, written in merge_by_place(sheets[:cut], places)]
+    in_two = dict(merge_by_place([*first, *sheets[cut:]], places))
     assert {place: values_of(said_by(read_sheet(written))) for place, written in in_two.items()} == {
         place: values_of(said_by(read_sheet(written))) for place, written in at_once.items()
     }
@@ -152,7 +152,10 @@ SOME = Frame(HOUR, [5, 3, 9], {"onu_rx_dbm": [-21.5, None, -19.25], "distance_m"
 @example([SOME], [Damage("flip", 0, 0, 1)])
 def test_damaged_bytes_are_refused_or_say_the_same(hour: list[Frame], harm: list[Damage]) -> None:
     places = {number: "" for frame in hour for number in frame.ids}
-    for written in (write_frame(*hour[0]), *dict(by_place([each.sheet for each in hour], places)).values()):
+    for written in (
+        write_frame(*hour[0]),
+        *dict(merge_by_place([each.sheet for each in hour], places)).values(),
+    ):
         try:
             said = said_by(read_sheet(damaged(written, harm)))
         except Damaged:

@@ -11,12 +11,12 @@ from facho.core.maintenance import (
     Single,
     Weekly,
     first_overlap,
-    merged,
+    merge_spans,
     now_and_next,
-    runs,
     slots_inside,
     span_at,
     spans,
+    split_slots,
 )
 from facho.core.quota import hour_of
 
@@ -99,7 +99,7 @@ def _day(date: str) -> tuple[datetime, datetime]:
 @given(st.lists(single, max_size=6))
 def test_merged_ones_cover_the_same_time_and_are_apart(plans: list[Single]) -> None:
     every = [(each.starts_at, each.ends_at) for each in plans]
-    found = merged(every)
+    found = merge_spans(every)
     assert all(one[1] < other[0] for one, other in pairwise(found))
     edges = [moment + step for span in every for moment in span for step in (-MINUTE, 0 * MINUTE)]
     for at in edges:
@@ -130,7 +130,7 @@ def test_weekly_ones_may_meet_only_when_the_clock_changes() -> None:
 def test_slots_inside_are_those_found_one_by_one(
     next_run_at: datetime, every: int, plans: list[Single], zone: ZoneInfo
 ) -> None:
-    closed = merged((each.starts_at, each.ends_at) for each in plans)
+    closed = merge_spans((each.starts_at, each.ends_at) for each in plans)
     near = [next_run_at, *(moment for span in closed for moment in span)]
     for hour in {hour_of(moment, zone) for moment in near}:
         interval = every * MINUTE
@@ -146,10 +146,10 @@ def test_runs_are_the_slots_in_their_order_cut_at_the_edges(
 ) -> None:
     near = [(each.starts_at - first) % timedelta(days=2) + first for each in plans]
     lengths = [each.ends_at - each.starts_at for each in plans]
-    closed = merged((start, start + length) for start, length in zip(near, lengths, strict=True))
+    closed = merge_spans((start, start + length) for start, length in zip(near, lengths, strict=True))
     interval = every * MINUTE
     slots = [first + number * interval for number in range(count)]
-    found = list(runs(first, slots[-1], interval, closed))
+    found = list(split_slots(first, slots[-1], interval, closed))
     told = [(run.first + number * interval, run.inside) for run in found for number in range(run.count)]
     assert told == [(slot, span_at(closed, slot) is not None) for slot in slots]
     assert all(run.last == run.first + (run.count - 1) * interval for run in found)

@@ -14,7 +14,7 @@ from facho.core.quota import (
     Status,
     hour_of,
     hours_between,
-    is_kept,
+    is_met,
     slots_by_hour,
     slots_from,
     slots_left,
@@ -130,6 +130,6 @@ def test_a_quota_is_kept_when_as_many_are_done_as_it_says(required: int, data: s
     completed = data.draw(st.integers(0, required))
     pending, needed = slots_left(required - completed, required, completed)
     assert pending == required - completed
-    assert is_kept(required, completed + needed)
-    assert not needed or not is_kept(required, completed + needed - 1)
+    assert is_met(required, completed + needed)
+    assert not needed or not is_met(required, completed + needed - 1)
     assert (status_of(required, completed) in (Status.COMPLETED, Status.PARTIAL)) == (needed == 0)

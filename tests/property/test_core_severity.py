@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.core.quota import Status, status_of
-from facho.core.severity import Severity, severity_of, worst
+from facho.core.severity import Severity, severity_of, worst_severity
 
 ORDER = [None, *Severity]
 COUNTS = st.integers(1, 2000)
@@ -42,6 +42,6 @@ def test_there_is_a_severity_exactly_when_the_quota_was_not_kept(required: int, 
 
 @given(st.lists(st.sampled_from(ORDER)))
 def test_nothing_is_worse_than_the_worst(severities: list[Severity | None]) -> None:
-    found = worst(severities)
+    found = worst_severity(severities)
     assert found in [*severities, None]
     assert all(ORDER.index(each) <= ORDER.index(found) for each in severities)

@@ -56,7 +56,7 @@ def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
     return _is_in(peer, _networks(trusted))
 
 
-def counted_as(address: str) -> str:
+def throttle_key(address: str) -> str:
     """Return the key by which attempts from this address are counted; all non-addresses share one key."""
     found = _parse(address)
     if found is None:

@@ -22,11 +22,11 @@ def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[start : start + size]
 
 
-def smaller(size: int, *, sizes: Sequence[int] = SIZES) -> int | None:
+def smaller_batch(size: int, *, sizes: Sequence[int] = SIZES) -> int | None:
     """Return the batch size after a batch of `size` failed, None if it cannot be divided."""
     return max((each for each in sizes if each < size), default=None)
 
 
-def is_failed(asked: int, unanswered: int, *, most: float = MOST_UNANSWERED) -> bool:
+def too_many_unanswered(asked: int, unanswered: int, *, most: float = MOST_UNANSWERED) -> bool:
     """Return whether too many ONUs did not answer. Asking for none is no failure: an OLT may be empty."""
     return asked > 0 and unanswered / asked > most

@@ -55,38 +55,38 @@ class OltState(NamedTuple):
     tasks: tuple[Task, ...]
 
 
-def canonical(state: OltState) -> str:
-    tasks = (written_task(*task[:4], written_job(task[4:])) for task in state.tasks)
-    return written_state(state.device, tasks)
+def encode_state(state: OltState) -> str:
+    tasks = (encode_task(*task[:4], encode_job(task[4:])) for task in state.tasks)
+    return encode_state_of_tasks(state.device, tasks)
 
 
-def written_job(job: Sequence[Any]) -> str:
+def encode_job(job: Sequence[Any]) -> str:
     """Encode the fields that all tasks of a job share, from `job_id` on."""
-    return _written(job)[1:-1]
+    return _encode_json(job)[1:-1]
 
 
-def written_task(node_id: int, enabled: bool, interval_s: int, priority: int, job: str) -> str:
+def encode_task(node_id: int, enabled: bool, interval_s: int, priority: int, job: str) -> str:
     return f"[{node_id},{'true' if enabled else 'false'},{interval_s},{priority},{job}]"
 
 
-def written_state(device: Device, tasks: Iterable[str]) -> str:
+def encode_state_of_tasks(device: Device, tasks: Iterable[str]) -> str:
     """Encode a state from encoded tasks: there are many tasks of few jobs, compared every few seconds."""
-    return f"[{_written(device)},[{','.join(tasks)}]]"
+    return f"[{_encode_json(device)},[{','.join(tasks)}]]"
 
 
-_written: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
+_encode_json: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
 
 
-def parse(text: str) -> OltState | None:
+def decode_state(text: str) -> OltState | None:
     """Decode a canonical form. Return None if another version of this program wrote it."""
     try:
         device, tasks = json.loads(text)
-        return OltState(Device._make(device), tuple(_task(each) for each in tasks))
+        return OltState(Device._make(device), tuple(_decode_task(each) for each in tasks))
     except (ValueError, TypeError):
         return None
 
 
-def _task(values: list[Any]) -> Task:
+def _decode_task(values: list[Any]) -> Task:
     return Task._make(tuple(value) if isinstance(value, list) else value for value in values)
 
 
@@ -139,24 +139,24 @@ def differences(before: OltState | None, after: OltState) -> Iterator[Change]:
     if before is None:
         yield from (TaskAdded(task) for task in after.tasks if task.enabled)
         return
-    yield from _of_device(before.device, after.device)
+    yield from _device_changes(before.device, after.device)
     old = {task.node_id: task for task in before.tasks}
     new = {task.node_id: task for task in after.tasks}
     yield from (TaskRemoved(task) for key, task in old.items() if key not in new and task.enabled)
     for key, task in new.items():
-        yield from _of_task(old.get(key), task)
+        yield from _task_changes(old.get(key), task)
 
 
-def _of_device(before: Device, after: Device) -> Iterator[Change]:
+def _device_changes(before: Device, after: Device) -> Iterator[Change]:
     if after.enabled and not before.enabled:
         yield OltEnabled()
     if before.enabled and not after.enabled:
         yield OltDisabled()
-    if changed := _changed(before, after, ("enabled",)):
+    if changed := _changed_fields(before, after, ("enabled",)):
         yield ConfigChanged(None, changed)
 
 
-def _of_task(before: Task | None, after: Task) -> Iterator[Change]:
+def _task_changes(before: Task | None, after: Task) -> Iterator[Change]:
     if before is None or not before.enabled:
         if after.enabled:
             yield TaskAdded(after)
@@ -166,11 +166,11 @@ def _of_task(before: Task | None, after: Task) -> Iterator[Change]:
         return
     if before.interval_s != after.interval_s:
         yield TaskIntervalChanged(after, before.interval_s)
-    if changed := _changed(before, after, ("enabled", "interval_s")):
+    if changed := _changed_fields(before, after, ("enabled", "interval_s")):
         yield ConfigChanged(after, changed)
 
 
-def _changed(
+def _changed_fields(
     before: Task | Device, after: Task | Device, apart_from: tuple[str, ...]
 ) -> dict[str, tuple[Any, Any]]:
     return {

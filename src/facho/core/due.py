@@ -73,10 +73,10 @@ def fate_of_slot(node: Node, unfinished: Unfinished | None) -> Fate:
         return Skip(Why.CPU_HIGH)
     if unfinished is None:
         return Queue()
-    return _after(unfinished, node.olt_busy_with)
+    return _fate_with_unfinished(unfinished, node.olt_busy_with)
 
 
-def _after(unfinished: Unfinished, olt_busy_with: int | None) -> Fate:
+def _fate_with_unfinished(unfinished: Unfinished, olt_busy_with: int | None) -> Fate:
     if not unfinished.waiting:
         return Skip(Why.STILL_RUNNING, unfinished.execution_id)
     if unfinished.retrying:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from facho.core.plan import NONE, Plan, Promise, Task, load, promises, simulate
+from facho.core.plan import NONE, Plan, PredictedQuota, Task, hourly_load, predicted_quotas, simulate
 
 # Longer horizons only repeat this one, except for tasks that run every few hours.
 HORIZON: Final = timedelta(hours=2)
@@ -56,21 +56,21 @@ class Infeasible:
     """More work than an hour holds: the task types at risk, and a change that would help."""
 
     p50_min: float
-    at_risk: tuple[Promise, ...]
+    at_risk: tuple[PredictedQuota, ...]
     # None if slowing down one task is not enough.
     change: Slower | None
 
 
-def surely_fits(tasks: Sequence[Task]) -> bool:
+def certainly_fits(tasks: Sequence[Task]) -> bool:
     """Return whether all tasks fit between two slots of any of them, so that none ever misses a slot."""
     active = [task for task in tasks if not task.suspended]
     return not active or sum((task.p50 for task in active), NONE) <= min(task.interval for task in active)
 
 
 def fits(tasks: Sequence[Task], now: datetime) -> bool:
-    if surely_fits(tasks):
+    if certainly_fits(tasks):
         return True
-    if load(tasks).p50_min > _FULL:
+    if hourly_load(tasks).p50_min > _FULL:
         return False
     return not simulate(tasks, now, now + HORIZON, stop_at_loss=True).lost
 
@@ -80,12 +80,14 @@ def infeasible(tasks: Sequence[Task], now: datetime) -> Infeasible | None:
     active = [task for task in tasks if not task.suspended]
     if fits(active, now):
         return None
-    plan = _steady(active, now)
-    risky = tuple(each for each in promises(active, plan.slots(), now, now + HORIZON, NONE) if each.at_risk)
-    return Infeasible(load(active).p50_min, risky, smallest_change(active, now))
+    plan = _simulate_horizon(active, now)
+    risky = tuple(
+        each for each in predicted_quotas(active, plan.slots(), now, now + HORIZON, NONE) if each.at_risk
+    )
+    return Infeasible(hourly_load(active).p50_min, risky, smallest_change(active, now))
 
 
-def _steady(tasks: Sequence[Task], now: datetime) -> Plan:
+def _simulate_horizon(tasks: Sequence[Task], now: datetime) -> Plan:
     return simulate(tasks, now, now + HORIZON)
 
 
@@ -101,17 +103,17 @@ def smallest_change(tasks: Sequence[Task], now: datetime) -> Slower | None:
 
 def _slower(task: Task, tasks: Sequence[Task], now: datetime) -> Slower | None:
     others = [each for each in tasks if each.node_id != task.node_id]
-    if load(others).p50_min > _FULL:
+    if hourly_load(others).p50_min > _FULL:
         return None
     for interval in _ROUND:
         if interval > task.interval and all(
-            fits([*others, again], now) for again in _anew(task, interval, now)
+            fits([*others, again], now) for again in _restarted_grids(task, interval, now)
         ):
             return Slower(task.node_id, task.job, task.interval, interval)
     return None
 
 
-def _anew(task: Task, interval: timedelta, now: datetime) -> Iterator[Task]:
+def _restarted_grids(task: Task, interval: timedelta, now: datetime) -> Iterator[Task]:
     """Yield the task with its new grid, for several moments at which the change could be made."""
     for phase in range(_PHASES):
         yield replace(task, interval=interval, next_slot=now + interval + phase * interval / _PHASES)
@@ -120,28 +122,28 @@ def _anew(task: Task, interval: timedelta, now: datetime) -> Iterator[Task]:
 def best_shift(tasks: Sequence[Task], now: datetime) -> Shift | None:
     """Return the move of one node's grid that saves the most waiting, None if none is worth it."""
     active = [task for task in tasks if not task.suspended]
-    before = _waiting(active, now)
+    before = _mean_waiting(active, now)
     if before * (_DAY / _HOUR) < _LEAST_SAVED:
         return None
     found = [
-        (before - _waiting(_moved(active, task, by), now), -by, task.priority, task)
+        (before - _mean_waiting(_shift_grid(active, task, by), now), -by, task.priority, task)
         for task in active
-        for by in _steps(task)
+        for by in _shifts_to_try(task)
     ]
     saved, by, _, task = max(found, key=lambda each: (each[0], each[1], -each[2], -each[3].node_id))
     a_day = saved * (_DAY / _HOUR)
     return Shift(task.node_id, task.job, -by, a_day) if a_day >= _LEAST_SAVED else None
 
 
-def _waiting(tasks: Sequence[Task], now: datetime) -> timedelta:
+def _mean_waiting(tasks: Sequence[Task], now: datetime) -> timedelta:
     """Return the mean waiting per hour; a lost slot waits for the next slot of its grid."""
     intervals = {task.node_id: task.interval for task in tasks}
-    plan = _steady(tasks, now)
+    plan = _simulate_horizon(tasks, now)
     lost = sum((intervals[each.node_id] for each in plan.lost), NONE)
     return (plan.waiting + lost) / (HORIZON / _HOUR)
 
 
-def _moved(tasks: Sequence[Task], moved: Task, by: timedelta) -> list[Task]:
+def _shift_grid(tasks: Sequence[Task], moved: Task, by: timedelta) -> list[Task]:
     again = replace(moved, next_slot=moved.next_slot + by)
     return [again if each.node_id == moved.node_id else each for each in tasks]
 
@@ -150,6 +152,6 @@ def _moved(tasks: Sequence[Task], moved: Task, by: timedelta) -> list[Task]:
 _MOST_STEPS: Final = 20
 
 
-def _steps(task: Task) -> Iterator[timedelta]:
+def _shifts_to_try(task: Task) -> Iterator[timedelta]:
     count = max(0, -(-task.interval // STEP) - 1)
     return (number * STEP for number in range(1, min(count, _MOST_STEPS) + 1))

@@ -51,7 +51,7 @@ class Predicted:
     sure: bool
 
 
-class Run(NamedTuple):
+class PastRun(NamedTuple):
     # Hour of the day with its fraction.
     hour: float
     seconds: float
@@ -66,7 +66,7 @@ class Jump(NamedTuple):
     hour: int
 
 
-class Known(NamedTuple):
+class HourMean(NamedTuple):
     """The mean of one hour of the day, and the number of runs behind it."""
 
     mean: float = 0.0
@@ -83,8 +83,8 @@ class Learned:
     fixed: float = 1.0
     # Accumulated change in the number of ONUs behind `fixed`.
     moved: float = 0.0
-    hours: tuple[Known, ...] = (Known(),) * _HOURS
-    recent: tuple[Run, ...] = ()
+    hours: tuple[HourMean, ...] = (HourMean(),) * _HOURS
+    recent: tuple[PastRun, ...] = ()
     jump: Jump | None = None
     # 95th percentile of the error above the prediction (log).
     high: float = _HIGH
@@ -107,7 +107,7 @@ class Learned:
     def _usual_s(self) -> float:
         return _seconds(_Day(self).level)
 
-    def written(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the state as JSON values."""
         return {
             "samples": self.samples,
@@ -124,13 +124,13 @@ class Learned:
         }
 
     @classmethod
-    def read(cls, written: Mapping[str, Any]) -> Learned:
+    def from_json(cls, written: Mapping[str, Any]) -> Learned:
         """Decode a state. One that this version cannot read is learned again from nothing."""
         try:
             jump = written["jump"]
             lists = {
-                "hours": tuple(Known(*each) for each in written["hours"]),
-                "recent": tuple(Run(*each) for each in written["recent"]),
+                "hours": tuple(HourMean(*each) for each in written["hours"]),
+                "recent": tuple(PastRun(*each) for each in written["recent"]),
                 "jump": None if jump is None else Jump(*jump),
             }
             return cls(**{**written, **lists})
@@ -149,15 +149,15 @@ def learn(learned: Learned, at: datetime, seconds: float, onus: int, zone: tzinf
     if not 0 < seconds < math.inf:
         return learned
     onus = max(onus, 1)
-    run = Run(_hour(at, zone), max(seconds, 0.001), onus)
+    run = PastRun(_hour(at, zone), max(seconds, 0.001), onus)
     if not learned.samples:
         fixed = FIXED_AS_ONUS / (FIXED_AS_ONUS + onus)
         return replace(learned, samples=1, onus=onus, fixed=fixed, recent=(run,))
     off = math.log(run.seconds) - _expected(learned, run.hour, onus)
-    after = _with_onus(_with_fixed(_measured(learned, off), run, off), onus)
+    after = _rebase_onus(_update_fixed_share(_update_errors(learned, off), run, off), onus)
     recent = (*after.recent, run)
     after = replace(after, samples=after.samples + 1, recent=recent[-_RECENT:])
-    return _with_hour(_with_jump(after, at.timestamp() / 3600))
+    return _update_hour(_detect_jump(after, at.timestamp() / 3600))
 
 
 def _hour(at: datetime, zone: tzinfo) -> float:
@@ -191,7 +191,7 @@ class _Day:
         self.offs = [
             math.log(run.seconds) - _size(learned, run.onus) - self.usual(run.hour) for run in learned.recent
         ]
-        self.lately = _faded_mean(self.offs)
+        self.lately = _weighted_mean(self.offs)
 
     @property
     def level(self) -> float:
@@ -204,24 +204,24 @@ class _Day:
         return (1 - part) * self._hours[after - 1] + part * self._hours[after % _HOURS]
 
 
-def _faded_mean(offs: Sequence[float]) -> float:
+def _weighted_mean(offs: Sequence[float]) -> float:
     """The last ones count most, and none that is far from the others counts for more than others do."""
     if not offs:
         return 0.0
     middle = median(offs)
     weights = _WEIGHTS[-len(offs) :]
-    near = [weight * _near(off - middle) for weight, off in zip(weights, offs, strict=True)]
+    near = [weight * _clip_outlier(off - middle) for weight, off in zip(weights, offs, strict=True)]
     return middle + sum(near) / sum(weights)
 
 
 _WEIGHTS: Final = tuple(_FADING**age for age in reversed(range(_RECENT)))
 
 
-def _near(off: float) -> float:
+def _clip_outlier(off: float) -> float:
     return min(max(off, -_OUTLYING), _OUTLYING)
 
 
-def _measured(learned: Learned, off: float) -> Learned:
+def _update_errors(learned: Learned, off: float) -> Learned:
     """Update the error figures. Both move towards their quantile in steps that become smaller."""
     step = max(0.05, 1 / (learned.samples + 1))
     high = learned.high + step * (0.95 if off > learned.high else -0.05)
@@ -231,12 +231,12 @@ def _measured(learned: Learned, off: float) -> Learned:
     return replace(learned, high=min(max(high, _LEAST_HIGH), _MOST_HIGH), error=max(error, _LEAST_ERROR))
 
 
-def _with_fixed(learned: Learned, run: Run, off: float) -> Learned:
+def _update_fixed_share(learned: Learned, run: PastRun, off: float) -> Learned:
     """Update the fixed share: a change in the number of ONUs shows what depends on them."""
     before = sum(math.log(each.onus) for each in learned.recent) / len(learned.recent)
     moved = math.log(run.onus) - before
     known = learned.moved + moved * moved
-    fixed = learned.fixed - moved * _near(off) / (known + _FIXED_DOUBT)
+    fixed = learned.fixed - moved * _clip_outlier(off) / (known + _FIXED_DOUBT)
     return replace(learned, fixed=_share(fixed), moved=min(known, 10.0))
 
 
@@ -244,7 +244,7 @@ def _share(fixed: float) -> float:
     return min(max(fixed, _LEAST_FIXED), 1.0)
 
 
-def _with_onus(learned: Learned, onus: int) -> Learned:
+def _rebase_onus(learned: Learned, onus: int) -> Learned:
     """The same, told for another number of ONUs."""
     if onus == learned.onus:
         return learned
@@ -253,7 +253,7 @@ def _with_onus(learned: Learned, onus: int) -> Learned:
     return replace(learned, onus=onus, fixed=_share(learned.fixed / math.exp(more)), hours=hours)
 
 
-def _with_jump(learned: Learned, now: float) -> Learned:
+def _detect_jump(learned: Learned, now: float) -> Learned:
     """Accept a new level when the last runs are all far off to the same side."""
     by = _jumped_by(_Day(learned).offs)
     if by is None:
@@ -286,7 +286,7 @@ def _hours_between(jump: Jump | None, back: Jump) -> set[int]:
     return {(jump.hour + later) % _HOURS for later in range((back.hour - jump.hour) % _HOURS)}
 
 
-def _with_hour(learned: Learned) -> Learned:
+def _update_hour(learned: Learned) -> Learned:
     """Teaches the hour of a run which is so long ago that it was not the first of a jump."""
     if len(learned.recent) <= _JUMP_RUNS:
         return learned
@@ -295,8 +295,8 @@ def _with_hour(learned: Learned) -> Learned:
     # Relative to the day's curve without the recent level; outliers are clipped.
     came = math.log(run.seconds) - _size(learned, run.onus)
     expected = day.usual(run.hour) + day.lately
-    came = expected + _near(came - expected)
+    came = expected + _clip_outlier(came - expected)
     known = learned.hours[hour]
     runs = min(known.runs + 1, _HOUR_RUNS)
-    taught = Known(known.mean + (came - known.mean) / runs, runs)
+    taught = HourMean(known.mean + (came - known.mean) / runs, runs)
     return replace(learned, hours=(*learned.hours[:hour], taught, *learned.hours[hour + 1 :]))

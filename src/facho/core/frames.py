@@ -24,7 +24,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import Any, Final, NamedTuple
 
-from facho.core.packing import Damaged, Rows, integers, pack, pack_row, unpack
+from facho.core.packing import Damaged, PackedRows, integer_array, pack, pack_row, unpack
 
 VERSION: Final = 1
 
@@ -53,11 +53,11 @@ class Fact:
     def quantised(self, values: Sequence[float | None]) -> array[int]:
         nothing, steps = self.nothing, self.steps
         try:
-            return integers(
+            return integer_array(
                 self.width, [nothing if value is None else round(value * steps) for value in values]
             )
         except (OverflowError, ValueError):
-            return integers(self.width, map(self._quantised, values))
+            return integer_array(self.width, map(self._quantised, values))
 
     def _quantised(self, value: float | None) -> int:
         """Quantise a column that contains values out of range or not-a-number."""
@@ -153,7 +153,7 @@ class Sheet(NamedTuple):
         columns = zip(*map(rows.row, range(len(self.ids))), strict=True)
         return dict(zip(times, columns, strict=True))
 
-    def _rows(self, fact: str) -> tuple[Sequence[int], Rows] | None:
+    def _rows(self, fact: str) -> tuple[Sequence[int], PackedRows] | None:
         """Return the times at which the fact was collected, and its packed rows."""
         meaning, codes = FACTS[fact], self.directory[::3]
         if meaning.code not in codes:
@@ -161,7 +161,7 @@ class Sheet(NamedTuple):
         entry = 3 * codes.index(meaning.code)
         start = self.start + sum(self.directory[1:entry:3])
         size, mask = self.directory[entry + 1 : entry + 3]
-        times = self.times if mask == self.every_time else _chosen(self.times, mask)
+        times = self.times if mask == self.every_time else _select_times(self.times, mask)
         data = self.data[start : start + size]
         return times, unpack(data, meaning.width, len(self.ids), len(times))
 
@@ -180,7 +180,7 @@ def write_sheet(ids: Sequence[int], facts: Mapping[str, Columns]) -> bytes:
     """Encode a sheet. Each column has a value for each of `ids`, in their order."""
     times = sorted({at for columns in facts.values() for at in columns})
     names = sorted(facts, key=lambda name: FACTS[name].code) if ids else []
-    blocks = [_packed(name, facts[name]) for name in names]
+    blocks = [_pack_columns(name, facts[name]) for name in names]
     roster = pack_row(ids, _ID_WIDTH) if ids else b""
     first = times[0] if times else 0
     head = [
@@ -193,7 +193,7 @@ def write_sheet(ids: Sequence[int], facts: Mapping[str, Columns]) -> bytes:
     return b"".join((checked, _CHECK.pack(zlib.crc32(checked)), *blocks))
 
 
-def _packed(name: str, columns: Columns) -> bytes:
+def _pack_columns(name: str, columns: Columns) -> bytes:
     return pack([columns[at] for at in sorted(columns)], FACTS[name].width)
 
 
@@ -240,7 +240,7 @@ def _directory(facts: int, times: int) -> tuple[struct.Struct, bytes]:
     return struct.Struct("<" + f"BI{_mask_size(times)}s" * facts), _mask((1 << times) - 1, times)
 
 
-def _chosen(times: Sequence[int], mask: bytes) -> Sequence[int]:
+def _select_times(times: Sequence[int], mask: bytes) -> Sequence[int]:
     which = int.from_bytes(mask, "little")
     return list(compress(times, map(int, reversed(f"{which:b}"))))
 

@@ -6,29 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from facho.core.frames import FACTS, Columns, Fact, Sheet, write_sheet
-from facho.core.packing import integers
+from facho.core.packing import integer_array
 
 _Column = Sequence[int]
 
 
-def by_place(sheets: Sequence[Sheet], places: Mapping[int, str]) -> Iterator[tuple[str, bytes]]:
+def merge_by_place(sheets: Sequence[Sheet], places: Mapping[int, str]) -> Iterator[tuple[str, bytes]]:
     """Yield a sheet for each place with all values of its subjects.
 
     If several frames have a value for the same subject, fact and time, the last one counts.
     """
     ids = sorted({number for sheet in sheets for number in sheet.ids}, key=lambda each: (places[each], each))
-    arrange = _Arrange(ids)
-    facts = {name: columns for name in FACTS if (columns := _joined(name, sheets, arrange))}
+    arrange = _ColumnArranger(ids)
+    facts = {name: columns for name in FACTS if (columns := _merge_columns(name, sheets, arrange))}
     start = 0
     for place, group in groupby(ids, key=places.__getitem__):
         own = list(group)
         end = start + len(own)
-        cut = {name: _cut(name, columns, start, end) for name, columns in facts.items()}
+        cut = {name: _select_subjects(name, columns, start, end) for name, columns in facts.items()}
         yield place, write_sheet(own, {name: columns for name, columns in cut.items() if columns})
         start = end
 
 
-class _Arrange:
+class _ColumnArranger:
     """Puts the columns of any sheet into one order of subjects."""
 
     def __init__(self, ids: Sequence[int]) -> None:
@@ -42,24 +42,24 @@ class _Arrange:
             # One past the end for subjects that the sheet does not have.
             at = {number: position for position, number in enumerate(sheet.ids)}
             positions = self._known[key] = [at.get(number, len(sheet.ids)) for number in self._ids]
-        return integers(fact.width, map([*column, fact.nothing].__getitem__, positions))
+        return integer_array(fact.width, map([*column, fact.nothing].__getitem__, positions))
 
 
-def _joined(fact: str, sheets: Sequence[Sheet], arrange: _Arrange) -> Columns:
+def _merge_columns(fact: str, sheets: Sequence[Sheet], arrange: _ColumnArranger) -> Columns:
     found: dict[int, _Column] = {}
     for sheet in sheets:
         for at, column in sheet.columns(fact).items():
             arranged = arrange(sheet, column, FACTS[fact])
             before = found.get(at)
-            found[at] = arranged if before is None else _over(before, arranged, FACTS[fact].nothing)
+            found[at] = arranged if before is None else _overlay(before, arranged, FACTS[fact].nothing)
     return found
 
 
-def _over(before: _Column, after: _Column, nothing: int) -> _Column:
+def _overlay(before: _Column, after: _Column, nothing: int) -> _Column:
     return [old if new == nothing else new for old, new in zip(before, after, strict=True)]
 
 
-def _cut(fact: str, columns: Columns, start: int, end: int) -> Columns:
+def _select_subjects(fact: str, columns: Columns, start: int, end: int) -> Columns:
     """A time at which nobody of them has a value is none of theirs."""
     nothing = FACTS[fact].nothing
     cut = {at: column[start:end] for at, column in columns.items()}

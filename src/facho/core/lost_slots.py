@@ -27,11 +27,11 @@ class LostSlots:
     count: int = 1
     lost_s: int = 0
 
-    def written(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {"why": self.why, "what": self.what, "count": self.count, "lost_s": self.lost_s}
 
     @classmethod
-    def read(cls, written: Mapping[str, Any]) -> LostSlots:
+    def from_json(cls, written: Mapping[str, Any]) -> LostSlots:
         return cls(written["why"], written["what"], written["count"], written["lost_s"])
 
 

@@ -62,16 +62,16 @@ def _weekly(plan: Weekly, after: datetime, until: datetime, zone: tzinfo) -> Ite
     while day <= last:
         if day.weekday() in plan.weekdays:
             start = datetime.combine(day, plan.start, zone).astimezone(UTC)
-            yield start, _end(plan, start)
+            yield start, _weekly_end(plan, start)
         day += _DAY
 
 
-def _end(plan: Weekly, start: datetime) -> datetime:
+def _weekly_end(plan: Weekly, start: datetime) -> datetime:
     end = start + plan.duration
     return plan.ended_at if plan.ended_at is not None and start <= plan.ended_at < end else end
 
 
-def merged(every: Iterable[Span]) -> list[Span]:
+def merge_spans(every: Iterable[Span]) -> list[Span]:
     """Return disjoint spans in order: overlapping or touching ones become one."""
     found: list[Span] = []
     for start, end in sorted(every):
@@ -100,12 +100,12 @@ def first_overlap(one: Plan, other: Plan, now: datetime, zone: tzinfo) -> dateti
     for each in (one, other):
         if isinstance(each, Single):
             after, until = max(now, each.starts_at), each.ends_at
-    every = sorted(span for each in (one, other) for span in merged(spans(each, after, until, zone)))
+    every = sorted(span for each in (one, other) for span in merge_spans(spans(each, after, until, zone)))
     return next((max(start, after) for (_, end), (start, _) in pairwise(every) if start < end), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SlotRun:
     """Consecutive slots that are all inside or all outside a span."""
 
     first: datetime
@@ -114,14 +114,16 @@ class Run:
     inside: bool
 
 
-def runs(first: datetime, last: datetime, interval: timedelta, closed: Sequence[Span]) -> Iterator[Run]:
+def split_slots(
+    first: datetime, last: datetime, interval: timedelta, closed: Sequence[Span]
+) -> Iterator[SlotRun]:
     """Yield the slots from `first` to `last`, cut where a span begins or ends; the spans are disjoint."""
     for start, end in (*closed, (last + _TICK, last + _TICK)):
         for edge, inside in ((start, False), (end, True)):
             # The number of slots before the edge.
             count = -((first - min(edge, last + _TICK)) // interval)
             if count > 0:
-                yield Run(first, first + (count - 1) * interval, count, inside)
+                yield SlotRun(first, first + (count - 1) * interval, count, inside)
                 first += count * interval
 
 

@@ -21,7 +21,7 @@ class OpticalState(enum.StrEnum):
     FALLING = "falling"
 
 
-class OpticalTurn(enum.StrEnum):
+class OpticalChange(enum.StrEnum):
     WEAK = "weak"
     FALLING = "falling"
     RECOVERED = "recovered"
@@ -36,7 +36,7 @@ class Limits:
     better_db: float = 1.0
 
 
-def judge(power: float, usual: float | None, before: str, limits: Limits) -> OpticalState:
+def judge_power(power: float, usual: float | None, before: str, limits: Limits) -> OpticalState:
     if _is_weak(power, before, limits):
         return OpticalState.WEAK
     if usual is not None and _is_falling(power, usual, before, limits):
@@ -56,13 +56,13 @@ def _is_falling(power: float, usual: float, before: str, limits: Limits) -> bool
     return fallen > limits.fall_db - limits.better_db
 
 
-def turn(before: str, now: OpticalState) -> OpticalTurn | None:
+def optical_change(before: str, now: OpticalState) -> OpticalChange | None:
     """Return the change to report. From weak to falling is not reported: it has not recovered."""
     if now == before or (before == OpticalState.WEAK and now is OpticalState.FALLING):
         return None
-    return OpticalTurn.RECOVERED if now is OpticalState.WELL else OpticalTurn(now.value)
+    return OpticalChange.RECOVERED if now is OpticalState.WELL else OpticalChange(now.value)
 
 
-def usual_of(hours: Sequence[float]) -> float | None:
+def baseline_of(hours: Sequence[float]) -> float | None:
     """Return the baseline: the median of one value per hour of a week, which a bad day does not move."""
     return round(median(hours), _DIGITS) if len(hours) >= FEWEST_HOURS else None

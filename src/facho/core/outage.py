@@ -23,7 +23,7 @@ class OutageCause(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mass:
+class OutageSize:
     """The size of an outage between two collections: a number of ONUs, or a share of the port."""
 
     onus: int = 8
@@ -46,7 +46,7 @@ def is_over(back: int, affected: int) -> bool:
     return back * 100 >= _BACK_PERCENT * affected
 
 
-def is_another(fresh: int, onus: int, *, back: int, affected: int, mass: Mass) -> bool:
+def is_new_outage(fresh: int, onus: int, *, back: int, affected: int, mass: OutageSize) -> bool:
     """Return whether newly fallen ONUs are a new outage instead of more of the open one.
 
     True if they would be an outage by themselves and most of the others are back.

@@ -34,7 +34,7 @@ class Damaged(Exception):
     """Bytes that differ from what was written."""
 
 
-def integers(width: int, values: Iterable[int]) -> array[int]:
+def integer_array(width: int, values: Iterable[int]) -> array[int]:
     """Raises OverflowError for what so many bytes do not hold."""
     return array(_SIGNED[width], values)
 
@@ -42,19 +42,19 @@ def integers(width: int, values: Iterable[int]) -> array[int]:
 def pack(columns: Sequence[Sequence[int]], width: int) -> bytes:
     """Columns are all of the same length; row i is the i-th number of each."""
     differences = (_differences(later, earlier) for earlier, later in pairwise(columns))
-    return _packed(columns[0], chain.from_iterable(zip(*differences, strict=True)), width)
+    return _pack_planes(columns[0], chain.from_iterable(zip(*differences, strict=True)), width)
 
 
 def pack_row(row: Sequence[int], width: int) -> bytes:
     """The same as columns of one number each."""
-    return _packed(row[:1], _differences(row[1:], row), width)
+    return _pack_planes(row[:1], _differences(row[1:], row), width)
 
 
 def _differences(later: Iterable[int], earlier: Iterable[int]) -> Iterable[int]:
     return map(_MIDDLE.__add__, map(sub, later, earlier))
 
 
-def _packed(first: Iterable[int], differences: Iterable[int], width: int) -> bytes:
+def _pack_planes(first: Iterable[int], differences: Iterable[int], width: int) -> bytes:
     planes = _planes(differences, width)
     while len(planes) > 1 and planes[-1].count(0) == len(planes[-1]):
         planes.pop()
@@ -77,7 +77,7 @@ def _planes(values: Iterable[int], width: int) -> list[bytes]:
     return [octets[plane :: wide.itemsize] for plane in range(width)]
 
 
-class Rows(NamedTuple):
+class PackedRows(NamedTuple):
     """Packed rows; each is decoded when it is read."""
 
     octets: bytes
@@ -89,7 +89,7 @@ class Rows(NamedTuple):
 
     def first(self) -> array[int]:
         """The first column."""
-        return _joined([self.octets[k * self.rows : (k + 1) * self.rows] for k in range(self.width)])
+        return _join_planes([self.octets[k * self.rows : (k + 1) * self.rows] for k in range(self.width)])
 
     def row(self, position: int) -> list[int]:
         first = self.octets[position : self.width * self.rows : self.rows]
@@ -112,10 +112,10 @@ class Rows(NamedTuple):
             return low
         starts = (start + k * plane for k in range(1, self.kept))
         planes = [low, *(self.octets[each : each + further] for each in starts)]
-        return _joined(planes + [bytes(further)] * (self.width - self.kept))
+        return _join_planes(planes + [bytes(further)] * (self.width - self.kept))
 
 
-def unpack(data: bytes, width: int, rows: int, columns: int) -> Rows:
+def unpack(data: bytes, width: int, rows: int, columns: int) -> PackedRows:
     """Raises Damaged."""
     try:
         how, check = _HEAD.unpack_from(data)
@@ -127,20 +127,20 @@ def unpack(data: bytes, width: int, rows: int, columns: int) -> Rows:
     kept = how & ~_DEFLATED
     size = rows * (width + kept * (columns - 1))
     if how & _DEFLATED:
-        octets = _inflated(octets, size)
+        octets = _inflate(octets, size)
     if not 1 <= kept <= width or len(octets) != size:
         raise Damaged(f"{len(octets)} bytes where {size} belong")
-    return Rows(octets, width, rows, columns, kept)
+    return PackedRows(octets, width, rows, columns, kept)
 
 
-def _inflated(data: bytes, size: int) -> bytes:
+def _inflate(data: bytes, size: int) -> bytes:
     try:
         return zlib.decompress(data, wbits=-12, bufsize=size + 1)
     except zlib.error as error:
         raise Damaged(str(error)) from None
 
 
-def _joined(planes: Sequence[bytes]) -> array[int]:
+def _join_planes(planes: Sequence[bytes]) -> array[int]:
     width = len(planes)
     octets = bytearray(width * len(planes[0]))
     for plane, part in enumerate(planes):

@@ -19,7 +19,7 @@ from facho.core.order import Waiting, within_olt
 NONE: Final = timedelta(0)
 _HOUR: Final = timedelta(hours=1)
 
-Closed: TypeAlias = Sequence[tuple[datetime, datetime]]
+ClosedSpans: TypeAlias = Sequence[tuple[datetime, datetime]]
 # Node, slot, and end of its run; None if there is no run.
 Slot: TypeAlias = tuple[int, datetime, datetime | None]
 
@@ -77,7 +77,7 @@ class Entry(NamedTuple):
         return max(NONE, self.start - self.slot)
 
 
-class Lost(NamedTuple):
+class LostSlot(NamedTuple):
     """A slot that nobody will run."""
 
     node_id: int
@@ -88,7 +88,7 @@ class Lost(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Plan:
     entries: tuple[Entry, ...]
-    lost: tuple[Lost, ...]
+    lost: tuple[LostSlot, ...]
 
     @property
     def waiting(self) -> timedelta:
@@ -100,7 +100,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class PredictedQuota:
     """The predicted quota of a task type in an hour."""
 
     task_type: str
@@ -127,7 +127,7 @@ def simulate(
     *,
     running: Running | None = None,
     queued: Iterable[Queued] = (),
-    closed: Closed = (),
+    closed: ClosedSpans = (),
     lag: timedelta = NONE,
     stop_at_loss: bool = False,
 ) -> Plan:
@@ -140,7 +140,7 @@ def simulate(
 
 
 @dataclass(slots=True)
-class _Waits:
+class _WaitingTask:
     task: Task
     slot: datetime
     by_hand: bool
@@ -152,13 +152,13 @@ class _Simulation:
     tasks: Sequence[Task]
     now: datetime
     until: datetime
-    closed: Closed
+    closed: ClosedSpans
     lag: timedelta
     stop_at_loss: bool
     arrivals: list[tuple[datetime, int, Task]] = field(default_factory=list)
-    waits: dict[int, _Waits] = field(default_factory=dict)
+    waits: dict[int, _WaitingTask] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[LostSlot] = field(default_factory=list)
     # The last run and its end.
     last_job: str = ""
     last_end: datetime | None = None
@@ -190,12 +190,12 @@ class _Simulation:
     def _step(self, clock: datetime) -> datetime | None:
         """Start the first in order, or move the clock to the next one. Return None when nothing is left."""
         self._arrive(clock, None)
-        opens = _opens(clock, self.closed)
+        opens = _next_open(clock, self.closed)
         if opens > clock:
             return opens
         ready = [each for each in self.waits.values() if each.place.slot <= clock]
         if ready:
-            return self._start(_first(ready, clock), clock)
+            return self._start(_first_in_order(ready, clock), clock)
         return self._next(clock)
 
     def _next(self, clock: datetime) -> datetime | None:
@@ -204,7 +204,7 @@ class _Simulation:
             times.append(self.arrivals[0][0] + self.lag)
         return max(clock, min(times)) if times else None
 
-    def _start(self, chosen: _Waits, clock: datetime) -> datetime:
+    def _start(self, chosen: _WaitingTask, clock: datetime) -> datetime:
         task = chosen.task
         end = clock + task.p50
         del self.waits[task.node_id]
@@ -222,33 +222,33 @@ class _Simulation:
             if slot > min(upto, self.until) or (runs is not None and slot == upto):
                 return
             heapq.heapreplace(self.arrivals, (slot + task.interval, node_id, task))
-            if _opens(slot, self.closed) == slot:
+            if _next_open(slot, self.closed) == slot:
                 self._came(task, slot, runs)
 
     def _came(self, task: Task, slot: datetime, runs: int | None) -> None:
         before = self.waits.get(task.node_id)
         if task.suspended:
-            self.lost.append(Lost(task.node_id, slot, Why.SUSPENDED))
+            self.lost.append(LostSlot(task.node_id, slot, Why.SUSPENDED))
         elif before is None and runs == task.node_id:
-            self.lost.append(Lost(task.node_id, slot, Why.STILL_RUNNING))
+            self.lost.append(LostSlot(task.node_id, slot, Why.STILL_RUNNING))
         elif before is None or before.place.slot > slot:
             # A retry that is not due yet is replaced by the slot, which is the next attempt.
             self._wait(task, slot, slot, False, False)
         elif before.by_hand:
             self._wait(task, slot, before.place.slot, before.place.run_now, False)
         else:
-            self.lost.append(Lost(task.node_id, slot, Why.OLT_BUSY))
+            self.lost.append(LostSlot(task.node_id, slot, Why.OLT_BUSY))
 
     def _wait(self, task: Task, slot: datetime, since: datetime, run_now: bool, by_hand: bool) -> None:
         place = Waiting(task.node_id, 0, since, task.interval, task.priority, run_now)
-        self.waits[task.node_id] = _Waits(task, slot, by_hand, place)
+        self.waits[task.node_id] = _WaitingTask(task, slot, by_hand, place)
 
 
-def _first(ready: Sequence[_Waits], clock: datetime) -> _Waits:
+def _first_in_order(ready: Sequence[_WaitingTask], clock: datetime) -> _WaitingTask:
     return ready[0] if len(ready) == 1 else min(ready, key=lambda each: within_olt(each.place, clock))
 
 
-def _opens(at: datetime, closed: Closed) -> datetime:
+def _next_open(at: datetime, closed: ClosedSpans) -> datetime:
     """Return when work may begin: at `at`, or at the end of the closed time it lies in."""
     for start, end in closed:
         if start <= at < end:
@@ -256,9 +256,9 @@ def _opens(at: datetime, closed: Closed) -> datetime:
     return at
 
 
-def promises(
+def predicted_quotas(
     tasks: Iterable[Task], slots: Iterable[Slot], after: datetime, until: datetime, within: timedelta
-) -> list[Promise]:
+) -> list[PredictedQuota]:
     """Return the quotas of slots in (after, until]; runs that end over `within` later do not count."""
     types = {task.node_id: task.task_types for task in tasks}
     required: Counter[str] = Counter()
@@ -268,10 +268,10 @@ def promises(
             required.update(types[node_id])
             if end is not None and end <= until + within:
                 completed.update(types[node_id])
-    return [Promise(name, count, completed[name]) for name, count in sorted(required.items())]
+    return [PredictedQuota(name, count, completed[name]) for name, count in sorted(required.items())]
 
 
-def load(tasks: Iterable[Task]) -> Load:
+def hourly_load(tasks: Iterable[Task]) -> Load:
     """Return the hourly work that the tasks ask of an OLT, whether it fits or not."""
     p50 = p95 = 0.0
     for task in tasks:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
-from facho.core.plan import NONE, Entry, Plan, Promise, Slot, Task
+from facho.core.plan import NONE, Entry, Plan, PredictedQuota, Slot, Task
 
 # Node id, and slot in milliseconds.
 Key: TypeAlias = tuple[int, int]
@@ -37,7 +37,7 @@ class Planned(NamedTuple):
         return key_of(self.node_id, self.slot)
 
 
-class WillBeLost(NamedTuple):
+class PredictedLoss(NamedTuple):
     node_id: int
     job: str
     slot: datetime
@@ -49,12 +49,12 @@ class WillBeLost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class StoredPlan:
     """A stored plan of an hour."""
 
     entries: tuple[Planned, ...] = ()
-    lost: tuple[WillBeLost, ...] = ()
-    promises: tuple[Promise, ...] = ()
+    lost: tuple[PredictedLoss, ...] = ()
+    promises: tuple[PredictedQuota, ...] = ()
     # All durations were learned from runs, none guessed.
     sure: bool = True
 
@@ -84,12 +84,12 @@ def signature(tasks: Iterable[Task]) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def written(start: datetime, tasks: Sequence[Task], hours: Hours) -> dict[str, Any]:
+def encode_plan(start: datetime, tasks: Sequence[Task], hours: StoredPlan) -> dict[str, Any]:
     def seconds(moment: datetime, digits: int = 1) -> float:
         return round((moment - start).total_seconds(), digits)
 
     return {
-        "tasks": [_task(task) for task in tasks],
+        "tasks": [_task_json(task) for task in tasks],
         "entries": [
             [
                 each.node_id,
@@ -106,7 +106,7 @@ def written(start: datetime, tasks: Sequence[Task], hours: Hours) -> dict[str, A
     }
 
 
-def _task(task: Task) -> dict[str, Any]:
+def _task_json(task: Task) -> dict[str, Any]:
     return {
         "node": task.node_id,
         "job": task.job,
@@ -118,7 +118,7 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def read(start: datetime, data: Mapping[str, Any]) -> Hours:
+def decode_plan(start: datetime, data: Mapping[str, Any]) -> StoredPlan:
     def moment(seconds: float) -> datetime:
         return start + timedelta(seconds=seconds)
 
@@ -138,25 +138,25 @@ def read(start: datetime, data: Mapping[str, Any]) -> Hours:
         if node_id in tasks
     )
     lost = (
-        WillBeLost(node_id, tasks[node_id]["job"], moment(slot), why)
+        PredictedLoss(node_id, tasks[node_id]["job"], moment(slot), why)
         for node_id, slot, why in data.get("lost", ())
         if node_id in tasks
     )
-    quotas = tuple(Promise(*each) for each in data.get("quotas", ()))
-    return Hours(tuple(entries), tuple(lost), quotas, all(each["sure"] for each in tasks.values()))
+    quotas = tuple(PredictedQuota(*each) for each in data.get("quotas", ()))
+    return StoredPlan(tuple(entries), tuple(lost), quotas, all(each["sure"] for each in tasks.values()))
 
 
-def goes_on(before: Hours, tasks: Iterable[Task], plan: Plan, now: datetime) -> Hours:
+def continue_plan(before: StoredPlan, tasks: Iterable[Task], plan: Plan, now: datetime) -> StoredPlan:
     """Merge plans: what has begun stays as planned before, the rest is as planned now."""
     named = {task.node_id: task for task in tasks}
     first = {each.key: each.first for each in before.entries}
     found = {key_of(each.node_id, each.slot): each for each in plan.entries if each.node_id in named}
     entries = [_planned(each, named[each.node_id], first.get(key)) for key, each in found.items()]
-    lost = [WillBeLost(each.node_id, named[each.node_id].job, each.slot, each.why) for each in plan.lost]
+    lost = [PredictedLoss(each.node_id, named[each.node_id].job, each.slot, each.why) for each in plan.lost]
     known = found.keys() | {each.key for each in lost}
     entries += [each for each in before.entries if each.slot <= now and each.key not in known]
     lost += [each for each in before.lost if each.slot <= now and each.key not in known]
-    return Hours(
+    return StoredPlan(
         tuple(sorted(entries, key=lambda each: (each.start, each.node_id))),
         tuple(sorted(lost, key=lambda each: (each.slot, each.node_id))),
     )
@@ -167,7 +167,9 @@ def _planned(entry: Entry, task: Task, first: datetime | None) -> Planned:
     return Planned(node_id, task.job, task.task_types, slot, start, end, waits_for, first or start)
 
 
-def compare(hours: Hours, began: Mapping[Key, datetime], *, made: datetime, near: timedelta) -> Comparison:
+def compare_with_runs(
+    hours: StoredPlan, began: Mapping[Key, datetime], *, made: datetime, near: timedelta
+) -> Comparison:
     """Compare the plan as `made` with when the runs really began.
 
     Runs before `made` are not predictions. Runs that were not planned count as not near.

@@ -26,7 +26,7 @@ class WorkerSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Active:
+class ActiveExecution:
     """A claimed execution. The worker is unknown until a poller starts it."""
 
     queue: str
@@ -42,7 +42,7 @@ def is_alive(seen_at: datetime, now: datetime, *, within: timedelta = WORKER_SEE
     return abs(now - seen_at) <= within
 
 
-def alive(
+def alive_workers(
     workers: Iterable[WorkerSeen], now: datetime, *, within: timedelta = WORKER_SEEN_WITHIN
 ) -> list[WorkerSeen]:
     """Return the workers that are alive."""
@@ -59,12 +59,12 @@ class FreePollers:
     def __init__(
         self,
         workers: Iterable[WorkerSeen],
-        active: Iterable[Active],
+        active: Iterable[ActiveExecution],
         now: datetime,
         *,
         within: timedelta = WORKER_SEEN_WITHIN,
     ) -> None:
-        living = alive(workers, now, within=within)
+        living = alive_workers(workers, now, within=within)
         running, coming = Counter[str](), Counter[str]()
         for each in active:
             if each.worker is None:
@@ -76,7 +76,7 @@ class FreePollers:
         self._free = {
             queues: sum(count for taken, count in idle if taken & queues)
             - sum(coming[queue] for queue in queues)
-            for queues in _sets(self._served)
+            for queues in _subsets(self._served)
         }
 
     @property
@@ -97,7 +97,7 @@ class FreePollers:
         return True
 
 
-def _sets(queues: frozenset[str]) -> Iterator[frozenset[str]]:
+def _subsets(queues: frozenset[str]) -> Iterator[frozenset[str]]:
     for size in range(1, len(queues) + 1):
         yield from map(frozenset, combinations(queues, size))
 

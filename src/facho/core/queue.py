@@ -18,10 +18,10 @@ def queue_of(*, run_now: bool, attempts: int) -> str:
     return RETRY if attempts else DEFAULT
 
 
-def written(queues: frozenset[str]) -> str:
+def encode_queues(queues: frozenset[str]) -> str:
     """Encode a set of queues as one word; all of them are the empty word."""
     return "" if queues.issuperset(SNMP_QUEUES) else ",".join(sorted(queues))
 
 
-def read(word: str) -> frozenset[str]:
+def decode_queues(word: str) -> frozenset[str]:
     return frozenset(word.split(",") if word else SNMP_QUEUES)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 # Below this share of its runs a task's quota is not met.
-KEPT: Final = 80.0
+MET_PERCENT: Final = 80.0
 # An hour is closed at the latest this long after its end, whatever is still pending.
 CLOSE_WITHIN: Final = timedelta(minutes=10)
 
@@ -120,16 +120,16 @@ def _slots_until(next_run_at: datetime, interval: timedelta, until: datetime) ->
     return max(0, (until - next_run_at) // interval + 1)
 
 
-def status_of(required: int, completed: int, *, kept: float = KEPT) -> Status:
+def status_of(required: int, completed: int, *, kept: float = MET_PERCENT) -> Status:
     """Return the status of an hour that is over."""
     if completed >= required:
         return Status.COMPLETED
     if not completed:
         return Status.FAILED
-    return Status.PARTIAL if is_kept(required, completed, kept=kept) else Status.QUOTA_NOT_MET
+    return Status.PARTIAL if is_met(required, completed, kept=kept) else Status.QUOTA_NOT_MET
 
 
-def is_kept(required: int, completed: int, *, kept: float = KEPT) -> bool:
+def is_met(required: int, completed: int, *, kept: float = MET_PERCENT) -> bool:
     return completed * 100 >= required * kept
 
 
@@ -141,7 +141,7 @@ def must_close(end: datetime, now: datetime, *, within: timedelta = CLOSE_WITHIN
     return now > end + within
 
 
-def slots_left(pending: int, required: int, completed: int, *, kept: float = KEPT) -> tuple[int, int]:
+def slots_left(pending: int, required: int, completed: int, *, kept: float = MET_PERCENT) -> tuple[int, int]:
     """Return the remaining slots of the hour, and how many of them must succeed to meet the quota."""
     needed = -int(-required * kept // 100)
     return pending, max(0, needed - completed)

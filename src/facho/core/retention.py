@@ -21,7 +21,7 @@ _CONFIRMED_FOR: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class SteadyPeriod:
     """Turns of the housekeeping that came one after the other, without a gap."""
 
     since: datetime
@@ -33,16 +33,16 @@ class Turns:
         return self.last - self.since >= SETTLES_IN
 
 
-def longest_pause(every: timedelta) -> timedelta:
+def longest_gap(every: timedelta) -> timedelta:
     """Between two turns that are planned `every` so often; a longer one is a gap."""
     return max(SETTLES_IN, 2 * every)
 
 
-def next_turn(before: Turns | None, now: datetime, *, every: timedelta) -> Turns:
+def extend_steady_period(before: SteadyPeriod | None, now: datetime, *, every: timedelta) -> SteadyPeriod:
     """After a gap they begin anew: nobody was here, or the clock was set. Two clocks may differ a little."""
-    if before is None or abs(now - before.last) > longest_pause(every):
-        return Turns(now, now)
-    return Turns(before.since, max(now, before.last))
+    if before is None or abs(now - before.last) > longest_gap(every):
+        return SteadyPeriod(now, now)
+    return SteadyPeriod(before.since, max(now, before.last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +112,20 @@ class Hold:
 
 def is_behind(oldest: datetime | None, before: datetime, *, every: timedelta) -> bool:
     """Return whether rows exist that any ordinary stop would have deleted long ago."""
-    return oldest is not None and before - oldest > max(_ORDINARY_STOP, longest_pause(every))
+    return oldest is not None and before - oldest > max(_ORDINARY_STOP, longest_gap(every))
 
 
-def most_would_go(going: int, staying: int, overdue: timedelta, *, keep: timedelta) -> bool:
+def needs_confirmation(going: int, staying: int, overdue: timedelta, *, keep: timedelta) -> bool:
     """Return whether a deletion needs confirmation. `overdue` is how long the oldest row is too old."""
     return going > staying and (going + staying > _FEW_ROWS or overdue > min(_LONG_OVERDUE, keep))
 
 
-def has_moved_back(removal: LargeRemoval, before: datetime) -> bool:
+def shrinks_below(removal: LargeRemoval, before: datetime) -> bool:
     """Return whether less would be deleted than was shown: the clock was set back, or more is kept."""
     return before < removal.before - SETTLES_IN
 
 
-def next_hold(hold: Hold | None, removals: Sequence[LargeRemoval], now: datetime) -> Hold | None:
+def current_hold(hold: Hold | None, removals: Sequence[LargeRemoval], now: datetime) -> Hold | None:
     """Return the hold that applies, None if the deletion may go on."""
     if not removals:
         return None
@@ -140,12 +140,12 @@ def _covers(hold: Hold, removals: Sequence[LargeRemoval]) -> bool:
     """Return whether the hold shows all these tables, each at least as far."""
     shown = {removal.table: removal for removal in hold.removals}
     return all(
-        removal.table in shown and not has_moved_back(shown[removal.table], removal.before)
+        removal.table in shown and not shrinks_below(shown[removal.table], removal.before)
         for removal in removals
     )
 
 
-def kept_from(now: datetime, keep: timedelta) -> datetime:
+def oldest_kept(now: datetime, keep: timedelta) -> datetime:
     """Return the time before which rows are too old."""
     return now - min(keep, now - _OLDEST)
 

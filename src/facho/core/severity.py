@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Final
 
-from facho.core.quota import KEPT, is_kept
+from facho.core.quota import MET_PERCENT, is_met
 
 
 class Severity(enum.StrEnum):
@@ -19,9 +19,9 @@ class Severity(enum.StrEnum):
 _WORSE: Final = {each: place for place, each in enumerate(Severity)}
 
 
-def severity_of(required: int, completed: int, *, kept: float = KEPT) -> Severity | None:
+def severity_of(required: int, completed: int, *, kept: float = MET_PERCENT) -> Severity | None:
     """Return the severity, None if the quota is met. Exactly 50 % is HIGH, exactly 65 % is MEDIUM."""
-    if is_kept(required, completed, kept=kept):
+    if is_met(required, completed, kept=kept):
         return None
     percent = completed * 100
     if percent < 25 * required:
@@ -33,5 +33,5 @@ def severity_of(required: int, completed: int, *, kept: float = KEPT) -> Severit
     return Severity.LOW
 
 
-def worst(severities: Iterable[Severity | None]) -> Severity | None:
+def worst_severity(severities: Iterable[Severity | None]) -> Severity | None:
     return max((each for each in severities if each is not None), key=_WORSE.__getitem__, default=None)

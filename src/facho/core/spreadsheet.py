@@ -14,7 +14,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF0
 _AT_ONCE: Final = 500
 
 
-def cell(value: object) -> str:
+def csv_cell(value: object) -> str:
     match value:
         case None:
             return ""
@@ -26,24 +26,24 @@ def cell(value: object) -> str:
         case datetime():
             return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case dict() | list() | tuple():
-            return _harmless(json.dumps(value, ensure_ascii=False, default=str))
+            return _escape_formula(json.dumps(value, ensure_ascii=False, default=str))
         case _:
-            return _harmless(str(value))
+            return _escape_formula(str(value))
 
 
-def _harmless(text: str) -> str:
+def _escape_formula(text: str) -> str:
     text = "".join(letter for letter in text if letter.isprintable() or letter in "\t\n")
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Pieces of the whole, as rows come."""
     file = io.StringIO()
     # The line end of RFC 4180; the csv module quotes cells that contain either of its characters.
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(header)
     for number, row in enumerate(rows, 1):
-        writer.writerow(map(cell, row))
+        writer.writerow(map(csv_cell, row))
         if number % _AT_ONCE == 0:
             yield file.getvalue()
             file.seek(0)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from facho.core.addresses import client_address, counted_as, is_local_target, is_trusted
-from facho.core.attempts import refused_until
+from facho.core.addresses import client_address, is_local_target, is_trusted, throttle_key
+from facho.core.login_limit import blocked_until
 
 NOON = datetime(2025, 6, 10, 12, 0, tzinfo=UTC)
 WINDOW = timedelta(minutes=15)
@@ -67,15 +67,15 @@ def test_a_proxy_is_trusted_by_the_address_that_it_connects_from(
     ],
 )
 def test_a_household_is_counted_as_one(address: str, counted: str) -> None:
-    assert counted_as(address) == counted
+    assert throttle_key(address) == counted
 
 
 def test_somebody_may_try_again_when_one_fewer_than_the_most_is_left() -> None:
     times = [NOON + timedelta(minutes=minute) for minute in range(4)]
-    assert refused_until(times[:3], 3, WINDOW) is None
-    assert refused_until(times, 3, WINDOW) == NOON + WINDOW
+    assert blocked_until(times[:3], 3, WINDOW) is None
+    assert blocked_until(times, 3, WINDOW) == NOON + WINDOW
     # Two at once are refused until two have gone.
-    assert refused_until([*times, times[-1]], 3, WINDOW) == NOON + timedelta(minutes=1) + WINDOW
+    assert blocked_until([*times, times[-1]], 3, WINDOW) == NOON + timedelta(minutes=1) + WINDOW
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.batch import batches, is_failed, smaller
+from facho.core.batch import batches, smaller_batch, too_many_unanswered
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_batch_of_nothing_is_refused() -> None:
     [(200, 50), (50, 1), (1, None), (120, 50), (51, 50), (30, 1), (2, 1), (0, None), (1000, 200)],
 )
 def test_a_batch_that_failed_is_asked_in_smaller_ones(size: int, next_size: int | None) -> None:
-    assert smaller(size) == next_size
+    assert smaller_batch(size) == next_size
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_a_batch_that_failed_is_asked_in_smaller_ones(size: int, next_size: int 
 def test_an_execution_fails_when_more_than_a_fifth_is_silent(
     asked: int, unanswered: int, failed: bool
 ) -> None:
-    assert is_failed(asked, unanswered) is failed
+    assert too_many_unanswered(asked, unanswered) is failed
 
 
 @pytest.mark.parametrize("hundredths", range(101))
 def test_exactly_the_allowed_share_is_allowed_whatever_it_is(hundredths: int) -> None:
     most = float(f"0.{hundredths:02}") if hundredths < 100 else 1.0
-    assert not is_failed(700, 7 * hundredths, most=most)
-    assert is_failed(700, 7 * hundredths + 1, most=most)
+    assert not too_many_unanswered(700, 7 * hundredths, most=most)
+    assert too_many_unanswered(700, 7 * hundredths + 1, most=most)

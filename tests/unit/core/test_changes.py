@@ -18,10 +18,10 @@ from facho.core.changes import (
     TaskAdded,
     TaskIntervalChanged,
     TaskRemoved,
-    canonical,
+    decode_state,
     differences,
+    encode_state,
     fingerprint,
-    parse,
 )
 
 DEVICE: Final = Device(
@@ -101,17 +101,17 @@ def with_device(**values: Any) -> OltState:
 
 def test_the_same_configuration_has_the_same_fingerprint_anywhere() -> None:
     """What is stored is compared with it: another text for the same state would look like a change."""
-    assert canonical(STATE) == (
+    assert encode_state(STATE) == (
         '[[true,"Bogot\\u00e1 1","huawei","MA5800","10.0.0.1",161,"2c","Chapinero",null,20,7.5,null],'
         '[[7,true,300,40,3,"estado","get","get_state",null,3,120,["state"],["1.3.6.1.2.1.1.3"]],'
         '[8,true,300,40,4,"optics","get","get_optics",null,3,120,["state"],["1.3.6.1.2.1.1.3"]]]]'
     )
-    assert fingerprint(canonical(STATE)) == SHA_256
+    assert fingerprint(encode_state(STATE)) == SHA_256
 
 
 def test_a_state_reads_back_as_it_was() -> None:
-    assert parse(canonical(STATE)) == STATE
-    assert parse(canonical(OltState(DEVICE, ()))) == OltState(DEVICE, ())
+    assert decode_state(encode_state(STATE)) == STATE
+    assert decode_state(encode_state(OltState(DEVICE, ()))) == OltState(DEVICE, ())
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_state_reads_back_as_it_was() -> None:
     ["", "null", "5", "[]", "{}", "[[], []]", json.dumps([list(DEVICE), [[1, 2, 3]]]), "[[[[", '["a"'],
 )
 def test_what_another_version_wrote_says_nothing(text: str) -> None:
-    assert parse(text) is None
+    assert decode_state(text) is None
 
 
 def test_nothing_changed() -> None:
@@ -134,7 +134,7 @@ def test_an_olt_seen_for_the_first_time_has_its_tasks_from_now_on() -> None:
 @pytest.mark.parametrize("name", OF_DEVICE)
 def test_any_other_value_of_the_olt_is_a_change_of_its_configuration(name: str) -> None:
     after = with_device(**{name: OF_DEVICE[name]})
-    assert fingerprint(canonical(after)) != fingerprint(canonical(STATE))
+    assert fingerprint(encode_state(after)) != fingerprint(encode_state(STATE))
     changed = {name: (getattr(DEVICE, name), OF_DEVICE[name])}
     assert changes(STATE, after) == [ConfigChanged(None, changed)]
 
@@ -142,7 +142,7 @@ def test_any_other_value_of_the_olt_is_a_change_of_its_configuration(name: str) 
 @pytest.mark.parametrize("name", OF_TASK)
 def test_any_other_value_of_a_task_is_a_change_of_its_configuration(name: str) -> None:
     after = with_task(**{name: OF_TASK[name]})
-    assert fingerprint(canonical(after)) != fingerprint(canonical(STATE))
+    assert fingerprint(encode_state(after)) != fingerprint(encode_state(STATE))
     changed = {name: (getattr(STATE_TASK, name), OF_TASK[name])}
     assert changes(STATE, after) == [ConfigChanged(after.tasks[0], changed)]
 

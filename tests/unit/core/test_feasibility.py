@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from facho.core.feasibility import best_shift, fits, infeasible
 from facho.core.interval import format_interval, parse_interval
-from facho.core.plan import Task, load, simulate
+from facho.core.plan import Task, hourly_load, simulate
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ def task(number: int, job: str, every: str, takes: float, *, at: float = 60, pri
 
 def test_72_minutes_of_work_an_hour_do_not_fit_and_one_slower_task_would() -> None:
     tasks = [task(1, "discovery", "10m", 180, priority=90), task(2, "optics", "5m", 270)]
-    assert load(tasks).p50_min == 72
+    assert hourly_load(tasks).p50_min == 72
     found = infeasible(tasks, NOW)
     assert found is not None
     assert [each.task_type for each in found.at_risk] == ["optics"]
@@ -32,7 +32,7 @@ def test_72_minutes_of_work_an_hour_do_not_fit_and_one_slower_task_would() -> No
 def test_a_run_that_is_longer_than_the_interval_of_another_one_costs_it_slots() -> None:
     """There is time enough in the hour, only not at that moment."""
     tasks = [task(1, "discovery", "1h", 400, priority=90), task(2, "state", "5m", 5)]
-    assert load(tasks).p50_min < 8
+    assert hourly_load(tasks).p50_min < 8
     assert not fits(tasks, NOW)
     assert fits(tasks[1:], NOW)
 

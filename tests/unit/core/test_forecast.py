@@ -166,14 +166,14 @@ def test_what_has_no_duration_teaches_nothing(seconds: float) -> None:
 def test_it_is_written_down_and_read_again() -> None:
     task, dice = Task(), Random(5)
     task.run(*[10 * math.exp(dice.gauss(0, 0.2)) for _ in range(200)])
-    again = Learned.read(json.loads(json.dumps(task.learned.written())))
-    assert again.written() == task.learned.written()
+    again = Learned.from_json(json.loads(json.dumps(task.learned.as_json())))
+    assert again.as_json() == task.learned.as_json()
     assert predict(again, task.now, 1000, UTC).p50_s == pytest.approx(task.predicted(), rel=0.001)
 
 
-@pytest.mark.parametrize("written", [{}, {"hours": 3}, {**Learned().written(), "another": 1}])
+@pytest.mark.parametrize("written", [{}, {"hours": 3}, {**Learned().as_json(), "another": 1}])
 def test_what_another_version_wrote_is_learned_anew(written: dict[str, Any]) -> None:
-    assert Learned.read(written) == Learned()
+    assert Learned.from_json(written) == Learned()
 
 
 def test_its_parts_add_up_to_what_it_takes() -> None:

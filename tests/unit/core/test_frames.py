@@ -7,7 +7,7 @@ import random
 import pytest
 
 from facho.core.frames import FACTS, read_sheet, write_frame
-from facho.core.hours import by_place
+from facho.core.hours import merge_by_place
 from facho.core.packing import Damaged
 
 AT = 1_772_000_000_000
@@ -83,7 +83,7 @@ def test_a_port_s_hour_of_noisy_optics_takes_little_more_than_a_byte_a_sample() 
         )
         for turn in range(12)
     ]
-    ((_, hour),) = by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, "0/1/7"))
+    ((_, hour),) = merge_by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, "0/1/7"))
     assert len(hour) / (64 * 12 * 4) < 1.3
 
 
@@ -95,7 +95,7 @@ def test_a_time_at_which_a_port_was_not_asked_costs_it_nothing() -> None:
     places = {1: "0/1/0", 2: "0/1/0", 3: "0/1/1", 4: "0/1/1"}
     hours = {
         place: read_sheet(data)
-        for place, data in by_place([read_sheet(each) for each in (*all_of_them, one)], places)
+        for place, data in merge_by_place([read_sheet(each) for each in (*all_of_them, one)], places)
     }
     first, second = (hours[place].series("onu_rx_dbm", range(2)) for place in ("0/1/0", "0/1/1"))
     assert [samples.values for samples in first] == [[-20.0, -20.0], [-20.0, -20.0]]
@@ -112,7 +112,7 @@ def test_values_that_are_mere_noise_are_not_compressed_in_vain() -> None:
             )
             for turn in range(12)
         ]
-        ((_, data),) = by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, ""))
+        ((_, data),) = merge_by_place([read_sheet(frame) for frame in frames], dict.fromkeys(ids, ""))
         return data
 
     # Two bytes of each first value, and one of each difference.

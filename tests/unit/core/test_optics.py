@@ -1,14 +1,14 @@
 import pytest
 
-from facho.core.optics import FEWEST_HOURS, Limits, judge, turn, usual_of
+from facho.core.optics import FEWEST_HOURS, Limits, baseline_of, judge_power, optical_change
 
 
 def turns(powers: list[float], usual: float | None = None) -> list[str]:
     """What is told on the way, with the power at which it was."""
     state, told = "", []
     for power in powers:
-        now = judge(power, usual, state, Limits())
-        if (said := turn(state, now)) is not None:
+        now = judge_power(power, usual, state, Limits())
+        if (said := optical_change(state, now)) is not None:
             told.append(f"{said} {power}")
         state = now.value
     return told
@@ -36,14 +36,14 @@ def test_what_is_told_of_a_power(powers: list[float], usual: float | None, told:
 
 
 def test_hundredths_are_not_lost_in_floats() -> None:
-    assert judge(-20.1, -17.1, "", Limits()) == "falling"
-    assert judge(-26.0, None, "weak", Limits()) == ""
+    assert judge_power(-20.1, -17.1, "", Limits()) == "falling"
+    assert judge_power(-26.0, None, "weak", Limits()) == ""
 
 
 def test_the_limits_can_be_set() -> None:
     limits = Limits(weak_dbm=-25.0, fall_db=2.0)
-    assert judge(-25.1, None, "", limits) == "weak"
-    assert judge(-22.0, -20.0, "", limits) == "falling"
+    assert judge_power(-25.1, None, "", limits) == "weak"
+    assert judge_power(-22.0, -20.0, "", limits) == "falling"
 
 
 def test_nothing_is_told_twice() -> None:
@@ -52,7 +52,7 @@ def test_nothing_is_told_twice() -> None:
 
 
 def test_usual_is_the_middle_of_a_day_or_more() -> None:
-    assert usual_of([-20.0] * (FEWEST_HOURS - 1)) is None
-    assert usual_of([-20.0] * FEWEST_HOURS) == -20.0
+    assert baseline_of([-20.0] * (FEWEST_HOURS - 1)) is None
+    assert baseline_of([-20.0] * FEWEST_HOURS) == -20.0
     # A bad night does not move it.
-    assert usual_of([-20.0] * 100 + [-28.0] * 12) == -20.0
+    assert baseline_of([-20.0] * 100 + [-28.0] * 12) == -20.0

@@ -1,6 +1,6 @@
 import pytest
 
-from facho.core.outage import Mass, OutageCause, cause_of, is_another, is_over
+from facho.core.outage import OutageCause, OutageSize, cause_of, is_new_outage, is_over
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from facho.core.outage import Mass, OutageCause, cause_of, is_another, is_over
     ],
 )
 def test_eight_onus_or_half_of_the_port_are_a_mass(fallen: int, onus: int, is_mass: bool) -> None:
-    assert Mass().reached(fallen, onus) is is_mass
+    assert OutageSize().reached(fallen, onus) is is_mass
 
 
 def test_both_limits_can_be_set() -> None:
-    assert Mass(onus=100, share=25).reached(16, 64)
-    assert not Mass(onus=100, share=26).reached(16, 64)
+    assert OutageSize(onus=100, share=25).reached(16, 64)
+    assert not OutageSize(onus=100, share=26).reached(16, 64)
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,4 @@ def test_it_is_over_when_most_are_back() -> None:
     ("fresh", "back", "another"), [(20, 30, True), (20, 20, False), (3, 30, False), (0, 39, False)]
 )
 def test_another_outage_of_the_same_port(fresh: int, back: int, another: bool) -> None:
-    assert is_another(fresh, 64, back=back, affected=40, mass=Mass()) is another
+    assert is_new_outage(fresh, 64, back=back, affected=40, mass=OutageSize()) is another

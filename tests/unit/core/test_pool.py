@@ -7,7 +7,14 @@ from typing import Final
 
 import pytest
 
-from facho.core.pool import Active, FreePollers, WorkerSeen, alive, busy_percentage, is_saturated
+from facho.core.pool import (
+    ActiveExecution,
+    FreePollers,
+    WorkerSeen,
+    alive_workers,
+    busy_percentage,
+    is_saturated,
+)
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY, SNMP_QUEUES
 
 NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
@@ -29,7 +36,7 @@ def worker(seen_s_ago: float, pollers: int = 10) -> WorkerSeen:
     ],
 )
 def test_a_worker_lives_while_it_is_seen(seen_s_ago: float, lives: bool) -> None:
-    assert bool(alive([worker(seen_s_ago)], NOW)) is lives
+    assert bool(alive_workers([worker(seen_s_ago)], NOW)) is lives
 
 
 ALL: Final = frozenset(SNMP_QUEUES)
@@ -39,12 +46,12 @@ def lends(name: str, pollers: int, *queues: str, seen_s_ago: float = 1) -> Worke
     return WorkerSeen(name, pollers, NOW - timedelta(seconds=seen_s_ago), frozenset(queues) or ALL)
 
 
-def running(worker: str, count: int) -> list[Active]:
-    return [Active(DEFAULT, worker)] * count
+def running(worker: str, count: int) -> list[ActiveExecution]:
+    return [ActiveExecution(DEFAULT, worker)] * count
 
 
-def coming(queue: str, count: int) -> list[Active]:
-    return [Active(queue, None)] * count
+def coming(queue: str, count: int) -> list[ActiveExecution]:
+    return [ActiveExecution(queue, None)] * count
 
 
 @pytest.mark.parametrize(
@@ -64,7 +71,7 @@ def coming(queue: str, count: int) -> list[Active]:
         pytest.param([lends("w1", 2)], running("w1", 7), 0, id="it lends fewer now: never below none"),
     ],
 )
-def test_free_pollers(workers: list[WorkerSeen], active: list[Active], free: int) -> None:
+def test_free_pollers(workers: list[WorkerSeen], active: list[ActiveExecution], free: int) -> None:
     assert FreePollers(workers, active, NOW).total == free
 
 
@@ -119,7 +126,7 @@ def test_free_pollers(workers: list[WorkerSeen], active: list[Active], free: int
     ],
 )
 def test_each_queue_has_the_pollers_that_take_it(
-    workers: list[WorkerSeen], active: list[Active], asked: list[str], got: list[bool]
+    workers: list[WorkerSeen], active: list[ActiveExecution], asked: list[str], got: list[bool]
 ) -> None:
     free = FreePollers(workers, active, NOW)
     assert [free.take(queue) for queue in asked] == got

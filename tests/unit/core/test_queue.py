@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY, SNMP_QUEUES, queue_of, read, written
+from facho.core.queue import (
+    DEFAULT,
+    HIGH_PRIORITY,
+    RETRY,
+    SNMP_QUEUES,
+    decode_queues,
+    encode_queues,
+    queue_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,8 +30,8 @@ def test_its_queue(run_now: bool, attempts: int, queue: str) -> None:
 
 @pytest.mark.parametrize("queues", [(RETRY,), (DEFAULT, HIGH_PRIORITY), SNMP_QUEUES])
 def test_queues_that_are_written_are_read_again(queues: tuple[str, ...]) -> None:
-    assert read(written(frozenset(queues))) == frozenset(queues)
+    assert decode_queues(encode_queues(frozenset(queues))) == frozenset(queues)
 
 
 def test_who_says_nothing_takes_all() -> None:
-    assert read("") == frozenset(SNMP_QUEUES)
+    assert decode_queues("") == frozenset(SNMP_QUEUES)

@@ -13,7 +13,7 @@ from facho.core.quota import (
     Status,
     hour_of,
     hours_between,
-    is_kept,
+    is_met,
     must_close,
     slots_by_hour,
     slots_from,
@@ -172,7 +172,7 @@ def test_the_status_of_an_hour_that_is_over(required: int, completed: int, statu
 def test_how_much_is_enough_is_a_setting() -> None:
     assert status_of(12, 11, kept=95.0) == Status.QUOTA_NOT_MET
     assert status_of(12, 6, kept=50.0) == Status.PARTIAL
-    assert not is_kept(200, 199, kept=99.9)
+    assert not is_met(200, 199, kept=99.9)
 
 
 def test_an_hour_waits_ten_minutes_for_what_is_still_pending() -> None:

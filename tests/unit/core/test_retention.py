@@ -10,12 +10,12 @@ from facho.core.retention import (
     SETTLES_IN,
     Hold,
     LargeRemoval,
-    Turns,
+    SteadyPeriod,
+    current_hold,
+    extend_steady_period,
     is_behind,
-    kept_from,
-    most_would_go,
-    next_hold,
-    next_turn,
+    needs_confirmation,
+    oldest_kept,
 )
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
@@ -24,24 +24,24 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
-def turns_every_minute(count: int, start: datetime, before: Turns | None = None) -> Turns:
+def turns_every_minute(count: int, start: datetime, before: SteadyPeriod | None = None) -> SteadyPeriod:
     for number in range(count):
-        before = next_turn(before, start + number * MINUTE, every=MINUTE)
+        before = extend_steady_period(before, start + number * MINUTE, every=MINUTE)
     assert before is not None
     return before
 
 
 def test_what_is_kept_is_as_old_as_it_may_be() -> None:
-    assert kept_from(NOW, timedelta(days=30)) == datetime(2025, 5, 11, 10, 0, tzinfo=UTC)
-    assert kept_from(NOW, timedelta()) == NOW
+    assert oldest_kept(NOW, timedelta(days=30)) == datetime(2025, 5, 11, 10, 0, tzinfo=UTC)
+    assert oldest_kept(NOW, timedelta()) == NOW
 
 
 def test_what_is_kept_for_ever_can_be_written_as_a_very_long_time() -> None:
-    assert kept_from(NOW, timedelta.max) == datetime(1970, 1, 1, tzinfo=UTC)
+    assert oldest_kept(NOW, timedelta.max) == datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def test_the_first_turns_remove_nothing() -> None:
-    assert not next_turn(None, NOW, every=MINUTE).settled
+    assert not extend_steady_period(None, NOW, every=MINUTE).settled
     assert not turns_every_minute(60, NOW).settled
     assert turns_every_minute(61, NOW).settled
 
@@ -49,24 +49,24 @@ def test_the_first_turns_remove_nothing() -> None:
 @pytest.mark.parametrize("jump", [timedelta(days=3650), timedelta(hours=2), timedelta(days=-400)])
 def test_a_clock_that_was_set_is_not_believed_at_once(jump: timedelta) -> None:
     settled = turns_every_minute(61, NOW)
-    assert not next_turn(settled, settled.last + jump, every=MINUTE).settled
+    assert not extend_steady_period(settled, settled.last + jump, every=MINUTE).settled
     assert turns_every_minute(61, settled.last + jump, settled).settled
 
 
 def test_a_restart_is_no_gap() -> None:
     settled = turns_every_minute(61, NOW)
-    assert next_turn(settled, settled.last + timedelta(minutes=20), every=MINUTE).settled
+    assert extend_steady_period(settled, settled.last + timedelta(minutes=20), every=MINUTE).settled
 
 
 def test_two_processes_whose_clocks_differ_a_little_take_turns() -> None:
     settled = turns_every_minute(61, NOW)
-    assert next_turn(settled, settled.last - timedelta(seconds=1), every=MINUTE) == settled
+    assert extend_steady_period(settled, settled.last - timedelta(seconds=1), every=MINUTE) == settled
 
 
 def test_rare_turns_are_no_gaps() -> None:
     rare = timedelta(hours=3)
-    first = next_turn(None, NOW, every=rare)
-    assert next_turn(first, NOW + rare, every=rare).settled
+    first = extend_steady_period(None, NOW, every=rare)
+    assert extend_steady_period(first, NOW + rare, every=rare).settled
     assert rare > SETTLES_IN
 
 
@@ -75,18 +75,18 @@ def removal(before: datetime, table: str = "onu_events") -> LargeRemoval:
 
 
 def test_most_of_a_table_is_more_than_half_of_more_than_a_few_rows() -> None:
-    assert most_would_go(101, 0, HOUR, keep=90 * DAY)
-    assert most_would_go(501, 499, HOUR, keep=90 * DAY)
-    assert not most_would_go(500, 500, 3650 * DAY, keep=90 * DAY)
-    assert not most_would_go(100, 0, 30 * DAY, keep=90 * DAY)
-    assert not most_would_go(0, 0, HOUR, keep=90 * DAY)
+    assert needs_confirmation(101, 0, HOUR, keep=90 * DAY)
+    assert needs_confirmation(501, 499, HOUR, keep=90 * DAY)
+    assert not needs_confirmation(500, 500, 3650 * DAY, keep=90 * DAY)
+    assert not needs_confirmation(100, 0, 30 * DAY, keep=90 * DAY)
+    assert not needs_confirmation(0, 0, HOUR, keep=90 * DAY)
 
 
 def test_most_of_a_few_rows_is_much_when_they_have_been_too_old_for_long() -> None:
-    assert most_would_go(2, 1, 31 * DAY, keep=90 * DAY)
-    assert not most_would_go(1, 1, 31 * DAY, keep=90 * DAY)
-    assert most_would_go(2, 1, 8 * DAY, keep=7 * DAY)
-    assert not most_would_go(2, 1, 6 * DAY, keep=7 * DAY)
+    assert needs_confirmation(2, 1, 31 * DAY, keep=90 * DAY)
+    assert not needs_confirmation(1, 1, 31 * DAY, keep=90 * DAY)
+    assert needs_confirmation(2, 1, 8 * DAY, keep=7 * DAY)
+    assert not needs_confirmation(2, 1, 6 * DAY, keep=7 * DAY)
 
 
 def test_what_became_too_old_during_an_ordinary_stop_is_no_reason_to_count() -> None:
@@ -101,16 +101,16 @@ def test_what_became_too_old_during_an_ordinary_stop_is_no_reason_to_count() -> 
 
 
 def test_a_hold_stays_as_it_was_shown_while_time_goes_by() -> None:
-    hold = next_hold(None, [removal(NOW)], NOW)
+    hold = current_hold(None, [removal(NOW)], NOW)
     assert hold == Hold(NOW, (removal(NOW),))
-    assert next_hold(hold, [removal(NOW + 5 * DAY)], NOW + 5 * DAY) is hold
-    assert next_hold(hold, [], NOW) is None
+    assert current_hold(hold, [removal(NOW + 5 * DAY)], NOW + 5 * DAY) is hold
+    assert current_hold(hold, [], NOW) is None
 
 
 def test_another_situation_is_a_new_hold_that_nobody_confirmed() -> None:
     shown = Hold(NOW, (removal(NOW),), confirmed_at=NOW, confirmed_by="ana")
     for other in ([removal(NOW - 2 * HOUR)], [removal(NOW), removal(NOW, "history_hours")]):
-        hold = next_hold(shown, other, NOW + MINUTE)
+        hold = current_hold(shown, other, NOW + MINUTE)
         assert hold is not None
         assert (hold.since, hold.confirmed_at) == (NOW + MINUTE, None)
 
@@ -121,10 +121,10 @@ def test_a_confirmation_is_for_what_was_shown_and_not_for_ever() -> None:
     assert hold.limit("onu_events", NOW + DAY) == NOW
     assert hold.limit("onu_events", NOW - DAY) == NOW - DAY
     assert hold.limit("others", NOW + DAY) == NOW + DAY
-    assert next_hold(hold, [removal(NOW + DAY)], NOW + DAY) is hold
+    assert current_hold(hold, [removal(NOW + DAY)], NOW + DAY) is hold
     for later in (NOW + 8 * DAY, NOW - DAY):
         assert not hold.is_confirmed(later)
-    again = next_hold(hold, [removal(NOW + 8 * DAY)], NOW + 8 * DAY)
+    again = current_hold(hold, [removal(NOW + 8 * DAY)], NOW + 8 * DAY)
     assert again == Hold(NOW + 8 * DAY, (removal(NOW + 8 * DAY),))
     assert Hold.from_json(hold.as_json()) == hold
     assert Hold.from_json(again.as_json()) == again

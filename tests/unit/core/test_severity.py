@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from facho.core.severity import Severity, severity_of, worst
+from facho.core.severity import Severity, severity_of, worst_severity
 
 LOW, MEDIUM, HIGH, CRITICAL = Severity
 
@@ -39,7 +39,7 @@ def test_who_asks_for_less_is_told_later() -> None:
 
 
 def test_the_worst_of_the_tasks_is_that_of_the_olt() -> None:
-    assert worst([LOW, None, HIGH, MEDIUM]) == HIGH
-    assert worst([CRITICAL, HIGH]) == CRITICAL
-    assert worst([None, None]) is None
-    assert worst([]) is None
+    assert worst_severity([LOW, None, HIGH, MEDIUM]) == HIGH
+    assert worst_severity([CRITICAL, HIGH]) == CRITICAL
+    assert worst_severity([None, None]) is None
+    assert worst_severity([]) is None

@@ -9,7 +9,7 @@ from facho.apps.execution_coordinator.texts import WHY_LOST, lost_in_words, miss
 from facho.core.delay import Why
 from facho.core.event_types import EventType
 from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots
-from facho.core.report import TaskReport, reasons_of, tasks_of
+from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.web.words.events import EVENTS
 
 
@@ -62,7 +62,7 @@ def test_a_report_has_the_worst_task_and_the_largest_reason_first() -> None:
             {**figures, "task_type": "fine", "completed": 4, "percent": 100.0, "severity": None},
             {**figures, "task_type": "bad", "completed": 1, "percent": 25.0, "severity": "HIGH"},
         ],
-        "reasons": [small.written(), large.written()],
+        "reasons": [small.as_json(), large.as_json()],
     }
     assert [each.task_type for each in tasks_of(report)] == ["bad", "fine"]
     assert reasons_of(report) == [large, small]

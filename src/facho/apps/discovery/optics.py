@@ -11,7 +11,7 @@ from facho.apps.discovery.finding import Rows
 from facho.apps.discovery.models import Presence
 from facho.apps.discovery.roster import Roster
 from facho.core.onu_states import is_known
-from facho.core.optics import Limits, OpticalTurn, judge, turn
+from facho.core.optics import Limits, OpticalChange, judge_power, optical_change
 
 # The first that an ONU has is the one that counts for it.
 POWERS: Final = ("onu_rx_dbm", "olt_rx_dbm")
@@ -22,7 +22,7 @@ NEEDED: Final = (*POWERS, "state", "rx_usual_dbm", "rx_usual_of", "optical_state
 class Crossed:
     # In the roster.
     position: int
-    turn: OpticalTurn
+    turn: OpticalChange
     power: float
     usual: float | None
 
@@ -37,10 +37,10 @@ def judge_optics(roster: Roster, limits: Limits, moved: Collection[int]) -> list
     states = roster["optical_state"]
     for position, power, usual in _measured(roster, _suspects(roster, limits), moved):
         before = states[position]
-        now = judge(power, usual, before, limits)
+        now = judge_power(power, usual, before, limits)
         if now != before:
             roster.own("optical_state")[position] = now.value
-        if (told := turn(before, now)) is not None:
+        if (told := optical_change(before, now)) is not None:
             crossed.append(Crossed(position, told, power, usual))
     return crossed
 

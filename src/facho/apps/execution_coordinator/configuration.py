@@ -13,11 +13,11 @@ from facho.apps.execution_coordinator.models import OltConfiguration
 from facho.core.changes import (
     Device,
     OltState,
+    decode_state,
+    encode_job,
+    encode_state_of_tasks,
+    encode_task,
     fingerprint,
-    parse,
-    written_job,
-    written_state,
-    written_task,
 )
 
 Written = Mapping[int, str]
@@ -31,9 +31,9 @@ def configured_states(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
         job_on, job_interval_s, job_priority, job = jobs[job_id]
         own = interval_s if interval_s is not None else job_interval_s
         rank = priority if priority is not None else job_priority
-        tasks[olt_id].append(written_task(node_id, bool(enabled) and job_on, own, rank, job))
+        tasks[olt_id].append(encode_task(node_id, bool(enabled) and job_on, own, rank, job))
     return {
-        olt_id: written_state(Device(bool(enabled), *device), tasks.get(olt_id, ()))
+        olt_id: encode_state_of_tasks(Device(bool(enabled), *device), tasks.get(olt_id, ()))
         for olt_id, enabled, *device in _of(_OLTS, "o.id", olt_ids)
     }
 
@@ -55,7 +55,7 @@ def _jobs() -> dict[int, tuple[bool, int, int, str]]:
     found = {}
     for enabled, interval_s, priority, facts, job_id, *job in sql.fetch_rows(_JOBS, []):
         asked = tuple(map(str, json.loads(facts))), tuple(oids.get(job_id, ()))
-        found[job_id] = bool(enabled), interval_s, priority, written_job((job_id, *job, *asked))
+        found[job_id] = bool(enabled), interval_s, priority, encode_job((job_id, *job, *asked))
     return found
 
 
@@ -86,7 +86,7 @@ def changed_olts(now: Written) -> list[int]:
 def remembered_states(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
     """None for what cannot be read any more; nothing for an OLT that was never looked at."""
     rows = OltConfiguration.objects.filter(olt__in=olt_ids).values_list("olt_id", "state")
-    return {olt_id: parse(text) for olt_id, text in rows}
+    return {olt_id: decode_state(text) for olt_id, text in rows}
 
 
 def mark_changed(olt_ids: Sequence[int]) -> None:

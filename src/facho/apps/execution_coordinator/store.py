@@ -117,8 +117,8 @@ def _add_reasons(new: Mapping[TrackerKey, Sequence[LostSlots]]) -> None:
     rows = []
     for row_id, key, before in _known_reasons(new):
         if key in new:
-            every = merged([*map(LostSlots.read, before), *new[key]])
-            rows.append((row_id, json.dumps([reason.written() for reason in every])))
+            every = merged([*map(LostSlots.from_json, before), *new[key]])
+            rows.append((row_id, json.dumps([reason.as_json() for reason in every])))
     rows.sort()
     statement = "UPDATE quota_tracker SET reasons = %s WHERE id = %s"
     for row_id, written in rows:
@@ -205,7 +205,7 @@ def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None 
 
 
 def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[LostSlots, ...]:
-    return tuple(map(LostSlots.read, reasons))
+    return tuple(map(LostSlots.from_json, reasons))
 
 
 def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None:

@@ -16,7 +16,7 @@ from facho.apps.executions.words import WHY
 from facho.apps.written import about
 from facho.core.delay import Why
 from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots
-from facho.core.report import TaskReport
+from facho.core.violation_report import TaskReport
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text

@@ -15,7 +15,7 @@ from facho.apps.history.models import HistoryHour, Subject
 from facho.apps.history.places import PORTS_PLACE, places_of_olt
 from facho.apps.history.times import HOUR
 from facho.core.frames import Sheet, read_sheet
-from facho.core.hours import by_place
+from facho.core.hours import merge_by_place
 from facho.core.packing import Damaged
 
 log = logging.getLogger(__name__)
@@ -66,8 +66,8 @@ _FRAMES: Final = (
 
 def _by_place(olt_id: int, subject: str, sheets: Sequence[Sheet]) -> dict[str, bytes]:
     if subject == Subject.ONU:
-        return dict(by_place(sheets, places_of_olt(olt_id)))
-    return dict(by_place(sheets, dict.fromkeys(_ids(sheets), PORTS_PLACE)))
+        return dict(merge_by_place(sheets, places_of_olt(olt_id)))
+    return dict(merge_by_place(sheets, dict.fromkeys(_ids(sheets), PORTS_PLACE)))
 
 
 def _ids(sheets: Iterable[Sheet]) -> set[int]:
@@ -109,7 +109,7 @@ def _merged(olt_id: int, place: str, known: bytes, late: bytes) -> bytes:
     """All of them stay at this place, wherever they have moved meanwhile."""
     try:
         sheets = [read_sheet(known), read_sheet(late)]
-        return dict(by_place(sheets, dict.fromkeys(_ids(sheets), place)))[place]
+        return dict(merge_by_place(sheets, dict.fromkeys(_ids(sheets), place)))[place]
     except Damaged as error:
         # A later version of facho may be able to read it.
         _tell_damage("late values are lost, for their hour cannot be read", olt_id, error)

@@ -13,7 +13,7 @@ from facho.apps.db import sql
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
-from facho.core.maintenance import Span, merged, span_at, spans
+from facho.core.maintenance import Span, merge_spans, span_at, spans
 
 _TICK: Final = timedelta(microseconds=1)
 # Windows that follow one another within this time are reported as one.
@@ -46,7 +46,7 @@ def closed_times(
         for olt_id, site in Olt.objects.filter(site__in=sites).values_list("id", "site"):
             found[olt_id] += sites[site]
     wanted = found.keys() if olt_ids is None else found.keys() & set(olt_ids)
-    return {olt_id: apart for olt_id in wanted if (apart := merged(found[olt_id]))}
+    return {olt_id: apart for olt_id in wanted if (apart := merge_spans(found[olt_id]))}
 
 
 def olts_of(windows: QuerySet[MaintenanceWindow]) -> list[int]:

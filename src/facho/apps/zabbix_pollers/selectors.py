@@ -8,7 +8,7 @@ from datetime import datetime
 from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
-from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
+from facho.core.pool import WorkerSeen, alive_workers, busy_percentage, is_saturated
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Pool:
 
 def pool(now: datetime, config: Config, *, busy: int) -> Pool:
     """`busy` is how many executions are under way: that is known better than what the pollers last said."""
-    living = alive(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     window = config.poller_stats_every
     percentage = busy_percentage(busy_time(now, window), pollers, window)

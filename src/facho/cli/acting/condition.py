@@ -28,7 +28,7 @@ from facho.cli.acting.room import disk, retention
 from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens
 from facho.cli.system import reach_database
 from facho.config import Config
-from facho.core.pool import alive
+from facho.core.pool import alive_workers
 from facho.engine.upkeep.schema import compare_schema, newer_sentence
 from facho.engine.upkeep.system_status import coordinator_state
 from facho.keys import KeyProblem, WrongPlace
@@ -111,7 +111,7 @@ def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:
 
 
 def _workers(now: datetime, config: Config) -> Finding:
-    living = alive(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     if not pollers:
         return error("workers", "none is alive: nothing is collected", start_it(config))

@@ -21,7 +21,7 @@ from facho.cli.acting.showing import clock, every, print_facts, print_json, prin
 from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
-from facho.core.pool import alive
+from facho.core.pool import alive_workers
 from facho.engine.commands.edits import JobEdit, edit_job
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
@@ -220,7 +220,7 @@ def _node_named(name: str, olt: str) -> SnmpJobHost:
 
 
 def _somebody_works(now: datetime, config: Config) -> bool:
-    return bool(alive(workers(), now, within=config.worker_seen_within))
+    return bool(alive_workers(workers(), now, within=config.worker_seen_within))
 
 
 def _wait_for(execution_id: int, seconds: float, *, as_json: bool) -> None:

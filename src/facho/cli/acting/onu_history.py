@@ -22,7 +22,7 @@ from facho.cli.acting.showing import clock, print_json, written
 from facho.cli.moments import BadMoment, parse_moment
 from facho.cli.output import console, print_whole
 from facho.config import current
-from facho.core.condense import Point, Span, condense, evenly
+from facho.core.downsampling import DownsampledSpan, Point, downsample, mean_per_cell
 from facho.engine.commands.errors import CommandError
 
 # More rows than this are nothing to look at: then there is one for each hour, or each day.
@@ -121,17 +121,17 @@ def _summary(history: History, fact: str) -> list[str]:
     values = [value for _, value in points if value is not None]
     if not values:
         return ["0", "", "", "", ""]
-    (whole,) = condense(points, lambda _: history.start)
+    (whole,) = downsample(points, lambda _: history.start)
     return [f"{len(values):,}", *_numbers(whole), written(values[-1])]
 
 
-def _numbers(span: Span) -> list[str]:
+def _numbers(span: DownsampledSpan) -> list[str]:
     return ["" if value is None else f"{value:.2f}" for value in (span.least, span.mean, span.most)]
 
 
 def sparkline(history: History, fact: str, cells: int) -> str:
     """A gap where nothing was collected or there was no value."""
-    means = evenly(history.points(fact), history.start, history.end, cells)
+    means = mean_per_cell(history.points(fact), history.start, history.end, cells)
     known = [mean for mean in means if mean is not None]
     if not known:
         return ""
@@ -170,7 +170,7 @@ def _spans(history: History) -> Table:
 
 def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: str) -> Table:
     table = Table("from", box=None, pad_edge=False)
-    columns = {fact: condense(history.points(fact), start_of) for fact in history.values}
+    columns = {fact: downsample(history.points(fact), start_of) for fact in history.values}
     for fact in columns:
         for heading in (f"{fact} min", "avg", "max"):
             table.add_column(heading, justify="right")

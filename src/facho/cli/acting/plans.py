@@ -13,7 +13,7 @@ import typer
 from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import every, print_facts, print_json, print_rows
 from facho.config import Config
-from facho.core.plan import Promise
+from facho.core.plan import PredictedQuota
 from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.plan_reports import (
     PlanAccuracy,
@@ -50,7 +50,9 @@ def show(name: str, config: Config, *, as_json: bool) -> None:
 
 
 def _facts(told: Mapping[str, Any]) -> dict[str, Any]:
-    quotas = [Promise(each["task_type"], each["required"], each["completed"]) for each in told["quotas"]]
+    quotas = [
+        PredictedQuota(each["task_type"], each["required"], each["completed"]) for each in told["quotas"]
+    ]
     risky = [f"{each.task_type} {each.completed}/{each.required}" for each in quotas if each.at_risk]
     return {
         "minutes_an_hour": f"{told['minutes_p50']:.1f}, at most {told['minutes_p95']:.1f}",

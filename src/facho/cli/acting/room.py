@@ -9,7 +9,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
 from facho.config import Config
 from facho.core.disk import WARN_DAYS, Forecast
-from facho.core.retention import kept_from, longest_pause
+from facho.core.retention import longest_gap, oldest_kept
 from facho.engine.upkeep import storage
 from facho.engine.upkeep.health import disk_is_short
 from facho.engine.upkeep.retention import RETENTION, RULES, hold_sentence, read_hold, too_old, turns_before
@@ -82,7 +82,7 @@ def retention(now: datetime, config: Config) -> Finding:
         return warning("retention", "it has never had a turn", start_it(config))
     ago = max(timedelta(), now - turns.last)
     behind = _too_long(now, config)
-    if ago > longest_pause(config.housekeeping_step):
+    if ago > longest_gap(config.housekeeping_step):
         told = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
         return warning(
             "retention", told + (f"; too long by now: {behind}" if behind else ""), start_it(config)
@@ -107,6 +107,6 @@ def _too_long(now: datetime, config: Config) -> str:
     found = []
     for rule in RULES:
         oldest = too_old(rule, now, config).values_list(rule.column, flat=True).first()
-        if oldest is not None and (over := kept_from(now, rule.keep(config)) - oldest) > _BEHIND:
+        if oldest is not None and (over := oldest_kept(now, rule.keep(config)) - oldest) > _BEHIND:
             found.append(f"{rule.table} (by {over / _DAY:.0f} days)")
     return ", ".join(found)

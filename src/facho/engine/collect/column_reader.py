@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
-from facho.core.batch import batches, smaller
+from facho.core.batch import batches, smaller_batch
 from facho.engine.collect.conversation import Conversation, NoAddress
 from facho.engine.collect.questions import Plan, Question
 from facho.engine.collect.row_counts import RowCounts
@@ -237,7 +237,7 @@ class _Asking:
         left = await self._ask_once(self._agent, batch)
         if left:
             await self._check_alive()
-            await self._ask_smaller(left, smaller(self._batching.size, sizes=self._sizes) or 1)
+            await self._ask_smaller(left, smaller_batch(self._batching.size, sizes=self._sizes) or 1)
 
     async def _ask_smaller(self, questions: Sequence[Question], size: int) -> None:
         """Each once: who has been silent before is not waited for again and again."""
@@ -250,7 +250,7 @@ class _Asking:
             if not left:
                 continue
             await self._check_alive()
-            below = smaller(min(size, len(batch)), sizes=self._sizes)
+            below = smaller_batch(min(size, len(batch)), sizes=self._sizes)
             if below is not None:
                 await self._ask_smaller(left, below)
                 continue

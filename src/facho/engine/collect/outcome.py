@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from facho.core.batch import is_failed
+from facho.core.batch import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
 from facho.engine.collect.missing_columns import DISCOVERY, lacking, tables_not_present
 from facho.engine.collect.questions import tables_of
@@ -96,7 +96,7 @@ def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
     if answers.errors:
         return _reasons(answers.errors, work)
     most = work.batching.most_unanswered
-    if is_failed(answers.onus_asked, answers.mute, most=most / 100):
+    if too_many_unanswered(answers.onus_asked, answers.mute, most=most / 100):
         first = next(f"{key}: {reason}" for key, reason in answers.lacking.items())
         asked = f"{answers.mute:,} of {answers.onus_asked:,} ONUs"
         return f"{asked} did not answer, and no more than {most:g} % may; the first is {first}"

@@ -23,7 +23,7 @@ from facho.apps.hosts.selectors import (
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
-from facho.core.capability import Lacks, still_lacking
+from facho.core.missing_columns import MissingColumns, columns_to_leave_out
 from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
 from facho.engine.collect.targets import asking_of, learned_of, target_of, varbinds_of
 from facho.engine.collect.work import (
@@ -46,7 +46,7 @@ class NothingToAsk(Exception):
 class Before:
     """What was known of the OLT before this collection."""
 
-    lacks: Lacks
+    lacks: MissingColumns
     version: str
     uptime_s: int | None
     uptime_read_at: datetime | None
@@ -67,7 +67,7 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     asked_about = about(execution_id)
     olt = asked_about.olt
     profile = profile_of(olt)
-    lacks = still_lacking(olt.lacks, now, again_after=config.missing_again_after)
+    lacks = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
     reading = None if asked_about.onu_id is None else _reading(asked_about.onu_id, olt, profile)
     every = [_part(job, olt) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))

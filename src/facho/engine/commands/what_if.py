@@ -16,7 +16,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.interval import format_interval
-from facho.core.plan import Load, Task, load
+from facho.core.plan import Load, Task, hourly_load
 from facho.engine.commands.edits import JobEdit
 from facho.engine.commands.jobs import NewJob, job_named
 from facho.engine.commands.schedule_draft import Schedule, ScheduleDraft
@@ -103,8 +103,8 @@ def _what_if(olt: str, before: Sequence[Task], after: Sequence[Task], now: datet
     problem = infeasible(new, now)
     return WhatIf(
         olt=olt,
-        before=load(old) if old else _NOTHING,
-        after=load(new) if new else _NOTHING,
+        before=hourly_load(old) if old else _NOTHING,
+        after=hourly_load(new) if new else _NOTHING,
         becomes_impossible=problem is not None and fits(old, now),
         problem=problem,
         sure=all(task.sure for task in new),

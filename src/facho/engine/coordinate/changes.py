@@ -38,8 +38,8 @@ from facho.core.changes import (
     TaskAdded,
     TaskIntervalChanged,
     TaskRemoved,
+    decode_state,
     differences,
-    parse,
 )
 from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.coordinate.aborts import AbortedExecution, abort_open, abort_queued
@@ -128,7 +128,7 @@ def _look(olt_ids: Sequence[int]) -> _Seen:
     names: dict[int, str] = {}
     new: set[int] = set()
     for olt_id, text in states.items():
-        known, after = before.get(olt_id), parse(text)
+        known, after = before.get(olt_id), decode_state(text)
         assert after is not None
         changes[olt_id], names[olt_id] = list(differences(known, after)), after.device.name
         if known is not None:

@@ -37,7 +37,7 @@ from facho.config import Config
 from facho.core.delay import Why, why_pending
 from facho.core.lost_slots import OTHER, LostSlots, top
 from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
-from facho.core.severity import Severity, severity_of, worst
+from facho.core.severity import Severity, severity_of, worst_severity
 from facho.core.steps import COORDINATOR
 from facho.engine.coordinate.changes import handle_changes
 from facho.engine.coordinate.forecast_learning import learn_from_ended
@@ -215,7 +215,7 @@ def _violations(hour: Hour, closed: Mapping[int, Sequence[Tracker]], now: dateti
             created_at=now,
         )
         for olt_id, trackers in closed.items()
-        if (severity := worst(_severity(each, config) for each in trackers)) is not None
+        if (severity := worst_severity(_severity(each, config) for each in trackers)) is not None
     ]
     QuotaViolation.objects.bulk_create(found, ignore_conflicts=True)
     names = dict(Olt.objects.filter(id__in=[each.olt_id for each in found]).values_list("id", "name"))
@@ -261,7 +261,7 @@ def _task(tracker: Tracker, config: Config) -> dict[str, Any]:
 
 
 def _top(reasons: Iterable[LostSlots]) -> list[dict[str, Any]]:
-    return [reason.written() for reason in top(reasons, _MOST_REASONS)]
+    return [reason.as_json() for reason in top(reasons, _MOST_REASONS)]
 
 
 def run_coordinator_loop(stopping: threading.Event, config: Config) -> None:

@@ -120,7 +120,7 @@ def _taught(ran: Mapping[Key, Sequence[_Ran]], now: datetime, config: Config) ->
     olts = sorted({olt for olt, _ in ran})
     onus = onus_present(olts)
     rows = TaskForecast.objects.filter(olt__in=olts, task_type__in={task for _, task in ran})
-    before = {(olt, task): Learned.read(state) for olt, task, state in rows.values_list(*_STATE)}
+    before = {(olt, task): Learned.from_json(state) for olt, task, state in rows.values_list(*_STATE)}
     return [
         _forecast(key, _learned(before.get(key, Learned()), ran[key], onus.get(key[0], 0), config), now)
         for key in sorted(ran)
@@ -140,7 +140,7 @@ def _forecast(key: Key, learned: Learned, now: datetime) -> TaskForecast:
     return TaskForecast(
         olt_id=key[0],
         task_type=key[1],
-        state=learned.written(),
+        state=learned.as_json(),
         fixed_s=learned.fixed_s,
         per_onu_s=learned.per_onu_s,
         samples=learned.samples,

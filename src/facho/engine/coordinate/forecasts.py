@@ -14,8 +14,16 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.hosts.selectors import DISCOVERY_FACTS, spelled_out
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost, SnmpJobOid
 from facho.config import Config
+from facho.core.duration_guess import (
+    FROM_ONU_S,
+    LATENCY_S,
+    ROWS_OF_CHASSIS,
+    Pace,
+    Table,
+    guess_from_others,
+    guess_from_requests,
+)
 from facho.core.forecast import SURE_AFTER, Learned, Predicted, predict
-from facho.core.guess import FROM_ONU_S, LATENCY_S, ROWS_OF_CHASSIS, Pace, Table, from_asking, from_others
 from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors import schema as profiles
 
@@ -95,7 +103,7 @@ def _learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[in
     rows: QuerySet[TaskForecast] = TaskForecast.objects.order_by("updated_at")
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
-    every = ((olt, task, Learned.read(state)) for olt, task, state in rows.values_list(*_STATE))
+    every = ((olt, task, Learned.from_json(state)) for olt, task, state in rows.values_list(*_STATE))
     learned = {(olt, task): each for olt, task, each in every if each.samples}
     return learned, {olt: each.onus for (olt, _), each in learned.items()}
 
@@ -112,7 +120,9 @@ def _guessed(
     for each in asked:
         paces, count = others.like(each), onus.get(each.olt_id, 0)
         found[each.key] = (
-            from_others(paces, count) if paces else _by_asking(each, count, named.get(each.job_id, 0), config)
+            guess_from_others(paces, count)
+            if paces
+            else _by_asking(each, count, named.get(each.job_id, 0), config)
         )
     return found
 
@@ -154,7 +164,7 @@ def count_named_columns(job_ids: Iterable[int]) -> dict[int, int]:
 def _by_asking(asked: TaskToPredict, onus: int, named: int, config: Config) -> Predicted:
     manners = asked.profile.manners
     in_flight = min(asked.max_in_flight or config.requests_in_flight, manners.in_flight or 99)
-    return from_asking(_tables(asked, onus, named, config), in_flight, asked.most_per_second)
+    return guess_from_requests(_tables(asked, onus, named, config), in_flight, asked.most_per_second)
 
 
 def _tables(asked: TaskToPredict, onus: int, named: int, config: Config) -> Iterator[Table]:

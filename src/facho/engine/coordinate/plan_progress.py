@@ -17,7 +17,7 @@ from facho.apps.db.rows import update_rows
 from facho.apps.execution_coordinator.models import CoordinatorState, ExecutionPlan, PlanStatus
 from facho.apps.executions.models import OPEN, Execution, State, Trigger
 from facho.config import Config
-from facho.core.plan_data import Comparison, Hours, Key, compare, key_of, read
+from facho.core.plan_data import Comparison, Key, StoredPlan, compare_with_runs, decode_plan, key_of
 from facho.core.quota import Hour, must_close, running_hour
 from facho.engine.coordinate.plan_reports import FIRST_BEGAN
 from facho.engine.coordinate.plans import make_missing_plans, update_plans
@@ -90,14 +90,14 @@ def _open_before(since: datetime, config: Config) -> list[_Run]:
     return [_Run(*row) for row in rows.order_by("not_before").values_list(*_RUN)[: config.plans_at_once]]
 
 
-def _plans(olt_ids: Iterable[int], hour: Hour) -> dict[int, Hours]:
+def _plans(olt_ids: Iterable[int], hour: Hour) -> dict[int, StoredPlan]:
     rows = ExecutionPlan.objects.filter(
         olt__in=set(olt_ids), status=PlanStatus.ACTIVE, period_start=hour.start, stale=False
     )
-    return {olt_id: read(hour.start, data) for olt_id, data in rows.values_list("olt_id", "plan_data")}
+    return {olt_id: decode_plan(hour.start, data) for olt_id, data in rows.values_list("olt_id", "plan_data")}
 
 
-def _departs(run: _Run, plan: Hours, hour: Hour, now: datetime, by: timedelta) -> bool:
+def _departs(run: _Run, plan: StoredPlan, hour: Hour, now: datetime, by: timedelta) -> bool:
     """It began or ended at another time than was planned, or should have by now."""
     if run.node_id is None or run.slot not in hour:
         return False
@@ -185,7 +185,9 @@ def _close(hour: Hour, plans: Sequence[_Plan], now: datetime, config: Config) ->
 
 
 def _compared(hour: Hour, plan: _Plan, began: Mapping[Key, datetime], config: Config) -> Comparison:
-    return compare(read(hour.start, plan.data), began, made=plan.made, near=config.plan_departs_after)
+    return compare_with_runs(
+        decode_plan(hour.start, plan.data), began, made=plan.made, near=config.plan_departs_after
+    )
 
 
 _COMPLETED: Final = (

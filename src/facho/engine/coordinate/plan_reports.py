@@ -18,7 +18,7 @@ from facho.apps.executions.models import Execution, Trigger
 from facho.config import Config
 from facho.core.feasibility import Shift, best_shift
 from facho.core.interval import format_interval
-from facho.core.plan_data import Hours, Key, Planned, key_of, read
+from facho.core.plan_data import Key, Planned, StoredPlan, decode_plan, key_of
 from facho.core.quota import running_hour
 from facho.engine.coordinate.workloads import load_workloads
 
@@ -39,8 +39,8 @@ def running_plan(olt_id: int, now: datetime, config: Config) -> ExecutionPlan | 
     return plans.first()
 
 
-def plan_hours(plan: ExecutionPlan) -> Hours:
-    return read(plan.period_start, plan.plan_data)
+def plan_hours(plan: ExecutionPlan) -> StoredPlan:
+    return decode_plan(plan.period_start, plan.plan_data)
 
 
 def plan_lines(plan: ExecutionPlan) -> list[PlanLine]:

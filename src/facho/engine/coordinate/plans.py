@@ -19,8 +19,8 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
-from facho.core.plan import Load, Task, load, promises
-from facho.core.plan_data import Hours, goes_on, read, signature, written
+from facho.core.plan import Load, Task, hourly_load, predicted_quotas
+from facho.core.plan_data import StoredPlan, continue_plan, decode_plan, encode_plan, signature
 from facho.core.quota import Hour, running_hour
 from facho.engine.coordinate.workloads import Workload, load_workloads
 from facho.engine.events.stream import publish
@@ -80,7 +80,7 @@ class _Known(NamedTuple):
 class _Made:
     olt_id: int
     signature: str
-    hours: Hours
+    hours: StoredPlan
     data: Mapping[str, Any]
     load: Load
     infeasible: Problem | None
@@ -140,12 +140,12 @@ def _plan(
 ) -> _Made:
     tasks, sign = work.tasks, signature(work.tasks)
     same = known if known is not None and known.signature == sign else None
-    before = read(hour.start, same.data) if same else Hours()
-    hours = goes_on(before, tasks, work.plan(now, hour.end, config), now)
-    quotas = promises(tasks, hours.slots(), hour.start, hour.end, config.quota_close_within)
+    before = decode_plan(hour.start, same.data) if same else StoredPlan()
+    hours = continue_plan(before, tasks, work.plan(now, hour.end, config), now)
+    quotas = predicted_quotas(tasks, hours.slots(), hour.start, hour.end, config.quota_close_within)
     hours = replace(hours, promises=tuple(quotas))
-    data = written(hour.start, tasks, hours)
-    return _Made(work.olt_id, sign, hours, data, load(tasks), problem, same.plan_id if same else None)
+    data = encode_plan(hour.start, tasks, hours)
+    return _Made(work.olt_id, sign, hours, data, hourly_load(tasks), problem, same.plan_id if same else None)
 
 
 def _as_json(found: Infeasible) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.chain import Link, composites
 from facho.core.forecast import Predicted
-from facho.core.plan import Closed, Plan, Queued, Running, Task, simulate
+from facho.core.plan import ClosedSpans, Plan, Queued, Running, Task, simulate
 from facho.engine.coordinate.forecasts import predict_durations
 
 # Of a task that nobody knows anything about.
@@ -34,7 +34,7 @@ class Workload:
     tasks: tuple[Task, ...]
     running: Running | None
     queued: tuple[Queued, ...]
-    closed: Closed
+    closed: ClosedSpans
 
     def plan(self, now: datetime, until: datetime, config: Config) -> Plan:
         return simulate(
@@ -128,7 +128,7 @@ def _workload(
     olt_id: int,
     nodes: Sequence[Node],
     opened: Sequence[_Open],
-    closed: Closed,
+    closed: ClosedSpans,
     known: Predictions,
     now: datetime,
 ) -> Workload:

@@ -26,7 +26,7 @@ from facho.apps.written import about as approximate
 from facho.config import Config
 from facho.core.interval import format_interval
 from facho.core.notifications import NotificationKind, NotifiedEvent
-from facho.core.report import reasons_of, tasks_of
+from facho.core.violation_report import reasons_of, tasks_of
 from facho.log_files import one_line
 from facho.masking import masked
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.hosts.models import Olt
-from facho.core.capability import lacks_after
+from facho.core.missing_columns import update_missing_columns
 from facho.engine.collect.targets import written
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import Before
@@ -63,7 +63,7 @@ def changed_columns(
     if version and version != before.version:
         changes["version"] = version
     found = {oid for part in collection.parts for oid in part.found}
-    lacks = lacks_after(
+    lacks = update_missing_columns(
         before.lacks,
         missing,
         found,

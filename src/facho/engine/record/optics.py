@@ -19,7 +19,7 @@ from facho.apps.history.selectors import values_by_hour
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.notifications import NotificationKind
-from facho.core.optics import Limits, usual_of
+from facho.core.optics import Limits, baseline_of
 from facho.engine.events.stream import publish
 from facho.engine.events.types import OpticalPowerChanged
 from facho.engine.record.recording import Recording
@@ -109,7 +109,7 @@ def _usual_at(olt_id: int, place: str, now: datetime) -> dict[int, tuple[float, 
     # The first one is the one that counts.
     for fact in reversed(POWERS):
         for onu, hours in values_by_hour(olt_id, place, fact, now - _WEEK, now).items():
-            if (usual := usual_of(hours)) is not None:
+            if (usual := baseline_of(hours)) is not None:
                 found[onu] = usual, fact
     return found
 

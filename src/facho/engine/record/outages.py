@@ -17,7 +17,7 @@ from facho.apps.discovery.turns import Turned, Turns
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.onu_states import offline_cause
-from facho.core.outage import Mass, cause_of, is_another, is_over
+from facho.core.outage import OutageSize, cause_of, is_new_outage, is_over
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PortOutageEnded, PortOutageStarted
 from facho.engine.record.recording import Recording
@@ -54,7 +54,7 @@ class _Ports:
     def __init__(self, olt_id: int, now: datetime, config: Config) -> None:
         self._olt_id = olt_id
         self._now = now
-        self._mass = Mass(config.outage_onus, config.outage_share)
+        self._mass = OutageSize(config.outage_onus, config.outage_share)
         open_ones = PortOutage.objects.filter(olt=olt_id, ended_at__isnull=True)
         self._open = {outage.place: outage for outage in open_ones}
 
@@ -93,7 +93,7 @@ class _Ports:
             return
         fresh = {onu: cause for onu, cause in who.items() if onu not in outage.onus}
         back = _back(_how_they_are(map(int, outage.onus)))
-        if is_another(len(fresh), onus, back=back, affected=outage.onus_affected, mass=self._mass):
+        if is_new_outage(len(fresh), onus, back=back, affected=outage.onus_affected, mass=self._mass):
             self._end(outage)
             self._begin(place, who, onus)
         elif fresh:

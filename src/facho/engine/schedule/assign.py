@@ -20,7 +20,7 @@ from facho.apps.maintenance.selectors import closed_times
 from facho.config import Config
 from facho.core import queue
 from facho.core.order import Waiting, choose
-from facho.core.pool import Active, FreePollers, WorkerSeen
+from facho.core.pool import ActiveExecution, FreePollers, WorkerSeen
 
 # Any number that no other program uses in the same database.
 _LOCK: Final = 0xFAC40
@@ -81,7 +81,7 @@ class _Seen:
     """All that an order is made from, at one instant."""
 
     workers: list[WorkerSeen]
-    active: list[Active]
+    active: list[ActiveExecution]
     busy_olts: set[int]
     waiting: list[Waiting]
 
@@ -104,11 +104,11 @@ def busy_olts(now: datetime) -> set[int]:
 
 
 def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
-    return WorkerSeen(name, pollers, sql.parse_time(seen_at), queue.read(queues))
+    return WorkerSeen(name, pollers, sql.parse_time(seen_at), queue.decode_queues(queues))
 
 
-def _active(state: str, worker: str, run_now: bool, attempt: int) -> Active:
-    return Active(_queue(run_now, attempt), worker if state == State.RUNNING else None)
+def _active(state: str, worker: str, run_now: bool, attempt: int) -> ActiveExecution:
+    return ActiveExecution(_queue(run_now, attempt), worker if state == State.RUNNING else None)
 
 
 def _waiting(

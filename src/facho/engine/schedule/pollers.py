@@ -15,7 +15,7 @@ from facho.apps.executions.selectors import busy_time
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, Worker
 from facho.config import Config
 from facho.core import queue
-from facho.core.pool import WorkerSeen, alive, busy_percentage, is_saturated
+from facho.core.pool import WorkerSeen, alive_workers, busy_percentage, is_saturated
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.events.stream import publish
 from facho.engine.events.types import SaturationEnded, SaturationStarted
@@ -25,7 +25,7 @@ from facho.engine.process.leases import StartedExecution
 def register_worker(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
-    lent = {"pollers": pollers, "queues": queue.written(queues)}
+    lent = {"pollers": pollers, "queues": queue.encode_queues(queues)}
     with sql.write_transaction():
         Worker.objects.update_or_create(name=worker, defaults={**lent, "started_at": now, "seen_at": now})
         Poller.objects.filter(worker=worker).delete()
@@ -37,7 +37,7 @@ def register_worker(
 def update_heartbeat(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
-    lent = {"pollers": pollers, "queues": queue.written(queues)}
+    lent = {"pollers": pollers, "queues": queue.encode_queues(queues)}
     if not Worker.objects.filter(name=worker).update(seen_at=now, **lent):
         # Others thought that we were gone: the machine slept, or the database was away.
         register_worker(worker, pollers, now, queues)
@@ -143,7 +143,7 @@ def last_stats(now: datetime) -> PollerStats | None:
 def stats_now(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:
     """Counted from the executions, so that it does not matter who ran them."""
     workers = [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
-    total = sum(worker.pollers for worker in alive(workers, now, within=config.worker_seen_within))
+    total = sum(worker.pollers for worker in alive_workers(workers, now, within=config.worker_seen_within))
     busy = min(total, Execution.objects.filter(state__in=ACTIVE).count())
     percentage = busy_percentage(busy_time(now, config.poller_stats_every), total, config.poller_stats_every)
     completed, delayed = _ended_since(last, now)

@@ -26,7 +26,7 @@ from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
-from facho.core.maintenance import Span, runs, span_at
+from facho.core.maintenance import Span, span_at, split_slots
 from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
 from facho.engine.collect.targets import asking_of
 from facho.engine.coordinate.quotas import (
@@ -270,7 +270,7 @@ def _missed(fates: _Fates, closed: _Closed) -> Iterable[SkippedSlots]:
             suspended = isinstance(fate, Skip) and fate.why in (Why.SUSPENDED, Why.OLT_UNREACHABLE)
             why = fate.why if suspended and isinstance(fate, Skip) else Why.ENGINE_STOPPED
             spans = closed.get(row.olt_id, ())
-            for run in runs(ahead.first_skipped, ahead.last_skipped, row.interval, spans):
+            for run in split_slots(ahead.first_skipped, ahead.last_skipped, row.interval, spans):
                 yield SkippedSlots(
                     node_id=row.node_id,
                     olt_id=row.olt_id,

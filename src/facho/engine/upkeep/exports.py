@@ -22,7 +22,7 @@ from facho.apps.execution_coordinator.models import (
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
-from facho.core.spreadsheet import lines
+from facho.core.spreadsheet import csv_lines
 
 _PAGE: Final = 2000
 
@@ -45,7 +45,7 @@ class Export:
     def csv(self, rows: QuerySet[Any]) -> Iterator[str]:
         """Yield pieces, in the order of the rows. Read as they are written: there may be a million."""
         pages = read_pages(rows, list(self.columns.values()), _PAGE)
-        return lines(list(self.columns), (row for page in pages for row in page))
+        return csv_lines(list(self.columns), (row for page in pages for row in page))
 
 
 def _columns(names: Sequence[str], **elsewhere: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.config import Config
 from facho.core.disk import ALARM_DAYS, Forecast, Room
-from facho.core.pool import alive
+from facho.core.pool import alive_workers
 from facho.core.quota import Hour, hour_of
 from facho.core.steps import COORDINATOR, SCHEDULER, StepState, step_state
 from facho.engine.upkeep import storage
@@ -101,7 +101,7 @@ def _lacking() -> int:
 
 def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     steps = last_steps(now)
-    living = alive(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     hour = hour_of(now, config.time_zone)
     due = trackers_are_due(now, hour, config)

@@ -38,13 +38,13 @@ from facho.config import Config
 from facho.core.retention import (
     Hold,
     LargeRemoval,
-    Turns,
-    has_moved_back,
+    SteadyPeriod,
+    current_hold,
+    extend_steady_period,
     is_behind,
-    kept_from,
-    most_would_go,
-    next_hold,
-    next_turn,
+    needs_confirmation,
+    oldest_kept,
+    shrinks_below,
 )
 from facho.engine.events.stream import publish
 from facho.engine.events.types import RemovalHeld, RemovalResumed
@@ -162,7 +162,7 @@ def remove_old(
     between: Callable[[], None] = pause_for_other_writers,
 ) -> Removed:
     """A turn: at most so many chunks, the tables by turns. `between` is called after each one."""
-    turns = next_turn(turns_before(), now, every=config.housekeeping_step)
+    turns = extend_steady_period(turns_before(), now, every=config.housekeeping_step)
     removed = _remove_unless_held(now, config, rules, between) if turns.settled else Removed()
     _note(turns, removed)
     if removed.rows:
@@ -213,7 +213,7 @@ def update_hold(
             if removal.table not in found
             and (removal.table in failed or _still_waits(removal, now, config, rules))
         ]
-    hold = next_hold(None if shown is None else shown.hold, removals, now)
+    hold = current_hold(None if shown is None else shown.hold, removals, now)
     if shown is not None and hold != shown.hold:
         CoordinatorState.objects.filter(id=shown.id).delete()
     if hold is None:
@@ -235,7 +235,7 @@ def _still_waits(removal: LargeRemoval, now: datetime, config: Config, rules: Se
     What was written since by a wrong clock counts as young, and would soon be most of the table.
     """
     for rule in rules:
-        if rule.table == removal.table and not has_moved_back(removal, kept_from(now, rule.keep(config))):
+        if rule.table == removal.table and not shrinks_below(removal, oldest_kept(now, rule.keep(config))):
             return too_old(rule, now, config).filter(**{f"{rule.column}__lt": removal.before}).exists()
     return False
 
@@ -292,7 +292,7 @@ def hold_sentence(hold: Hold, now: datetime) -> str:
 def find_large_removal(rule: Rule, now: datetime, config: Config) -> LargeRemoval | None:
     """None when only rows that became too old lately would go, or less than half of the table."""
     keep = rule.keep(config)
-    before = kept_from(now, keep)
+    before = oldest_kept(now, keep)
     old = too_old(rule, now, config)
     oldest = old.values_list(rule.column, flat=True).first()
     if not is_behind(oldest, before, every=config.housekeeping_step):
@@ -301,7 +301,7 @@ def find_large_removal(rule: Rule, now: datetime, config: Config) -> LargeRemova
     going, staying = old[:_COUNTED].count(), young.order_by(rule.column)[:_COUNTED].count()
     if going == staying == _COUNTED:
         going, staying = _estimated(rule, before)
-    if oldest is None or not most_would_go(going, staying, before - oldest, keep=keep):
+    if oldest is None or not needs_confirmation(going, staying, before - oldest, keep=keep):
         return None
     return LargeRemoval(rule.table, before, going, going + staying)
 
@@ -361,7 +361,7 @@ def one_at_a_time() -> None:
 
 def too_old(rule: Rule, now: datetime, config: Config) -> QuerySet[Model]:
     """Oldest first."""
-    old = {f"{rule.column}__lt": rule.limit(rule.table, kept_from(now, rule.keep(config)))}
+    old = {f"{rule.column}__lt": rule.limit(rule.table, oldest_kept(now, rule.keep(config)))}
     return rule.model._base_manager.filter(**old).exclude(rule.except_for).order_by(rule.column)
 
 
@@ -391,7 +391,7 @@ def clean_logs(
     keep = config.keep_logs if days_old is None else timedelta(days=days_old)
     (rule,) = (replace(rule, keep=lambda _: keep) for rule in RULES if rule.model is CoordinatorLog)
     turns, shown = turns_before(), read_hold()
-    if turns is not None and not next_turn(turns, now, every=config.housekeeping_step).settled:
+    if turns is not None and not extend_steady_period(turns, now, every=config.housekeeping_step).settled:
         # The log is as old as the clock says, and that is not believed.
         return 0
     if shown is not None and not shown.hold.is_confirmed(now) and _is_held(rule, shown.hold):
@@ -403,14 +403,14 @@ def clean_logs(
     return removed
 
 
-def turns_before() -> Turns | None:
+def turns_before() -> SteadyPeriod | None:
     state = CoordinatorState.objects.filter(name=RETENTION).first()
     if state is None:
         return None
-    return Turns(datetime.fromisoformat(state.value["since"]), state.updated_at)
+    return SteadyPeriod(datetime.fromisoformat(state.value["since"]), state.updated_at)
 
 
-def _note(turns: Turns, removed: Removed) -> None:
+def _note(turns: SteadyPeriod, removed: Removed) -> None:
     value = {
         "since": turns.since.isoformat(),
         "rows": dict(removed.rows),

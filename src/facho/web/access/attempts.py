@@ -18,8 +18,8 @@ from facho.apps.access.models import LoginAttempt
 from facho.apps.access.selectors import attempts_within, known_addresses
 from facho.apps.access.store import note_attempt, note_log_in
 from facho.config import Config
-from facho.core.addresses import client_address, counted_as
-from facho.core.attempts import refused_until
+from facho.core.addresses import client_address, throttle_key
+from facho.core.login_limit import blocked_until
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def address_of(request: HttpRequest, config: Config) -> str:
 
 def counted_address_of(request: HttpRequest, config: Config) -> str:
     """Return what requests and attempts are counted by: of IPv6 the /64, since its owner has all of it."""
-    return counted_as(address_of(request, config))
+    return throttle_key(address_of(request, config))
 
 
 def begin(name: str, address: str, now: datetime, config: Config) -> None:
@@ -55,12 +55,12 @@ def _refused_until(attempt: LoginAttempt, now: datetime, config: Config) -> date
     known = known_addresses(attempt.account, now, config.login_known_for)
     if attempt.address in known:
         of_pair = attempts_within(now, window, account=attempt.account, address=attempt.address)
-        return refused_until(of_pair, config.login_per_account, window)
+        return blocked_until(of_pair, config.login_per_account, window)
     of_account = attempts_within(now, window, account=attempt.account, except_from=known)
     of_address = attempts_within(now, window, address=attempt.address)
     ends = (
-        refused_until(of_account, config.login_per_account, window),
-        refused_until(of_address, config.login_per_address, window),
+        blocked_until(of_account, config.login_per_account, window),
+        blocked_until(of_address, config.login_per_address, window),
     )
     return max((end for end in ends if end is not None), default=None)
 

@@ -19,7 +19,7 @@ from facho.apps.execution_coordinator.models import (
     OltConfiguration,
     StorageSample,
 )
-from facho.core.changes import parse
+from facho.core.changes import decode_state
 from facho.core.steps import COORDINATOR, SCHEDULER
 from facho.engine.commands.retention import confirm_removal
 from facho.engine.coordinate.forecast_learning import LEARNING
@@ -126,7 +126,7 @@ class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
     @display(description=_("state"))
     def readable_state(self, configuration: OltConfiguration) -> str:
         """With the names of the values; what another version of the program wrote, as it is."""
-        state = parse(configuration.state)
+        state = decode_state(configuration.state)
         if state is None:
             return readable_json(configuration.state)
         tasks = [task._asdict() for task in state.tasks]

@@ -60,7 +60,7 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
 
     @display(description=_("breakdown"))
     def made_of(self, forecast: TaskForecast) -> str:
-        onus = Learned.read(forecast.state).onus
+        onus = Learned.from_json(forecast.state).onus
         return ngettext(
             "%(fixed)s and %(each)s ms for %(onus)s ONU",
             "%(fixed)s and %(each)s ms for each of %(onus)s ONUs",
@@ -77,5 +77,5 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
 
 
 def _predicted(forecast: TaskForecast) -> Predicted:
-    learned = Learned.read(forecast.state)
+    learned = Learned.from_json(forecast.state)
     return predict(learned, now(), learned.onus, current().time_zone)

@@ -21,7 +21,7 @@ from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words,
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.written import duration
 from facho.config import current
-from facho.core.report import reasons_of, tasks_of
+from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.violations import acknowledge
 from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter

@@ -18,7 +18,7 @@ from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, Q
 from facho.config import Config
 from facho.core.lost_slots import LostSlots
 from facho.core.quota import Hour, hour_of, slots_left
-from facho.core.report import TaskReport, reasons_of, tasks_of
+from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import cannot_be_kept
 
 _A_DAY: Final = timedelta(days=1)

@@ -18,7 +18,7 @@ from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.apps.maintenance.selectors import olts_under_maintenance, windows_of
 from facho.config import Config
 from facho.core.plan import Entry, Task
-from facho.core.plan_data import Planned, read
+from facho.core.plan_data import Planned, decode_plan
 from facho.core.quota import running_hour
 from facho.core.schedule import advance
 from facho.engine.coordinate.workloads import load_workloads
@@ -145,7 +145,7 @@ def _planned(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int,
         olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
     )
     for olt_id, start, data in plans.values_list("olt_id", "period_start", "plan_data"):
-        for each in read(start, data).entries:
+        for each in decode_plan(start, data).entries:
             if each.start > window.now:
                 yield olt_id, _to_come(each.job, each.task_types, each)
 

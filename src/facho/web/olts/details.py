@@ -17,7 +17,7 @@ from facho.apps.discovery.unreadable_rows import unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config
-from facho.core.capability import still_lacking
+from facho.core.missing_columns import columns_to_leave_out
 from facho.core.plan_data import Planned
 from facho.engine.coordinate.plan_reports import plan_hours, running_plan
 from facho.vendors import Key
@@ -117,7 +117,7 @@ def _light(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
 
 
 def _lacks(olt: Olt, now: datetime) -> list[str]:
-    oids = still_lacking(olt.lacks, now)
+    oids = columns_to_leave_out(olt.lacks, now)
     if not oids:
         return []
     names = dict(Oid.objects.filter(brand=olt.brand_id, oid__in=oids).order_by().values_list("oid", "name"))

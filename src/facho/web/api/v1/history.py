@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.history.selectors import Series
-from facho.core.condense import Span, condense
+from facho.core.downsampling import DownsampledSpan, downsample
 from facho.core.interval import BadInterval, parse_interval
 from facho.web.api.filters import refuse_unknown
 
@@ -121,12 +121,12 @@ def _every(series: Series) -> dict[str, Any]:
 def _condensed(series: Series, asked: Asked) -> dict[str, Any]:
     moments = series.moments()
     spans = {
-        fact: condense(zip(moments, values, strict=True), asked.span_of)
+        fact: downsample(zip(moments, values, strict=True), asked.span_of)
         for fact, values in series.values.items()
     }
     # All facts share their times, and so their spans.
     times = [span.start for span in next(iter(spans.values()))]
-    numbers: dict[str, Callable[[Span], float | None]] = {
+    numbers: dict[str, Callable[[DownsampledSpan], float | None]] = {
         "values": lambda span: None if span.mean is None else round(span.mean, 3),
         "least": lambda span: span.least,
         "most": lambda span: span.most,

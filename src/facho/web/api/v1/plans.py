@@ -84,7 +84,7 @@ class ForecastSerializer(serializers.ModelSerializer[TaskForecast]):
         return round(self._predicted(forecast).p95_s, 3)
 
     def _predicted(self, forecast: TaskForecast) -> Predicted:
-        learned = Learned.read(forecast.state)
+        learned = Learned.from_json(forecast.state)
         return predict(learned, self.context["now"], learned.onus, current().time_zone)
 
 

@@ -10,18 +10,20 @@ from typing import Final
 ASK_AGAIN_AFTER: Final = timedelta(days=1)
 
 # Column -> when it was found missing, in ISO 8601.
-Lacks = Mapping[str, str]
+MissingColumns = Mapping[str, str]
 
 
-def still_lacking(lacks: Lacks, now: datetime, *, again_after: timedelta = ASK_AGAIN_AFTER) -> frozenset[str]:
+def columns_to_leave_out(
+    lacks: MissingColumns, now: datetime, *, again_after: timedelta = ASK_AGAIN_AFTER
+) -> frozenset[str]:
     """The columns that are left out. A note from the future was made before the clock was set back."""
     return frozenset(
         column for column, noted in lacks.items() if abs(now - datetime.fromisoformat(noted)) < again_after
     )
 
 
-def lacks_after(
-    lacks: Lacks, missing: Iterable[str], found: Collection[str], now: datetime, *, renewed: bool
+def update_missing_columns(
+    lacks: MissingColumns, missing: Iterable[str], found: Collection[str], now: datetime, *, renewed: bool
 ) -> dict[str, str]:
     """Return the missing columns after a collection. A restart or a new version forgets earlier ones."""
     before = {} if renewed else lacks

@@ -24,15 +24,15 @@ class TaskReport:
 
 def reasons_of(written: Mapping[str, Any]) -> Sequence[LostSlots]:
     """Return the reasons of a task or of a whole report, the largest first."""
-    return merged(LostSlots.read(each) for each in written.get("reasons", ()))
+    return merged(LostSlots.from_json(each) for each in written.get("reasons", ()))
 
 
 def tasks_of(report: Mapping[str, Any]) -> Sequence[TaskReport]:
     """The worst first. A report without tasks has none: it is still there to be read."""
-    return sorted(map(_task, report.get("tasks", ())), key=lambda task: task.percent)
+    return sorted(map(_decode_task, report.get("tasks", ())), key=lambda task: task.percent)
 
 
-def _task(written: Mapping[str, Any]) -> TaskReport:
+def _decode_task(written: Mapping[str, Any]) -> TaskReport:
     return TaskReport(
         task_type=written["task_type"],
         required=written["required"],

@@ -11,7 +11,7 @@ Point = tuple[datetime, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DownsampledSpan:
     """`count` values from `start` on; without any, the numbers are None."""
 
     start: datetime
@@ -21,7 +21,7 @@ class Span:
     most: float | None
 
 
-def condense(points: Iterable[Point], start_of: Callable[[datetime], datetime]) -> list[Span]:
+def downsample(points: Iterable[Point], start_of: Callable[[datetime], datetime]) -> list[DownsampledSpan]:
     """Return one span for each start that `start_of` returns. The points are in order."""
     return [
         _span(start, [value for _, value in group if value is not None])
@@ -29,13 +29,13 @@ def condense(points: Iterable[Point], start_of: Callable[[datetime], datetime]) 
     ]
 
 
-def _span(start: datetime, values: Sequence[float]) -> Span:
+def _span(start: datetime, values: Sequence[float]) -> DownsampledSpan:
     if not values:
-        return Span(start, 0, None, None, None)
-    return Span(start, len(values), min(values), sum(values) / len(values), max(values))
+        return DownsampledSpan(start, 0, None, None, None)
+    return DownsampledSpan(start, len(values), min(values), sum(values) / len(values), max(values))
 
 
-def evenly(points: Sequence[Point], start: datetime, end: datetime, cells: int) -> list[float | None]:
+def mean_per_cell(points: Sequence[Point], start: datetime, end: datetime, cells: int) -> list[float | None]:
     """Return the mean of each of `cells` equal parts of the time, None where there is no value."""
     sums, counts = [0.0] * cells, [0] * cells
     for at, value in points:

@@ -42,22 +42,24 @@ class Table:
         return self.columns * (math.ceil(self.rows / max(self.rows_per_request, 0.01)) + 1)
 
 
-def from_others(paces: Sequence[Pace], onus: int) -> Predicted:
+def guess_from_others(paces: Sequence[Pace], onus: int) -> Predicted:
     """Return the median over other OLTs; p95 is the slowest of them unless there are many."""
     seconds = sorted(pace.fixed_s + onus * pace.per_onu_s for pace in paces)
-    guessed = _guessed(median(seconds))
+    guessed = _as_guess(median(seconds))
     slow_s = seconds[min(len(seconds) * 95 // 100, len(seconds) - 1)]
     return replace(guessed, p95_s=max(guessed.p95_s, slow_s))
 
 
-def from_asking(tables: Iterable[Table], in_flight: int, most_per_second: float | None = None) -> Predicted:
+def guess_from_requests(
+    tables: Iterable[Table], in_flight: int, most_per_second: float | None = None
+) -> Predicted:
     every = list(tables)
     seconds = sum(table.requests * table.latency_s for table in every) / max(in_flight, 1)
     if most_per_second:
         seconds = max(seconds, sum(table.requests for table in every) / most_per_second)
-    return _guessed(seconds)
+    return _as_guess(seconds)
 
 
-def _guessed(seconds: float) -> Predicted:
+def _as_guess(seconds: float) -> Predicted:
     p50_s = max(seconds, _SHORTEST_S)
     return Predicted(p50_s, p50_s * _HIGH, sure=False)
