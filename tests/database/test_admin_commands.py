@@ -24,7 +24,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.core.roles import Role
-from facho.engine.commands import catalogue, maintenance
+from facho.engine.commands import brands, maintenance
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.maintenance import Window
 from facho.engine.commands.oids import NewOid, add_oid
@@ -65,7 +65,7 @@ def own_oid() -> Oid:
 
 
 def olt_model() -> OltModel:
-    return catalogue.add_olt_model("huawei", "M1")
+    return brands.add_olt_model("huawei", "M1")
 
 
 def window() -> MaintenanceWindow:
@@ -209,10 +209,10 @@ def test_an_oid_that_a_job_asks_for_is_not_deleted(administrator: Client) -> Non
     own, used = own_oid(), add_oid(NewOid("used", "1.3.6.1.8", "huawei"))
     create_job(NewJob("own job", "huawei", "walk", "10m", (), oids=["1.3.6.1.8"]), at("10:00"))
     said = administrator.post(page_of(Oid, "delete", used.pk), {"post": "yes"}, follow=True).content.decode()
-    assert "used is asked for by own job" in said
+    assert "used is used by own job" in said
     both = {"action": "delete_selected", "_selected_action": [own.pk, used.pk], "post": "yes"}
     said = administrator.post(page_of(Oid, "changelist"), both, follow=True).content.decode()
-    assert "used is asked for by own job" in said
+    assert "used is used by own job" in said
     assert {row.name for row in Oid.objects.filter(pk__in=[own.pk, used.pk])} == {"own", "used"}
 
 

@@ -45,14 +45,14 @@ def test_an_empty_address_keeps_the_one_there_is(admin_client: Client) -> None:
 
 def test_an_address_that_is_none_is_refused_at_its_field(admin_client: Client) -> None:
     shown = post(admin_client, f"{CHANNELS}add/", name="noc", address="nonsense://pass-word-8")
-    assert "this is no address that a message can be sent to" in shown
+    assert "messages cannot be sent to this address" in shown
     assert "pass-word-8" not in shown
     assert not NotificationChannel.objects.exists()
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [("", "noc took the test."), ("error=500", "noc did not take the test: error=500")],
+    [("", "noc accepted the test."), ("error=500", "noc did not accept the test: error=500")],
 )
 def test_a_test_is_sent_by_a_button_and_from_the_list(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, error: str, said: str
@@ -109,7 +109,7 @@ def test_a_rule_is_made_and_changed(admin_client: Client) -> None:
     [
         ({"channels": []}, "This field is required"),
         ({"silent_from": "22:00"}, "Silent hours need a start and an end."),
-        ({"site": "nowhere"}, "there is no site named"),
+        ({"site": "nowhere"}, "no OLT is at the site"),
         ({"no_repeat": "soon"}, "is not an interval"),
     ],
 )

@@ -19,7 +19,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.commands.removal import remove_olt
+from facho.engine.commands.olts import remove_olt
 from facho.engine.upkeep.housekeeping import keep_house
 from facho.engine.upkeep.olt_removal import go_on_removing
 from tests.api_clients import asking, refused_at

@@ -31,8 +31,7 @@ from facho.core.retention import Hold, LargeRemoval
 from facho.core.roles import Role
 from facho.engine import commands
 from facho.engine.commands import (
-    catalogue,
-    edits,
+    acknowledgements,
     jobs,
     keys,
     maintenance,
@@ -40,15 +39,13 @@ from facho.engine.commands import (
     notifications,
     oids,
     olts,
-    removal,
-    retention,
     runs,
     tokens,
     users,
-    usual,
-    violations,
+    usual_jobs,
     what_if,
 )
+from facho.engine.commands import brands as brand_commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.maintenance import Window
@@ -93,7 +90,7 @@ def _things(brands: None, local_targets: None) -> None:
     maintenance.add_window(lasting, NOW)
     tokens.create_token(person(Role.VIEWER, "jose"), "token", "viewer", NOW)
     oids.add_oid(NewOid("own", "1.3.6.1.7", "huawei"))
-    catalogue.add_olt_model("huawei", "M0")
+    brand_commands.add_olt_model("huawei", "M0")
     hour = {"period_start": at("09:00"), "period_end": at("10:00"), "created_at": NOW}
     QuotaViolation.objects.create(olt=Olt.objects.get(name="olt-2"), severity="HIGH", report={}, **hour)
 
@@ -139,8 +136,8 @@ CASES: dict[Callable[..., Any], Case] = {
         "add", "hosts.olt", "olt-3", {"address": changed(None, "10.0.0.3"), "credentials": SECRET},
     ),
     olts.update_olt: Case(
-        lambda: olts.update_olt("olt-1", OltChanges(name="uno", port=1161), NOW),
-        "change", "hosts.olt", "uno", {"name": changed("olt-1", "uno"), "port": changed(161, 1161)},
+        lambda: olts.update_olt("olt-1", OltChanges(name="uno", port=1161, enabled=False), NOW),
+        "change", "hosts.olt", "uno", {"name": changed("olt-1", "uno"), "port": changed(161, 1161), **OFF},
     ),
     olts.enable_olts: Case(
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
@@ -150,8 +147,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olt_removal.begin_removal(Olt.objects.get(name="olt-1").id, NOW),
         "change", "hosts.olt", "olt-1", OFF,
     ),
-    removal.remove_olt: Case(
-        lambda: removal.remove_olt("olt-1", NOW, current(), between=lambda: None),
+    olts.remove_olt: Case(
+        lambda: olts.remove_olt("olt-1", NOW, current(), between=lambda: None),
         "delete", "hosts.olt", "olt-1", {"address": changed("10.0.0.1", None)},
     ),
     oids.add_oid: Case(
@@ -172,8 +169,11 @@ CASES: dict[Callable[..., Any], Case] = {
         {"interval_s": changed(None, 300), "facts": changed(None, ["state"])},
     ),
     jobs.update_job: Case(
-        lambda: jobs.update_job("state", JobChanges(priority=7, oids=["1.3.6.1.9"]), NOW),
-        "change", "snmp_jobs.snmpjob", "state", {"priority": changed(40, 7)},
+        lambda: jobs.update_job(
+            "state", JobChanges(priority=7, oids=["1.3.6.1.9"], interval="5m", enabled=False), NOW
+        ),
+        "change", "snmp_jobs.snmpjob", "state",
+        {"priority": changed(40, 7), "interval_s": changed(600, 300), **OFF},
     ),
     jobs.duplicate_job: Case(
         lambda: jobs.duplicate_job("state", "again"),
@@ -183,8 +183,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: jobs.attach("state", ["olt-2"], NOW),
         "add", "snmp_jobs.snmpjobhost", "state @ olt-2", {"enabled": changed(None, True)},
     ),
-    usual.collect_usual: Case(
-        lambda: usual.collect_usual("olt-2", {"discovery": "1h"}, NOW),
+    usual_jobs.collect_usual: Case(
+        lambda: usual_jobs.collect_usual("olt-2", {"discovery": "1h"}, NOW),
         "add", "snmp_jobs.snmpjobhost", "discovery @ olt-2", {"enabled": changed(None, True)},
     ),
     jobs.detach: Case(
@@ -210,16 +210,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: jobs.remove_job("state", NOW),
         "delete", "snmp_jobs.snmpjob", "state", {"kind": changed("get", None)},
     ),
-    edits.edit_olt: Case(
-        lambda: edits.edit_olt("olt-1", OltChanges(site="east"), NOW, enabled=False),
-        "change", "hosts.olt", "olt-1", {"site": changed("", "east"), **OFF},
-    ),
-    edits.edit_job: Case(
-        lambda: edits.edit_job("state", edits.JobEdit(interval="5m", enabled=False), NOW),
-        "change", "snmp_jobs.snmpjob", "state", {"interval_s": changed(600, 300), **OFF},
-    ),
-    edits.edit_node: Case(
-        lambda: edits.edit_node(node(), edits.NodeEdit(interval="2m", priority=3), NOW),
+    nodes.update_node: Case(
+        lambda: nodes.update_node(node(), nodes.NodeChanges(interval="2m", priority=3), NOW),
         "change", "snmp_jobs.snmpjobhost", "state @ olt-1",
         {"interval_s": changed(None, 120), "priority": changed(None, 3)},
     ),
@@ -246,18 +238,18 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: runs.run_now(node(), NOW), "run", "snmp_jobs.snmpjobhost", "state @ olt-1", {}
     ),
     runs.read_onu: Case(lambda: runs.read_onu(onu(), NOW), "run", "discovery.onu", "HWTC00000001", {}),
-    runs.abort: Case(
-        lambda: runs.abort(queue("state", "olt-1").id, NOW),
+    runs.abort_execution: Case(
+        lambda: runs.abort_execution(queue("state", "olt-1").id, NOW),
         "abort", "executions.execution", "state @ olt-1", {},
     ),
     runs.collect_all: Case(lambda: runs.collect_all("olt-1", NOW), "run", "hosts.olt", "olt-1", {}),
-    retention.confirm_removal: Case(
-        lambda: retention.confirm_removal(waiting(), "maria", NOW),
+    acknowledgements.confirm_removal: Case(
+        lambda: acknowledgements.confirm_removal(waiting(), "maria", NOW),
         "change", "execution_coordinator.coordinatorstate", "retention_hold",
         {"confirmed_by": {"new": "maria"}, "tables": {"new": ["onu_events before 2025-06-10 10:00"]}},
     ),
-    violations.acknowledge: Case(
-        lambda: violations.acknowledge(violation(), "maria", NOW),
+    acknowledgements.acknowledge_violation: Case(
+        lambda: acknowledgements.acknowledge_violation(violation(), "maria", NOW),
         "change", "execution_coordinator.quotaviolation", "HIGH 2025-06-10 09:00",
         {"acknowledged_by": {"new": "maria"}},
     ),
@@ -331,20 +323,20 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: users.update_user(jose(), UserChanges(email="jose@example.net")),
         "change", "auth.user", "jose", {"email": changed("", "jose@example.net")},
     ),
-    catalogue.change_brand_title: Case(
-        lambda: catalogue.change_brand_title("huawei", "Another"),
+    brand_commands.change_brand_title: Case(
+        lambda: brand_commands.change_brand_title("huawei", "Another"),
         "change", "hosts.brand", "huawei", {},
     ),
-    catalogue.add_olt_model: Case(
-        lambda: catalogue.add_olt_model("huawei", "M1"),
+    brand_commands.add_olt_model: Case(
+        lambda: brand_commands.add_olt_model("huawei", "M1"),
         "add", "hosts.oltmodel", "M1", {"name": changed(None, "M1")},
     ),
-    catalogue.change_olt_model: Case(
-        lambda: catalogue.change_olt_model(OltModel.objects.get(name="M0").id, "M1"),
+    brand_commands.change_olt_model: Case(
+        lambda: brand_commands.change_olt_model(OltModel.objects.get(name="M0").id, "M1"),
         "change", "hosts.oltmodel", "M1", {"name": changed("M0", "M1")},
     ),
-    catalogue.remove_olt_model: Case(
-        lambda: catalogue.remove_olt_model(OltModel.objects.get(name="M0").id),
+    brand_commands.remove_olt_model: Case(
+        lambda: brand_commands.remove_olt_model(OltModel.objects.get(name="M0").id),
         "delete", "hosts.oltmodel", "M0", {"name": changed("M0", None)},
     ),
     users.set_password: Case(

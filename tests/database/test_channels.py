@@ -101,12 +101,12 @@ def test_a_server_that_refuses_and_one_that_is_not_there_are_tried_again(web: We
 def test_a_test_says_what_came_of_it(web: WebReceiver) -> None:
     add_channel("hook", f"json://127.0.0.1:{web.port}", language="es")
     tried = try_channel("hook", NOW, CONFIG)
-    assert (tried.sent, tried.sentence) == (True, "hook took the test.")
+    assert (tried.sent, tried.sentence) == (True, "hook accepted the test.")
     assert web.got[0]["title"] == "Facho Deluxe: una prueba"
     web.status = 403
     tried = try_channel("hook", NOW, CONFIG)
     assert not tried.sent
-    assert tried.sentence.startswith("hook did not take the test: ")
+    assert tried.sentence.startswith("hook did not accept the test: ")
     rows = NotificationDelivery.objects.order_by("id").values_list("notice", "status")
     assert list(rows) == [("TEST", "SENT"), ("TEST", "FAILED")]
 
@@ -117,7 +117,7 @@ def test_a_server_that_hangs_is_left_alone_in_time(web: WebReceiver) -> None:
     tried = try_channel("hook", NOW, replace(CONFIG, notify_timeout=0.3 * SECOND))
     web.answers.set()
     assert not tried.sent
-    assert tried.sentence.startswith("hook did not take the test: ")
+    assert tried.sentence.startswith("hook did not accept the test: ")
 
 
 @pytest.mark.parametrize("url", ["", "hello", "nonsense://host", "json://", "slack://short", "file:///etc"])
@@ -231,7 +231,7 @@ def test_an_address_is_encrypted_and_never_written(
         ({"notices": ["TEST"]}, "notices", "no notice"),
         ({"min_severity": "bad"}, "min_severity", "none of LOW"),
         ({"olt": "olt-8"}, "olt", "olt-7"),
-        ({"site": "Sur"}, "site", "no site"),
+        ({"site": "Sur"}, "site", "no OLT is at the site"),
         ({"olt": "olt-7", "site": "Norte"}, "site", "not about both"),
         ({"no_repeat": "soon"}, "no_repeat", "soon"),
         ({"name": " "}, "name", "a name is needed"),

@@ -80,16 +80,16 @@ def test_what_was_given_counts() -> None:
         (
             {"facts": ["descripton"]},
             "facts",
-            "'descripton' is no fact that is known of huawei; did you mean description",
+            "huawei has no fact 'descripton'; did you mean description",
         ),
-        ({"facts": ["port.serial"]}, "facts", "'port.serial' is no fact"),
-        ({"facts": []}, "facts", "a get needs the facts"),
+        ({"facts": ["port.serial"]}, "facts", "huawei has no fact 'port.serial'"),
+        ({"facts": []}, "facts", "a get needs at least one fact"),
         ({"kind": "walk", "facts": ["state", "serial"]}, "oids", "exactly one fact or OID"),
         ({"kind": "walk", "oids": [OWN]}, "oids", "exactly one fact or OID"),
         ({"kind": "table", "facts": []}, "oids", "a table needs at least one fact or OID"),
         ({"kind": "bulk", "facts": []}, "oids", "a bulk needs at least one fact or OID"),
-        ({"oids": ["1.3.6.x"]}, "oids", "1.3.6.x: an OID is numbers with dots"),
-        ({"oids": [OWN, "9.9.9"]}, "oids", "9.9.9: an OID is numbers with dots"),
+        ({"oids": ["1.3.6.x"]}, "oids", "1.3.6.x: an OID consists of numbers and dots"),
+        ({"oids": [OWN, "9.9.9"]}, "oids", "9.9.9: an OID consists of numbers and dots"),
         ({"master": "discovery"}, "master", "there is no job named 'discovery'"),
         ({"olts": ["olt-1", "olt-9"]}, "olts", "there is no OLT named 'olt-9'"),
         ({"olts": ["olt-1", "olt-z"]}, "olts", "the job is for OLTs of huawei, and not for olt-z (zte)"),
@@ -113,9 +113,9 @@ def test_bad_input_is_refused_at_its_field(change: dict[str, object], field: str
 def test_a_name_is_given_once() -> None:
     add_job("state")
     add_job("other")
-    with refused("name", "there is a job named 'state' already"):
+    with refused("name", "the name 'state' is already taken"):
         create_job(replace(NEW, oids=[OWN]), NOW)
-    with refused("name", "there is a job named 'state' already"):
+    with refused("name", "the name 'state' is already taken"):
         update_job("other", JobChanges(name="state", priority=1), NOW)
 
 
@@ -225,7 +225,7 @@ def test_a_job_is_changed_and_keeps_what_its_kind_needs() -> None:
     assert [oid.oid for oid in job.oids.all()] == [OWN]
     update_job("state", JobChanges(oids=[]), NOW)
     assert not job.oids.exists()
-    with refused("facts", "a get needs the facts"):
+    with refused("facts", "a get needs at least one fact"):
         update_job("state", JobChanges(facts=[], priority=9), NOW)
 
 
@@ -262,7 +262,7 @@ def test_what_does_not_exist_is_named() -> None:
 def test_an_olt_whose_family_has_nothing_of_it_is_refused() -> None:
     (olt,) = add_olts("olt-1", brand="generic")
     new = NewJob("waiting", "generic", "table", "5m", ["autofind.serial"], olts=[olt.name])
-    with refused("olts", f"waiting: {olt.name} is of the family generic, which has nothing of it"):
+    with refused("olts", f"waiting: the family generic of {olt.name} has none of its facts"):
         create_job(new, NOW)
     assert not SnmpJob.objects.exists()
 

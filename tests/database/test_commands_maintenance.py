@@ -55,7 +55,7 @@ def test_two_of_the_same_olt_or_site_do_not_overlap() -> None:
     made = add_window(ONCE, NOW)
     add_window(WEEKLY, NOW)
     add_window(replace(ONCE, name="other", olt="south"), NOW)
-    with refused("name", "there is a window named 'work' already"):
+    with refused("name", "the name 'work' is already taken"):
         add_window(ONCE, NOW)
     with refused("starts_at", "it overlaps with 'work' on 2025-06-10 11:59"):
         add_window(replace(ONCE, name="more", starts_at=at("11:59"), ends_at=at("13:00")), NOW)

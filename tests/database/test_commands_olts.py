@@ -97,7 +97,7 @@ def test_a_brand_that_a_person_chose_counts_and_has_no_model_of_another() -> Non
         ({"version": "3"}, "user", "SNMPv3 needs a user"),
         ({"credentials": Credentials(user=User("me"))}, "community", "need a community"),
         ({"brand": "hauwei"}, "brand", f"'hauwei' is no known brand; these are: {BRANDS}"),
-        ({"brand": "auto"}, "brand", f"detected on an OLT that answers: choose one of {BRANDS}"),
+        ({"brand": "auto"}, "brand", f"detecting the brand needs a connection test: choose one of {BRANDS}"),
         ({"limits": OltLimits(max_in_flight=0)}, "max_in_flight", "0 is not between"),
         ({"limits": OltLimits(max_varbinds=0)}, "max_varbinds", "0 is not between"),
         ({"limits": OltLimits(max_requests_per_second=0.0)}, "max_requests_per_second", "at least 0.1"),
@@ -118,9 +118,9 @@ def test_addresses_and_names_are_taken(address: str) -> None:
 
 def test_a_name_is_given_once() -> None:
     add_olts("olt-1", "olt-2")
-    with refused("name", "there is an OLT named 'olt-1' already"):
+    with refused("name", "the name 'olt-1' is already taken"):
         add_olt(NEW)
-    with refused("name", "there is an OLT named 'olt-1' already"):
+    with refused("name", "the name 'olt-1' is already taken"):
         update_olt("olt-2", OltChanges(name="olt-1", site="elsewhere"), NOW)
 
 

@@ -15,7 +15,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import disable_jobs
 from facho.engine.commands.nodes import disable_nodes
 from facho.engine.commands.olts import disable_olts
-from facho.engine.commands.runs import abort, run_now
+from facho.engine.commands.runs import abort_execution, run_now
 from facho.engine.process import command_transaction
 from tests.factories import add_job, add_olts, at, next_run, node_of, queue, refused
 from tests.waiting import PATIENCE_S, wait_until
@@ -112,7 +112,7 @@ def test_an_unknown_node_is_refused() -> None:
 @pytest.mark.parametrize("state", [State.WAITING, State.PENDING, State.RUNNING])
 def test_what_is_open_can_be_aborted(state: State) -> None:
     execution = queue("state", "olt-1", state)
-    abort(execution.id, NOW, "not now")
+    abort_execution(execution.id, NOW, "not now")
     execution.refresh_from_db()
     assert (execution.state, execution.error, execution.ended_at) == (State.ABORTED, "not now", NOW)
 
@@ -120,9 +120,9 @@ def test_what_is_open_can_be_aborted(state: State) -> None:
 def test_what_has_ended_stays_as_it_is() -> None:
     execution = queue("state", "olt-1", State.SUCCESS)
     with refused("execution", f"execution {execution.id} has ended already: SUCCESS"):
-        abort(execution.id, NOW)
+        abort_execution(execution.id, NOW)
     with refused("execution", "there is no execution 999"):
-        abort(999, NOW)
+        abort_execution(999, NOW)
 
 
 @pytest.mark.django_db(transaction=True)

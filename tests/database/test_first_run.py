@@ -18,7 +18,7 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
 from facho.engine.commands.connection_test import Silence
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.usual import collect_usual, usual_for
+from facho.engine.commands.usual_jobs import collect_usual, usual_for
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection

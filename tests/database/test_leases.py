@@ -11,7 +11,7 @@ from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.config import Config
-from facho.engine.commands.runs import still_wanted
+from facho.engine.commands.runs import keep_waiting
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper, LeaseLost, release_lease, start_execution
 from facho.engine.record.no_collection import hand_back, record_failure
@@ -343,7 +343,7 @@ def test_a_collection_by_hand_ends_with_the_process_that_waits_to_run_it() -> No
         )
         for _ in range(2)
     )
-    still_wanted(waited_for.id, at("10:00:30"))
+    keep_waiting(waited_for.id, at("10:00:30"))
 
     recover(at("10:00:45"), CONFIG)
 

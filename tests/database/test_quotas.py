@@ -16,7 +16,7 @@ from facho.core.steps import COORDINATOR
 from facho.engine.commands.jobs import change_interval, disable_jobs, enable_jobs
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
-from facho.engine.commands.runs import abort, run_now
+from facho.engine.commands.runs import abort_execution, run_now
 from facho.engine.coordinate.coordinator import close_hours
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.schedule.recovery import recover
@@ -155,7 +155,7 @@ def test_aborted_is_skipped_and_the_reason_is_kept(day: Day) -> None:
     day.now = at("10:30")
     day.queue()
 
-    abort(Execution.objects.get().id, day.now, "a person aborted it")
+    abort_execution(Execution.objects.get().id, day.now, "a person aborted it")
 
     assert figures() == [("get_state", "10:00-11:00", 2, 0, 0, 1, 1, "IN_PROGRESS")]
     assert reasons() == [("aborted", "a person aborted it", 1, 1800)]

@@ -19,7 +19,7 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.maintenance import Window, add_window
-from facho.engine.commands.runs import read_onu, still_wanted
+from facho.engine.commands.runs import keep_waiting, read_onu
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.recovery import recover
 from tests.api_clients import asking, refused_at
@@ -100,7 +100,7 @@ def test_a_poller_takes_it_before_what_is_due_and_one_at_a_time_per_olt() -> Non
 def test_it_waits_as_long_as_it_takes_and_is_nobodys_by_hand() -> None:
     asked = read_onu(make_onu().id, NOW)
     recover(at("12:00"), CONFIG)
-    still_wanted(asked, at("12:00"))
+    keep_waiting(asked, at("12:00"))
     execution = Execution.objects.get(id=asked)
     assert (execution.state, execution.not_before) == (State.WAITING, NOW)
 

@@ -24,8 +24,8 @@ from facho.cli.acting.room import retention as examine_retention
 from facho.config import Config
 from facho.core.retention import SETTLES_IN, LargeRemoval
 from facho.core.roles import Role
+from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.retention import confirm_removal
 from facho.engine.upkeep import retention
 from facho.engine.upkeep.health import health
 from facho.engine.upkeep.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old

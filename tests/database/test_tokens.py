@@ -55,7 +55,7 @@ def test_one_that_is_revoked_is_refused_and_its_name_is_free() -> None:
 def test_what_makes_no_sense_is_refused_at_its_field() -> None:
     owner = person(Role.OPERATOR, "ana")
     make(owner)
-    with refused("name", "ana has a token named 'one' already"):
+    with refused("name", "the name 'one' is already taken"):
         make(owner)
     with refused("role", "a token of ana can be operator at most"):
         make(owner, "administrator", name="two")

@@ -42,7 +42,7 @@ def test_one_is_made_with_a_password_that_is_made_up() -> None:
 
 def test_what_makes_no_sense_is_refused_at_its_field() -> None:
     add_user("ana", "viewer")
-    with refused("name", "there is a user named 'Ana' already"):
+    with refused("name", "the name 'Ana' is already taken"):
         add_user("Ana", "viewer")
     with refused("name", "Enter a valid username."):
         add_user("ana maria", "viewer")

@@ -21,9 +21,8 @@ from facho.config import Config
 from facho.core.forecast import Learned, learn
 from facho.core.plan import Task
 from facho.core.roles import Role
-from facho.engine.commands.edits import JobEdit, NodeEdit
 from facho.engine.commands.jobs import JobChanges, NewJob
-from facho.engine.commands.nodes import shift_grid
+from facho.engine.commands.nodes import NodeChanges, shift_grid
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule, ScheduleDraft
 from facho.engine.commands.what_if import change_of, what_if
 from facho.engine.coordinate.workloads import load_workloads
@@ -135,7 +134,7 @@ def test_a_node_that_is_gone_is_refused() -> None:
     draft = ScheduleDraft([node_of("state", "north").olt_id], NOW, CONFIG)
     gone = node_of("state", "south").pk
     with refused("node", f"there is no node {gone}"):
-        draft.edit_node(gone, NodeEdit(priority=9))
+        draft.update_node(gone, NodeChanges(priority=9))
 
 
 def told(tasks: Iterable[Task]) -> list[tuple[object, ...]]:
@@ -159,8 +158,8 @@ def own_node(schedule: Schedule) -> None:
         NewJob("optics", "huawei", "get", "5m", ["onu_rx_dbm"], olts=["south", "north"])
     )
     nodes = schedule.nodes_of(job)
-    schedule.edit_node(nodes[node_of("state", "south").olt_id], NodeEdit(interval="7m", priority=9))
-    schedule.edit_node(nodes[node_of("state", "north").olt_id], NodeEdit(enabled=False))
+    schedule.update_node(nodes[node_of("state", "south").olt_id], NodeChanges(interval="7m", priority=9))
+    schedule.update_node(nodes[node_of("state", "north").olt_id], NodeChanges(enabled=False))
 
 
 CHANGES: dict[str, Callable[[Schedule], object]] = {
@@ -178,14 +177,14 @@ CHANGES: dict[str, Callable[[Schedule], object]] = {
     ),
     "attach": lambda schedule: schedule.attach("names", ["south", "north"]),
     "detach": lambda schedule: schedule.detach("state", ["south"]),
-    "interval": lambda schedule: schedule.edit_job("state", JobEdit(interval="90s")),
-    "chained": lambda schedule: schedule.edit_job("alone", JobEdit(master="state")),
-    "on its own": lambda schedule: schedule.edit_job("names", JobEdit(master="")),
-    "other facts and type": lambda schedule: schedule.edit_job(
-        "state", JobEdit(JobChanges(name="other", task_type="get_other", priority=77, facts=["serial"]))
+    "interval": lambda schedule: schedule.update_job("state", JobChanges(interval="90s")),
+    "chained": lambda schedule: schedule.update_job("alone", JobChanges(master="state")),
+    "on its own": lambda schedule: schedule.update_job("names", JobChanges(master="")),
+    "other facts and type": lambda schedule: schedule.update_job(
+        "state", JobChanges(name="other", task_type="get_other", priority=77, facts=["serial"])
     ),
-    "master off": lambda schedule: schedule.edit_job("state", JobEdit(enabled=False)),
-    "suspended on again": lambda schedule: schedule.edit_job("alone", JobEdit(enabled=True)),
+    "master off": lambda schedule: schedule.update_job("state", JobChanges(enabled=False)),
+    "suspended on again": lambda schedule: schedule.update_job("alone", JobChanges(enabled=True)),
     "nodes of their own": own_node,
     "usual jobs": usual_of,
 }

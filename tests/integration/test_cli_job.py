@@ -90,8 +90,8 @@ def test_a_job_for_every_brand_runs_after_another(facho: OwnFacho) -> None:
             "--interval: '5x' is not an interval: write a whole number and s, m, h or d",
         ),
         ([*STATE, "--brand", "hauwei"], "--brand: 'hauwei' is no known brand"),
-        ([*STATE, "--fact", "sate"], "--fact: 'sate' is no fact that is known of huawei; did you mean state"),
-        ([*STATE, "--oid", "1.3.6.x"], "--oid: 1.3.6.x: an OID is numbers with dots"),
+        ([*STATE, "--fact", "sate"], "--fact: huawei has no fact 'sate'; did you mean state"),
+        ([*STATE, "--oid", "1.3.6.x"], "--oid: 1.3.6.x: an OID consists of numbers and dots"),
         (
             [*STATE, "--olt", "olt-h", "--olt", "olt-z"],
             "OLT: the job is for OLTs of huawei, and not for olt-z (zte)",
@@ -118,7 +118,7 @@ def test_bad_input_is_a_sentence_at_its_place_and_nothing_is_saved(
 
 def test_a_duplicate_name_is_refused(furnished: OwnFacho) -> None:
     said = furnished.refuses("job", "add", "taken", *STATE)
-    assert said == "Error: NAME: there is a job named 'taken' already"
+    assert said == "Error: NAME: the name 'taken' is already taken"
 
 
 def test_a_change_is_all_or_nothing(furnished: OwnFacho) -> None:

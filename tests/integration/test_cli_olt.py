@@ -123,11 +123,11 @@ def test_one_that_is_not_there_yet_can_be_added_unseen_and_says_so_when_tested(f
             ["olt-1", "127.0.0.1", "--brand", "hauwei"],
             "--brand: 'hauwei' is no known brand; these are: bdcom, calix, ",
         ),
-        (["olt-1", "127.0.0.1", "--no-test"], "--brand: a brand is detected on an OLT that answers"),
+        (["olt-1", "127.0.0.1", "--no-test"], "--brand: detecting the brand needs a connection test"),
         (["olt-1", "127.0.0.1", "--user", "me"], "--user, --auth and --priv are for SNMPv3"),
         (
             ["taken", "127.0.0.1", "--brand", "zte", "--no-test"],
-            "NAME: there is an OLT named 'taken' already",
+            "NAME: the name 'taken' is already taken",
         ),
         (
             ["olt-1", "127.0.0.1", "--brand", "zte", "--no-test", "--shortest-interval", "5x"],
@@ -255,7 +255,7 @@ REASONS = [
     "line 3: olt-2: port: 'sixteen' is not a whole number",
     "line 4: olt-3: it has 3 columns, and the first line has 5",
     "line 5: olt-4: brand: 'hauwei' is no known brand; these are: bdcom, calix, ",
-    "line 6: olt-1: name: there is an OLT named 'olt-1' already",
+    "line 6: olt-1: name: the name 'olt-1' is already taken",
     "line 7: (no name): name: a name is needed",
     "line 8: olt-7: community: none is given, neither here nor by --community-env",
 ]

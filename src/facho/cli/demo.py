@@ -145,7 +145,7 @@ def _without(job: str, names: Sequence[str]) -> list[str]:
 
 def _jobs() -> Iterator[NewJob]:
     """The usual ones, on each OLT of whose family something is known."""
-    from facho.engine.commands.usual import usual_jobs
+    from facho.engine.commands.usual_jobs import usual_jobs
     from facho.vendors import builtin
 
     offered = {olt.name: usual_jobs(builtin()[olt.brand]) for olt in OLTS}

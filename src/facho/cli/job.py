@@ -190,11 +190,10 @@ def change(
         refuse("give either --after or --alone")
     with system() as config:
         from facho.cli.acting import jobs
-        from facho.engine.commands.edits import JobEdit
         from facho.engine.commands.jobs import JobChanges
 
-        edit = JobEdit(JobChanges(priority=priority), interval, "" if alone else after)
-        jobs.change(name, edit, config=config, as_json=as_json, yes=yes)
+        changes = JobChanges(priority=priority, interval=interval, master="" if alone else after)
+        jobs.change(name, changes, config=config, as_json=as_json, yes=yes)
 
 
 @app.command(epilog=_EXAMPLES_ATTACH)

@@ -168,12 +168,14 @@ def add(
     with system() as config:
         from facho.apps.hosts.credentials import Credentials as Stored
         from facho.cli.acting import olts
-        from facho.engine.commands.checks import seconds_of
+        from facho.engine.commands.input_checks import parse_seconds
         from facho.engine.commands.olts import NewOlt, OltLimits
 
         target = _target(address, who, timeout, retries, config)
         stored = Stored(user=target.user) if target.user else Stored(community=target.community)
-        shortest = None if shortest_interval is None else seconds_of(shortest_interval, "shortest_interval")
+        shortest = (
+            None if shortest_interval is None else parse_seconds(shortest_interval, "shortest_interval")
+        )
         limits = OltLimits(max_in_flight, max_varbinds, max_rate, shortest)
         new = NewOlt(name, target.host, target.port, version.value, stored, brand, site, limits)
         olts.add(new, target, test=test, as_json=as_json)

@@ -58,7 +58,7 @@ def confirm(
         from facho.apps.access.acting import actor
         from facho.apps.db.clock import database_now
         from facho.cli.acting.showing import print_json
-        from facho.engine.commands.retention import confirm_removal
+        from facho.engine.commands.acknowledgements import confirm_removal
         from facho.engine.upkeep.retention import hold_sentence
 
         now = database_now()

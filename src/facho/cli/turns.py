@@ -42,7 +42,7 @@ def runtime_by_hand(config: Config) -> Iterator[Runtime]:
 def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) -> None:
     """Claims it for this process, unless an engine was quicker; then that one runs it."""
     from facho.apps.db.clock import database_now
-    from facho.engine.commands.runs import abort, still_wanted
+    from facho.engine.commands.runs import abort_execution, keep_waiting
     from facho.engine.schedule.assign import claim_execution
     from facho.engine.schedule.recovery import recover
 
@@ -51,12 +51,12 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
         if execution_of(execution_id).state != "WAITING":
             return
         if now - told > config.lease_renew:
-            still_wanted(execution_id, now)
+            keep_waiting(execution_id, now)
             # There may be no engine that would take the OLT back from a process that died.
             recover(now, config)
             told = now
         if stopping.wait(LOOK_EVERY_S):
-            abort(execution_id, database_now(), "the person who asked for it went away")
+            abort_execution(execution_id, database_now(), "the person who asked for it went away")
             raise typer.Exit(Exit.INCOMPLETE)
         now = database_now()
 

@@ -13,7 +13,7 @@ from facho.apps.access.selectors import role_of_account
 from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import clock, print_json, print_rows
 from facho.config import current
-from facho.engine.commands.checks import seconds_of
+from facho.engine.commands.input_checks import parse_seconds
 from facho.engine.commands.tokens import create_token
 from facho.engine.commands.users import user_named
 
@@ -41,7 +41,7 @@ def _user(user: User) -> dict[str, Any]:
 
 def add_token(user: str, name: str, role: str, lasting: str, *, as_json: bool) -> None:
     now = database_now()
-    end = now + timedelta(seconds=seconds_of(lasting, "expires_at")) if lasting else None
+    end = now + timedelta(seconds=parse_seconds(lasting, "expires_at")) if lasting else None
     made = create_token(user_named(user, "owner"), name, role, now, expires_at=end)
     if as_json:
         print_json({**_token(made.token, now), "token": made.secret})

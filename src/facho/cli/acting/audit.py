@@ -12,15 +12,15 @@ from facho.apps.db.clock import database_now
 from facho.cli.acting.showing import print_json, print_rows, written
 from facho.cli.moments import BadMoment, parse_moment
 from facho.config import current
-from facho.engine.commands.checks import no_such
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import unknown_name
 
 _COLUMNS: Final = ("at", "who", "how", "address", "token", "action", "model", "name", "changes")
 
 
 def list_entries(asked: Mapping[str, str], since: str, limit: int, *, as_json: bool) -> None:
     if asked["action"] and asked["action"] not in Action.values:
-        raise CommandError("action", no_such("action", asked["action"], Action.values))
+        raise CommandError("action", unknown_name("action", asked["action"], Action.values))
     entries = AuditEntry.objects.filter(**{column: value for column, value in asked.items() if value})
     if since:
         try:

@@ -22,9 +22,9 @@ from facho.cli.acting.what_if import tried
 from facho.cli.exits import Exit
 from facho.config import Config
 from facho.core.pool import alive_workers
-from facho.engine.commands.edits import JobEdit, edit_job
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import (
+    JobChanges,
     NewJob,
     attach,
     create_job,
@@ -32,11 +32,12 @@ from facho.engine.commands.jobs import (
     disable_jobs,
     enable_jobs,
     job_named,
+    update_job,
 )
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
-from facho.engine.commands.usual import begin_usual, usual_for
+from facho.engine.commands.usual_jobs import begin_usual, usual_for
 from facho.engine.commands.what_if import WhatIf
 from facho.engine.coordinate.changes import ReplanResult
 
@@ -131,12 +132,12 @@ def _node(node: SnmpJobHost, job: SnmpJob) -> dict[str, Any]:
     }
 
 
-def change(name: str, edit: JobEdit, *, config: Config, as_json: bool, yes: bool) -> None:
+def change(name: str, changes: JobChanges, *, config: Config, as_json: bool, yes: bool) -> None:
     found = []
-    if edit.interval is not None:
-        found = tried(name, (), edit.interval, config, as_json=as_json, yes=yes)
-    edit_job(name, edit, database_now())
-    if as_json and edit.interval is not None:
+    if changes.interval is not None:
+        found = tried(name, (), changes.interval, config, as_json=as_json, yes=yes)
+    update_job(name, changes, database_now())
+    if as_json and changes.interval is not None:
         print_json({**_shown(job_named(name)), "what_if": [each.as_json() for each in found]})
     else:
         show(name, as_json=as_json)

@@ -28,11 +28,12 @@ from facho.engine.commands.olts import (
     add_olt,
     brand_for,
     check_new,
+    count_rows_removed_with,
     disable_olts,
     enable_olts,
     olt_named,
+    remove_olt,
 )
-from facho.engine.commands.removal import goes_with, remove_olt
 from facho.engine.coordinate.changes import ReplanResult
 from facho.snmp import Target
 
@@ -212,7 +213,7 @@ def switch(names: Sequence[str], *, on: bool, every_olt: bool, config: Config, a
 
 
 def remove(name: str, config: Config, *, yes: bool, as_json: bool) -> None:
-    lost = goes_with(name)
+    lost = count_rows_removed_with(name)
     if not yes:
         rows = ", ".join(f"{count} of {table}" for table, count in lost.items() if count)
         typer.echo(f"With {name} go {rows or 'no rows of anything'}.", err=True)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import SnmpVersion
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import unknown_choice
 from facho.snmp.usm import Auth, BadUser, Priv, User
 
 # In a protocol's field, beside stored credentials: remove the protocol.
@@ -79,8 +80,7 @@ def _protocol(
     for each in protocols:
         if text in (each.name, each.label):
             return each
-    labels = ", ".join(each.label for each in protocols)
-    raise CommandError(field, _("'%(text)s' is none of %(labels)s") % {"text": text, "labels": labels})
+    raise unknown_choice(text, [each.label for each in protocols], field)
 
 
 def check_version(version: str) -> str:

@@ -1,4 +1,4 @@
-"""Windows in which OLTs are left alone: add, change, end and remove them."""
+"""Add, change, end and remove maintenance windows, in which OLTs are not asked."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_of
 from facho.config import current
 from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, first_overlap, span_at, spans
-from facho.engine.commands.checks import name_of, no_such, seconds_of
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import olt_named
+from facho.engine.commands.input_checks import check_choice, check_free_name, find_named, parse_seconds
+from facho.engine.commands.olts import check_site, olt_named
 from facho.engine.coordinate.changes import replan
 from facho.engine.coordinate.maintenance import abort_unwanted, report_windows
 from facho.engine.process.command_transaction import command
@@ -27,7 +27,7 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Of an OLT or of a site. Once, from `starts_at` to `ends_at`; or on weekdays, at `start`, so long."""
+    """A window of an OLT or a site: from `starts_at` to `ends_at`, or weekly at `start` for `duration`."""
 
     name: str
     olt: str = ""
@@ -47,20 +47,20 @@ def add_window(new: Window, now: datetime) -> MaintenanceWindow:
 
 @command
 def change_window(window_id: int, wanted: Window, now: datetime) -> MaintenanceWindow:
-    """All of it is as it is wanted now."""
+    """Replace everything in a window."""
     window = MaintenanceWindow.objects.get(id=window_id)
     before = _olts([window_id])
-    # What was ended by hand is over, and what comes is another window.
+    # A changed window counts as a new one: it may run again after it was ended by hand.
     window.ended_at = None
     return _save(window, wanted, now, before)
 
 
 @command
 def end_window(name: str, now: datetime) -> MaintenanceWindow:
-    """The one that lasts now ends now; a weekly one comes again in its time."""
+    """End the window that is under way. A weekly one comes again."""
     window = window_named(name)
-    lasting = span_at(spans(window.plan, now, now + _TICK, current().time_zone), now)
-    if lasting is None or not window.enabled or lasting[0] == now:
+    span = span_at(spans(window.plan, now, now + _TICK, current().time_zone), now)
+    if span is None or not window.enabled or span[0] == now:
         raise CommandError("name", _("'%(name)s' is not under way") % {"name": name})
     if window.weekdays:
         window.ended_at = now
@@ -84,7 +84,7 @@ def switch_windows(names: Sequence[str], now: datetime, *, enabled: bool) -> Non
 
 @command
 def remove_windows(names: Sequence[str], now: datetime) -> None:
-    """What lasts ends with them."""
+    """Remove windows. A window that is under way ends."""
     ids = [window_named(name).id for name in names]
     olt_ids = _olts(ids)
     MaintenanceWindow.objects.filter(id__in=ids).update(enabled=False)
@@ -93,19 +93,16 @@ def remove_windows(names: Sequence[str], now: datetime) -> None:
 
 
 def window_named(name: str) -> MaintenanceWindow:
-    found = MaintenanceWindow.objects.filter(name=name).select_related("olt").first()
-    if found is None:
-        known = MaintenanceWindow.objects.values_list("name", flat=True)
-        raise CommandError("name", no_such(_("maintenance window"), name, known))
-    return found
+    windows = MaintenanceWindow.objects.select_related("olt")
+    return find_named(windows, name, _("maintenance window"), "name")
 
 
 def _save(
     window: MaintenanceWindow, wanted: Window, now: datetime, before: Iterable[int] = ()
 ) -> MaintenanceWindow:
-    window.name = _free_name(wanted.name, window.pk or 0)
+    window.name = check_free_name(MaintenanceWindow.objects.all(), wanted.name, window.pk)
     window.olt, window.site = _target(wanted)
-    for column, value in _times(wanted, now).items():
+    for column, value in _time_columns(wanted, now).items():
         setattr(window, column, value)
     window.enabled = wanted.enabled
     if window.enabled:
@@ -115,38 +112,26 @@ def _save(
     return window
 
 
-def _free_name(name: str, own_id: int) -> str:
-    name = name_of(name)
-    if MaintenanceWindow.objects.filter(name=name).exclude(id=own_id).exists():
-        raise CommandError("name", _("there is a window named '%(name)s' already") % {"name": name})
-    return name
-
-
 def _target(wanted: Window) -> tuple[Olt | None, str]:
     site = wanted.site.strip()
     if bool(wanted.olt) == bool(site):
         raise CommandError("olt", _("a window is about an OLT or a site: name one of them"))
     if wanted.olt:
         return olt_named(wanted.olt), ""
-    sites = Olt.objects.exclude(site="").order_by("site").values_list("site", flat=True).distinct()
-    if site not in sites:
-        there_are = ", ".join(sites) or _("none")
-        said = {"site": site, "sites": there_are}
-        raise CommandError("site", _("no OLT is at the site '%(site)s'; the sites are: %(sites)s") % said)
-    return None, site
+    return None, check_site(site)
 
 
-def _times(wanted: Window, now: datetime) -> dict[str, Any]:
+def _time_columns(wanted: Window, now: datetime) -> dict[str, Any]:
     is_weekly = bool(wanted.weekdays) or wanted.start is not None
-    return _weekly(wanted) if is_weekly else _once(wanted, now)
+    return _weekly_columns(wanted) if is_weekly else _single_columns(wanted, now)
 
 
-def _once(wanted: Window, now: datetime) -> dict[str, Any]:
+def _single_columns(wanted: Window, now: datetime) -> dict[str, Any]:
     if wanted.starts_at is None:
         raise CommandError("starts_at", _("say when it starts, or on which weekdays"))
     ends_at = wanted.ends_at
     if ends_at is None and wanted.duration is not None:
-        ends_at = wanted.starts_at + timedelta(seconds=seconds_of(wanted.duration, "duration"))
+        ends_at = wanted.starts_at + timedelta(seconds=parse_seconds(wanted.duration, "duration"))
     if ends_at is None:
         raise CommandError("ends_at", _("say when it ends"))
     if ends_at <= wanted.starts_at:
@@ -157,20 +142,18 @@ def _once(wanted: Window, now: datetime) -> dict[str, Any]:
     return {**times, "weekdays": "", "start_time": None, "duration_s": None}
 
 
-def _weekly(wanted: Window) -> dict[str, Any]:
+def _weekly_columns(wanted: Window) -> dict[str, Any]:
     if wanted.starts_at is not None or wanted.ends_at is not None:
         raise CommandError("starts_at", _("a window is once or every week, not both"))
     if not wanted.weekdays:
         raise CommandError("weekdays", _("a weekly window needs at least one weekday"))
     for day in wanted.weekdays:
-        if day not in WEEKDAYS:
-            said = {"day": day, "days": ", ".join(WEEKDAYS)}
-            raise CommandError("weekdays", _("'%(day)s' is none of %(days)s") % said)
+        check_choice(day, WEEKDAYS, "weekdays")
     if wanted.start is None:
         raise CommandError("start", _("say at which time it starts"))
     if wanted.duration is None:
         raise CommandError("duration", _("say how long it lasts"))
-    seconds = seconds_of(wanted.duration, "duration")
+    seconds = parse_seconds(wanted.duration, "duration")
     if seconds > LONGEST_WEEKLY.total_seconds():
         raise CommandError("duration", _("a weekly window lasts 24 hours at most"))
     days = ",".join(day for day in WEEKDAYS if day in wanted.weekdays)
@@ -179,14 +162,14 @@ def _weekly(wanted: Window) -> dict[str, Any]:
 
 
 def _refuse_overlap(window: MaintenanceWindow, now: datetime) -> None:
-    """With others of the same OLT, or of the same site."""
+    """Refuse a window that overlaps with another of the same OLT or site."""
     same = MaintenanceWindow.objects.filter(olt=window.olt, site=window.site, enabled=True)
     for other in same.exclude(id=window.pk or 0):
         both = first_overlap(window.plan, other.plan, now, current().time_zone)
         if both is not None:
             field = "weekdays" if window.weekdays else "starts_at"
-            said = {"name": other.name, "when": f"{localtime(both, current().time_zone):%Y-%m-%d %H:%M}"}
-            raise CommandError(field, _("it overlaps with '%(name)s' on %(when)s") % said)
+            values = {"name": other.name, "when": f"{localtime(both, current().time_zone):%Y-%m-%d %H:%M}"}
+            raise CommandError(field, _("it overlaps with '%(name)s' on %(when)s") % values)
 
 
 def _olts(window_ids: Iterable[int]) -> list[int]:
@@ -194,6 +177,6 @@ def _olts(window_ids: Iterable[int]) -> list[int]:
 
 
 def _replan(olt_ids: Iterable[int], now: datetime) -> None:
-    """What is owed changes with the windows; and what may not run any more ends at once."""
+    """Plan the OLTs again, and end at once what may not run any more."""
     replan(sorted({*olt_ids, *abort_unwanted(now, current())}), now)
     report_windows(now, current())

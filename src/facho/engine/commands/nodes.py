@@ -1,10 +1,12 @@
-"""Nodes: each switched on and off, and given an interval or a priority of its own."""
+"""Enable and disable nodes, and give them an interval or a priority of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from enum import Enum
+from typing import Final, Literal
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
@@ -14,14 +16,14 @@ from facho.apps.access.words import Action
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval
-from facho.engine.commands.checks import seconds_of, whole_between
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import check_range, parse_seconds
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ConfigChanged
 from facho.engine.process.command_transaction import command
 
-# What the engine wrote when it suspended something, as it is when nothing is wrong.
+# The columns that the engine writes when it suspends something, as they are when it is not suspended.
 NOT_SUSPENDED: Final[Mapping[str, object]] = {
     "suspended_reason": "",
     "suspended_at": None,
@@ -30,18 +32,45 @@ NOT_SUSPENDED: Final[Mapping[str, object]] = {
 }
 
 
-def start_anew(nodes: QuerySet[SnmpJobHost]) -> None:
-    """Take their times away, and what they were suspended for: `replan` gives them new ones."""
+class _Keep(Enum):
+    KEEP = "as it is"
+
+
+# Of an interval or a priority of a node: no change. None means that of the job.
+KEEP: Final = _Keep.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChanges:
+    """Changes of a node. An interval or a priority that is None becomes that of the job."""
+
+    interval: str | timedelta | Literal[_Keep.KEEP] | None = KEEP
+    priority: int | Literal[_Keep.KEEP] | None = KEEP
+    enabled: bool | None = None
+
+
+@command
+def update_node(node_id: int, changes: NodeChanges, now: datetime) -> None:
+    if changes.interval is not KEEP:
+        change_node_interval(node_id, changes.interval, now)
+    if changes.priority is not KEEP:
+        change_node_priority(node_id, changes.priority, now)
+    if changes.enabled is not None:
+        (enable_nodes if changes.enabled else disable_nodes)([node_id], now)
+
+
+def reset_nodes(nodes: QuerySet[SnmpJobHost]) -> None:
+    """Clear the next slot and the suspension of nodes; `replan` gives them new slots."""
     note_rows(Action.RESUME, nodes.exclude(suspended_reason=""))
     nodes.update(next_run_at=None, failures_in_a_row=0, **NOT_SUSPENDED)
 
 
 @command
 def enable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
-    """Also what brings a suspended node back before its probe does."""
+    """Enable nodes and resume those that are suspended."""
     olt_ids = _olts_of(node_ids)
     nodes = SnmpJobHost.objects.filter(id__in=list(node_ids))
-    start_anew(nodes.filter(Q(enabled=False) | ~Q(suspended_reason="")))
+    reset_nodes(nodes.filter(Q(enabled=False) | ~Q(suspended_reason="")))
     nodes.update(enabled=True)
     return replan(olt_ids, now)
 
@@ -55,7 +84,7 @@ def disable_nodes(node_ids: Sequence[int], now: datetime) -> ReplanResult:
 
 @command
 def change_node_interval(node_id: int, interval: str | timedelta | None, now: datetime) -> ReplanResult:
-    """The node's own interval; None is that of its job."""
+    """Set a node's own interval; None is that of its job."""
     olt_ids = _olts_of([node_id])
     node = SnmpJobHost.objects.select_related("job", "olt").get(id=node_id)
     seconds = check_node_interval(node, interval)
@@ -67,31 +96,31 @@ def change_node_interval(node_id: int, interval: str | timedelta | None, now: da
 
 def check_node_interval(node: SnmpJobHost, interval: str | timedelta | None) -> int | None:
     """Return the node's own interval in seconds. Reads only; raises CommandError."""
-    seconds = None if interval is None else seconds_of(interval)
+    seconds = None if interval is None else parse_seconds(interval)
     refuse_too_short([node.olt], seconds or node.job.interval_s)
     return seconds
 
 
 @command
 def change_node_priority(node_id: int, priority: int | None, now: datetime) -> None:
-    """The node's own priority; None is that of its job."""
+    """Set a node's own priority; None is that of its job."""
     olt_ids = _olts_of([node_id])
     SnmpJobHost.objects.filter(id=node_id).update(priority=check_node_priority(priority))
     replan(olt_ids, now)
 
 
 def check_node_priority(priority: int | None) -> int | None:
-    return None if priority is None else whole_between(priority, 1, 100, "priority")
+    return None if priority is None else check_range(priority, 1, 100, "priority")
 
 
 @command
 def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
-    """All its slots come so much later, from the next one on, which is returned."""
+    """Move all slots of a node later by a time, and return the next one."""
     olt_ids = _olts_of([node_id])
     node = SnmpJobHost.objects.select_related("job", "job__master", "olt").get(id=node_id)
-    seconds = seconds_of(by, "by")
+    seconds = parse_seconds(by, "by")
     if node.next_run_at is None:
-        raise CommandError("node", _no_grid(node))
+        raise CommandError("node", _explain_missing_grid(node))
     if seconds >= (node.interval_s or node.job.interval_s):
         raise CommandError("by", _("a grid is moved by a time that is shorter than its interval"))
     moved = node.next_run_at + timedelta(seconds=seconds)
@@ -103,11 +132,10 @@ def shift_grid(node_id: int, by: str | timedelta, now: datetime) -> datetime:
     return moved
 
 
-def _no_grid(node: SnmpJobHost) -> str:
-    """It is chained, or switched off."""
+def _explain_missing_grid(node: SnmpJobHost) -> str:
     if node.job.master is not None and node.enabled:
-        said = {"job": node.job.name, "master": node.job.master.name}
-        return _("%(job)s runs after %(master)s, and has no slots of its own") % said
+        values = {"job": node.job.name, "master": node.job.master.name}
+        return _("%(job)s runs after %(master)s, and has no slots of its own") % values
     return _("%(job)s is disabled there, and has no slots") % {"job": node.job.name}
 
 
@@ -115,18 +143,18 @@ def refuse_too_short(olts: Iterable[Olt], interval_s: int, field: str = "interva
     for olt in olts:
         if olt.shortest_interval_s is not None and interval_s < olt.shortest_interval_s:
             shortest = format_interval(timedelta(seconds=olt.shortest_interval_s))
-            said = {
+            values = {
                 "olt": olt.name,
                 "shortest": shortest,
                 "interval": format_interval(timedelta(seconds=interval_s)),
             }
             raise CommandError(
-                field, _("%(interval)s is too short for %(olt)s: it allows %(shortest)s or longer") % said
+                field, _("%(interval)s is too short for %(olt)s: it allows %(shortest)s or longer") % values
             )
 
 
 def _olts_of(node_ids: Sequence[int]) -> list[int]:
-    """The OLTs of the nodes, in the order of the nodes."""
+    """Return the OLTs of the nodes, in the order of the nodes."""
     olt_of = dict(SnmpJobHost.objects.filter(id__in=list(node_ids)).values_list("id", "olt_id"))
     for node_id in node_ids:
         if node_id not in olt_of:

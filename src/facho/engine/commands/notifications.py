@@ -1,4 +1,4 @@
-"""Channels to people, and rules that say who is told what."""
+"""Add, change, test and remove notification channels, and the rules that select what they get."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.db.secret_text import SecretText
 from facho.apps.executions.failure_words import translated
-from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import (
     DeliveryStatus,
     Language,
@@ -25,9 +24,9 @@ from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
 from facho.core.severity import Severity
-from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.olts import olt_named
+from facho.engine.commands.input_checks import check_choice, check_free_name, find_named, unknown_name
+from facho.engine.commands.olts import check_site, olt_named
 from facho.engine.events import outgoing_messages
 from facho.engine.events.notification_texts import compose_message
 from facho.engine.events.outgoing_messages import BackgroundSend, BadAddress, OutgoingMessage, Refusal
@@ -38,14 +37,16 @@ _LONGEST_REPEAT_S: Final = 30 * 86_400
 
 
 def add_channel(name: str, url: str, *, language: str = "", enabled: bool = True) -> NotificationChannel:
-    # Before anybody has to wait for it: apprise is slow to begin with.
-    return _add_channel(name, _address_of(url), language, enabled)
+    # Outside the transaction: importing apprise is slow, and other writers would wait.
+    return _add_channel(name, _check_address(url), language, enabled)
 
 
 @command
 def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> NotificationChannel:
     channel = NotificationChannel(
-        name=_free_name(NotificationChannel, name), language=_language_of(language), enabled=enabled
+        name=check_free_name(NotificationChannel.objects.all(), name),
+        language=check_choice(language, Language.values, "language"),
+        enabled=enabled,
     )
     channel.url = url
     channel.save()
@@ -55,8 +56,8 @@ def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> No
 def update_channel(
     name: str, *, new_name: str | None = None, url: str | None = None, language: str | None = None
 ) -> NotificationChannel:
-    """What is not None changes."""
-    return _update_channel(name, new_name, None if url is None else _address_of(url), language)
+    """Change a channel. What is None stays."""
+    return _update_channel(name, new_name, None if url is None else _check_address(url), language)
 
 
 @command
@@ -64,24 +65,23 @@ def _update_channel(
     name: str, new_name: str | None, url: SecretText | None, language: str | None
 ) -> NotificationChannel:
     channel = channel_named(name)
-    if new_name is not None and new_name.strip() != channel.name:
-        channel.name = _free_name(NotificationChannel, new_name)
+    if new_name is not None:
+        channel.name = check_free_name(NotificationChannel.objects.all(), new_name, channel.pk)
     if url is not None:
         channel.url = url
     if language is not None:
-        channel.language = _language_of(language)
+        channel.language = check_choice(language, Language.values, "language")
     channel.save()
     return channel
 
 
 @command
 def set_channel_enabled(name: str, *, enabled: bool) -> None:
-    """What waits for one that is switched off is not sent later: it would be old news."""
+    """Enable or disable a channel. What waits for a disabled one is never sent: it would be old news."""
     channel = channel_named(name)
     NotificationChannel.objects.filter(id=channel.id).update(enabled=enabled)
     if not enabled:
-        waiting = NotificationDelivery.objects.filter(channel=channel, status=DeliveryStatus.WAITING)
-        waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=HoldReason.CHANNEL_OFF)
+        _suppress_waiting(channel)
 
 
 @command
@@ -89,18 +89,22 @@ def remove_channel(name: str) -> None:
     channel = channel_named(name)
     alone = [rule.name for rule in channel.rules.all() if rule.channels.count() == 1]
     if alone:
-        said = {"rules": ", ".join(alone)}
+        rules = {"rules": ", ".join(alone)}
         raise CommandError(
-            "channel", _("it is the only channel of %(rules)s: change or remove these first") % said
+            "channel", _("it is the only channel of %(rules)s: change or remove these first") % rules
         )
+    _suppress_waiting(channel)
+    channel.delete()
+
+
+def _suppress_waiting(channel: NotificationChannel) -> None:
     waiting = NotificationDelivery.objects.filter(channel=channel, status=DeliveryStatus.WAITING)
     waiting.update(status=DeliveryStatus.SUPPRESSED, next_try_at=None, why_not=HoldReason.CHANNEL_OFF)
-    channel.delete()
 
 
 @dataclass(frozen=True, slots=True)
 class NewRule:
-    """Without notices it is about all of them, without an OLT or a site about all OLTs."""
+    """A rule to add. Without notices it selects all, without an OLT or a site those of all OLTs."""
 
     name: str
     channels: Sequence[str]
@@ -115,7 +119,7 @@ class NewRule:
 
 @dataclass(frozen=True, slots=True)
 class RuleChanges:
-    """What is not None changes. `silent` without times ends the silence."""
+    """Changes of a rule. What is None stays; an empty `silent` ends the silence."""
 
     name: str | None = None
     channels: Sequence[str] | None = None
@@ -138,7 +142,7 @@ def update_rule(name: str, changes: RuleChanges) -> NotificationRule:
 
 @command
 def save_rule(name: str | None, changes: RuleChanges) -> NotificationRule:
-    """A new one, if it has had no name."""
+    """Change the rule of that name, or add one if `name` is None."""
     rule = NotificationRule() if name is None else rule_named(name)
     _change(rule, changes)
     return rule
@@ -150,20 +154,21 @@ def remove_rule(name: str) -> None:
 
 
 def _change(rule: NotificationRule, changes: RuleChanges) -> None:
-    if changes.name is not None and (not rule.pk or changes.name.strip() != rule.name):
-        rule.name = _free_name(NotificationRule, changes.name)
+    if changes.name is not None:
+        rule.name = check_free_name(NotificationRule.objects.all(), changes.name, rule.pk)
     if changes.notices is not None:
-        rule.notices = _notices_of(changes.notices)
+        rule.notices = _check_notices(changes.notices)
     if changes.min_severity is not None:
-        rule.min_severity = _severity_of(changes.min_severity)
+        severities = [each.value for each in Severity]
+        rule.min_severity = check_choice(changes.min_severity.upper(), severities, "min_severity")
     if changes.silent is not None:
         rule.silent_from, rule.silent_to = changes.silent or (None, None)
     if changes.no_repeat is not None:
-        rule.no_repeat_s = _repeat_of(changes.no_repeat)
+        rule.no_repeat_s = _check_no_repeat(changes.no_repeat)
     if changes.enabled is not None:
         rule.enabled = changes.enabled
     _change_place(rule, changes)
-    channels = None if changes.channels is None else _channels_of(changes.channels)
+    channels = None if changes.channels is None else _find_channels(changes.channels)
     rule.save()
     if channels is not None:
         rule.channels.set(channels)
@@ -173,54 +178,37 @@ def _change_place(rule: NotificationRule, changes: RuleChanges) -> None:
     if changes.olt is not None:
         rule.olt = olt_named(changes.olt) if changes.olt else None
     if changes.site is not None:
-        rule.site = _site_of(changes.site)
+        rule.site = check_site(changes.site) if changes.site.strip() else ""
     if rule.olt is not None and rule.site:
         raise CommandError("site", _("a rule is about one OLT or about one site, not about both"))
 
 
-def channel_named(name: str) -> NotificationChannel:
-    found = NotificationChannel.objects.filter(name=name).first()
-    if found is None:
-        known = NotificationChannel.objects.values_list("name", flat=True)
-        raise CommandError("channel", no_such(_("channel"), name, known))
-    return found
+def channel_named(name: str, field: str = "channel") -> NotificationChannel:
+    return find_named(NotificationChannel.objects.all(), name, _("channel"), field)
 
 
 def rule_named(name: str) -> NotificationRule:
-    found = NotificationRule.objects.filter(name=name).first()
-    if found is None:
-        known = NotificationRule.objects.values_list("name", flat=True)
-        raise CommandError("rule", no_such(_("rule"), name, known))
-    return found
+    return find_named(NotificationRule.objects.all(), name, _("rule"), "rule")
 
 
-def _free_name(model: type[NotificationChannel] | type[NotificationRule], text: str) -> str:
-    name = name_of(text)
-    if model._default_manager.filter(name=name).exists():
-        raise CommandError("name", _("there is one named '%(name)s' already") % {"name": name})
-    return name
-
-
-def _address_of(url: str) -> SecretText:
+def _check_address(url: str) -> SecretText:
     try:
         outgoing_messages.check_address(url.strip(), local_targets=current().notify_local_targets)
     except BadAddress as bad:
-        raise CommandError("url", _refusal_in_words(bad.refusal)) from None
+        raise CommandError("url", _explain_refusal(bad.refusal)) from None
     return SecretText(url.strip())
 
 
-def _refusal_in_words(refusal: Refusal) -> str:
+def _explain_refusal(refusal: Refusal) -> str:
     match refusal:
         case Refusal.UNKNOWN:
             return _(
-                "this is no address that a message can be sent to; one is json://host/path, "
+                "messages cannot be sent to this address; examples are json://host/path, "
                 "mailtos://user:password@host?to=noc@example.net or tgram://token/chat"
             )
         case Refusal.KIND:
             known = ", ".join(sorted(outgoing_messages.KINDS))
-            return _("messages are not sent to channels of this kind; those that can be: %(known)s") % {
-                "known": known
-            }
+            return _("channels of this kind are not supported; these are: %(known)s") % {"known": known}
         case Refusal.FILE:
             return _("an address must not name files of this machine")
         case Refusal.LOCAL:
@@ -230,40 +218,16 @@ def _refusal_in_words(refusal: Refusal) -> str:
             )
 
 
-def _language_of(language: str) -> str:
-    if language not in Language.values:
-        known = ", ".join(value for value in Language.values if value)
-        raise CommandError(
-            "language", _("'%(language)s' is none of %(known)s") % {"language": language, "known": known}
-        )
-    return language
-
-
-def _notices_of(names: Iterable[str]) -> list[str]:
+def _check_notices(names: Iterable[str]) -> list[str]:
     known = [each.value for each in RULE_KINDS]
     wanted = list(dict.fromkeys(name.strip().upper() for name in names))
     for name in wanted:
         if name not in known:
-            raise CommandError("notices", no_such(_("notice"), name, known))
+            raise CommandError("notices", unknown_name(_("notice"), name, known))
     return wanted
 
 
-def _severity_of(name: str) -> str:
-    if name.upper() not in list(Severity):
-        said = {"name": name, "known": ", ".join(Severity)}
-        raise CommandError("min_severity", _("'%(name)s' is none of %(known)s") % said)
-    return name.upper()
-
-
-def _site_of(site: str) -> str:
-    site = site.strip()
-    if site and not Olt.objects.filter(site=site).exists():
-        known = Olt.objects.exclude(site="").order_by().values_list("site", flat=True).distinct()
-        raise CommandError("site", no_such(_("site"), site, known))
-    return site
-
-
-def _repeat_of(text: str) -> int:
+def _check_no_repeat(text: str) -> int:
     if text.strip() in ("", "0"):
         return 0
     try:
@@ -275,47 +239,41 @@ def _repeat_of(text: str) -> int:
     return seconds
 
 
-def _channels_of(names: Sequence[str]) -> list[NotificationChannel]:
+def _find_channels(names: Sequence[str]) -> list[NotificationChannel]:
     if not names:
         raise CommandError("channels", _("a rule needs at least one channel"))
-    found = []
-    for name in dict.fromkeys(names):
-        try:
-            found.append(channel_named(name))
-        except CommandError as error:
-            raise CommandError("channels", error.message) from None
-    return found
+    return [channel_named(name, "channels") for name in dict.fromkeys(names)]
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """What came of a test, in a sentence."""
+class ChannelTest:
+    """The result of a test of a channel, in a sentence."""
 
     sent: bool
     sentence: str
 
 
-def try_channel(name: str, now: datetime, config: Config) -> Tried:
-    """Sends at once, whatever the rules say and whether or not the channel is enabled, and waits for it."""
+def try_channel(name: str, now: datetime, config: Config) -> ChannelTest:
+    """Send a test at once and wait for the result, whatever the rules say and if the channel is disabled."""
     channel = channel_named(name)
     event = NotifiedEvent(NotificationKind.TEST, Severity.LOW, now, details={"channel": channel.name})
     message = compose_message(event, channel.language, config)
     try:
         url = channel.url.open()
     except KeyProblem as problem:
-        return Tried(False, str(problem))
+        return ChannelTest(False, str(problem))
     outgoing = OutgoingMessage(url, message.title, message.body, config.notify_local_targets)
     sending = BackgroundSend(outgoing, config.notify_timeout, outgoing_messages.send)
     seconds = config.notify_timeout.total_seconds()
     error = sending.error if sending.wait(config.notify_timeout) else f"no answer in {seconds:g} s"
-    _note_test(channel, f"{message.title}\n{message.body}", error or "", now)
+    _record_test(channel, f"{message.title}\n{message.body}", error or "", now)
     names = {"channel": channel.name, "error": error}
     if error:
-        return Tried(False, _("%(channel)s did not take the test: %(error)s") % names)
-    return Tried(True, _("%(channel)s took the test.") % names)
+        return ChannelTest(False, _("%(channel)s did not accept the test: %(error)s") % names)
+    return ChannelTest(True, _("%(channel)s accepted the test.") % names)
 
 
-def _note_test(channel: NotificationChannel, message: str, error: str, now: datetime) -> None:
+def _record_test(channel: NotificationChannel, message: str, error: str, now: datetime) -> None:
     outcome: dict[str, Any] = {"status": DeliveryStatus.SENT, "sent_at": now}
     if error:
         outcome = {"status": DeliveryStatus.FAILED, "error": error}

@@ -1,4 +1,4 @@
-"""Operators' own rows of the OID table. Those of the profiles follow the profiles."""
+"""Add, change and remove operators' own rows of the OID table. Other rows come from profiles."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from facho.apps.hosts.models import Brand, Oid, OltModel
-from facho.engine.commands.asked import number_of
-from facho.engine.commands.checks import name_of, no_such
+from facho.apps.hosts.models import Brand, Oid
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import check_choice, check_free_name, unknown_name
+from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
 from facho.vendors import Entity
@@ -21,7 +21,7 @@ _NAMED_AT_MOST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class NewOid:
-    """`model` "" is every one of the brand; values are read as those of the profile's column `read_as`."""
+    """An OID to add. `model` "" is all models of the brand; values are decoded as those of `read_as`."""
 
     name: str
     oid: str
@@ -34,7 +34,7 @@ class NewOid:
 
 @dataclass(frozen=True, slots=True)
 class OidChanges:
-    """What is not None changes."""
+    """Changes of an OID. What is None stays."""
 
     name: str | None = None
     oid: str | None = None
@@ -47,53 +47,49 @@ class OidChanges:
 
 @command
 def add_oid(new: NewOid) -> Oid:
-    row = Oid(**_columns(new))
-    _refuse_taken(row)
-    row.save()
-    return row
+    return Oid.objects.create(**_columns(new))
 
 
 @command
 def change_oid(oid_id: int, changes: OidChanges) -> Oid:
-    row = _own(oid_id)
+    row = _find_own(oid_id)
     before = row.brand_id, row.model_id
-    columns = _columns(_changed(row, changes))
+    columns = _columns(_apply(row, changes), row.pk)
     for column, value in columns.items():
         setattr(row, column, value)
     if before != (row.brand_id, row.model_id):
         _refuse_used(row, "brand")
-    _refuse_taken(row)
     row.save(update_fields=list(columns))
     return row
 
 
 @command
 def remove_oid(oid_id: int) -> None:
-    row = _own(oid_id)
+    row = _find_own(oid_id)
     _refuse_used(row, "id")
     row.delete()
 
 
-def _own(oid_id: int) -> Oid:
+def _find_own(oid_id: int) -> Oid:
     row = Oid.objects.select_related("brand", "model").filter(id=oid_id).first()
     if row is None:
         raise CommandError("id", _("there is no OID %(id)d") % {"id": oid_id})
     if row.synced:
-        said = {"name": row.name, "brand": row.brand.name}
+        values = {"name": row.name, "brand": row.brand.name}
         sentence = _("%(name)s comes from the profile of %(brand)s: add a row of your own beside it")
-        raise CommandError("id", sentence % said)
+        raise CommandError("id", sentence % values)
     return row
 
 
-def _changed(row: Oid, changes: OidChanges) -> NewOid:
-    """The row as it shall be, in the words of who asks for it."""
+def _apply(row: Oid, changes: OidChanges) -> NewOid:
+    """Return the changed row in the fields of the commands."""
     wanted = {each.name: getattr(changes, each.name) for each in fields(changes)}
     given = {name: value for name, value in wanted.items() if value is not None}
     return NewOid(**{**oid_as_given(row), **given})
 
 
 def oid_as_given(row: Oid) -> dict[str, str]:
-    """Return the row as commands take it: brands and models by their names."""
+    """Return the row in the fields of the commands: brands and models by name."""
     return {
         "name": row.name,
         "oid": row.oid,
@@ -105,49 +101,42 @@ def oid_as_given(row: Oid) -> dict[str, str]:
     }
 
 
-def _columns(wanted: NewOid) -> dict[str, Any]:
+def _columns(wanted: NewOid, own_id: int | None = None) -> dict[str, Any]:
     brand = brand_for(wanted.brand)
+    model = model_named(brand, wanted.model)
     return {
-        "name": name_of(wanted.name),
-        "oid": number_of(wanted.oid, "oid"),
+        "name": check_free_name(Oid.objects.filter(brand=brand, model=model), wanted.name, own_id),
+        "oid": parse_oid(wanted.oid, "oid"),
         "brand": brand,
-        "model": model_named(brand, wanted.model),
-        **_fact(wanted.entity, wanted.provides),
-        "profile_oid": _read_as(brand, wanted.read_as),
+        "model": model,
+        **_check_fact(wanted.entity, wanted.provides),
+        "profile_oid": _check_read_as(brand, wanted.read_as),
     }
 
 
-def _fact(entity: str, provides: str) -> dict[str, str]:
-    """What nothing is said of is about ONUs."""
-    if entity and entity not in list(Entity):
-        said = {"entity": entity, "known": ", ".join(Entity)}
-        raise CommandError("entity", _("'%(entity)s' is none of %(known)s") % said)
+def _check_fact(entity: str, provides: str) -> dict[str, str]:
+    """Check a fact against its entity; an empty entity means ONUs."""
+    if entity:
+        check_choice(entity, [each.value for each in Entity], "entity")
     known = FACTS[Entity(entity or Entity.ONU)]
     if provides and provides not in known:
-        raise CommandError("provides", no_such(_("fact"), provides, known))
+        raise CommandError("provides", unknown_name(_("fact"), provides, known))
     return {"entity": entity, "provides": provides}
 
 
-def _read_as(brand: Brand, read_as: str) -> str:
+def _check_read_as(brand: Brand, read_as: str) -> str:
     if not read_as:
         return ""
-    column = number_of(read_as, "read_as")
+    column = parse_oid(read_as, "read_as")
     if not any(row.synced for row in Oid.objects.filter(brand=brand, profile_oid=column)):
-        said = {"oid": column, "brand": brand.name}
-        raise CommandError("read_as", _("the profile of %(brand)s has no column %(oid)s") % said)
+        values = {"oid": column, "brand": brand.name}
+        raise CommandError("read_as", _("the profile of %(brand)s has no column %(oid)s") % values)
     return column
 
 
-def _refuse_taken(row: Oid) -> None:
-    model: OltModel | None = row.model
-    if Oid.objects.filter(brand=row.brand, model=model, name=row.name).exclude(id=row.pk or 0).exists():
-        said = {"name": row.name, "brand": row.brand.name}
-        raise CommandError("name", _("%(brand)s has an OID named '%(name)s' already") % said)
-
-
 def _refuse_used(row: Oid, field: str) -> None:
-    """A job would go on without it, and nobody would know."""
+    """Refuse to take an OID away from jobs: they would silently ask for less."""
     used = row.job_oids.order_by("job__name").values_list("job__name", flat=True)
     if jobs := list(used[:_NAMED_AT_MOST]):
-        said = {"name": row.name, "jobs": ", ".join(jobs)}
-        raise CommandError(field, _("%(name)s is asked for by %(jobs)s: take it out there first") % said)
+        values = {"name": row.name, "jobs": ", ".join(jobs)}
+        raise CommandError(field, _("%(name)s is used by %(jobs)s: remove it there first") % values)

@@ -1,10 +1,10 @@
-"""Add, change, enable and disable OLTs."""
+"""Add, change, enable, disable and remove OLTs."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -19,13 +19,24 @@ from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import current
-from facho.engine.commands.checks import LARGEST, line_of, name_of, no_such, whole_between
+from facho.config import Config, current
 from facho.engine.commands.credentials import check_credentials, check_version
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.nodes import NOT_SUSPENDED, start_anew
+from facho.engine.commands.input_checks import (
+    LARGEST,
+    check_free_name,
+    check_line,
+    check_name,
+    check_range,
+    find_all_named,
+    find_named,
+    taken_name,
+)
+from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
+from facho.engine.process.loops import pause_for_other_writers
+from facho.engine.upkeep.olt_removal import lost_with, remove_olt_in_chunks
 from facho.vendors import GENERIC
 
 if TYPE_CHECKING:
@@ -39,7 +50,7 @@ _LONGEST_INTERVAL_S: Final = 366 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class OltLimits:
-    """How gently this OLT must be asked. None is the setting for all."""
+    """Limits on requests to an OLT. None is the setting for all OLTs."""
 
     max_in_flight: int | None = None
     max_varbinds: int | None = None
@@ -49,7 +60,7 @@ class OltLimits:
 
 @dataclass(frozen=True, slots=True)
 class NewOlt:
-    """`brand` is the name of a profile, or "auto": what the OLT says that it is. No `port` is the setting."""
+    """An OLT to add. `brand` is the name of a profile, or "auto" to detect it; `port` None is the setting."""
 
     name: str
     address: str
@@ -60,13 +71,13 @@ class NewOlt:
     site: str = ""
     limits: OltLimits = OltLimits()
     enabled: bool = True
-    # One of its brand. None is what the OLT says.
+    # A model of its brand; None is the detected one.
     model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OltChanges:
-    """What is not None changes. `model` "" is none."""
+    """Changes of an OLT. What is None stays; `model` "" removes the model."""
 
     name: str | None = None
     address: str | None = None
@@ -77,23 +88,24 @@ class OltChanges:
     site: str | None = None
     limits: OltLimits | None = None
     model: str | None = None
+    enabled: bool | None = None
 
 
 @command
 def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
-    """`detected` is what the OLT said when it was asked; "auto" cannot do without."""
-    name = name_of(new.name)
+    """Add an OLT. `detected` is its answer to a connection test, which the brand "auto" needs."""
+    name = check_name(new.name)
     brand = brand_for(new.brand, detected)
     olt = Olt(
         name=name,
         brand=brand,
-        model=_model_of(brand, detected) if new.model is None else model_named(brand, new.model),
+        model=_detected_model(brand, detected) if new.model is None else model_named(brand, new.model),
         address=address_of(new.address),
         port=port_of(current().snmp_port if new.port is None else new.port),
         snmp_version=check_version(new.version),
-        site=_site_of(new.site),
+        site=check_line(new.site, "site"),
         enabled=new.enabled,
-        **_limits_of(new.limits),
+        **_check_limits(new.limits),
     )
     olt.credentials = check_credentials(new.version, new.credentials)
     if detected is not None:
@@ -103,37 +115,37 @@ def add_olt(new: NewOlt, *, detected: Identified | None = None) -> Olt:
 
 
 def check_new(new: NewOlt) -> NewOlt:
-    """All that can be refused before the OLT is asked what it is. Its address as it is saved."""
-    name = name_of(new.name)
-    if Olt.objects.filter(name=name).exists():
-        raise _taken(name)
+    """Check everything that can be checked without asking the OLT. Return it with its normalised address."""
+    check_free_name(Olt.objects.all(), new.name)
     if new.port is not None:
         port_of(new.port)
     check_credentials(check_version(new.version), new.credentials)
-    _limits_of(new.limits)
+    _check_limits(new.limits)
     return replace(new, address=address_of(new.address))
 
 
 @command
 def update_olt(name: str, changes: OltChanges, now: datetime, *, detected: Identified | None = None) -> Olt:
-    """Only what changes is written: the engine has columns of its own in the row."""
+    """Change an OLT. Only changed columns are written, because the engine writes others of the same row."""
     olt = olt_named(name)
-    changed = _changed(olt, changes, detected)
+    changed = _changed_columns(olt, changes, detected)
     for column, value in changed.items():
         setattr(olt, column, value)
     if changed:
         _save(olt, list(changed))
-        if set(_OF_THE_DEVICE) <= changed.keys():
+        if set(_LEARNED_COLUMNS) <= changed.keys():
             UnreadableRows.objects.filter(olt=olt).delete()
         replan([olt.id], now)
+    if changes.enabled is not None:
+        (enable_olts if changes.enabled else disable_olts)([olt.name], now)
     return olt
 
 
-def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict[str, Any]:
+def _changed_columns(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict[str, Any]:
     version = changes.version or olt.snmp_version
     found: dict[str, Any] = {}
     if changes.name is not None and changes.name.strip() != olt.name:
-        found["name"] = name_of(changes.name)
+        found["name"] = check_name(changes.name)
     if changes.address is not None:
         found["address"] = address_of(changes.address)
     if changes.port is not None:
@@ -142,52 +154,52 @@ def _changed(olt: Olt, changes: OltChanges, detected: Identified | None) -> dict
         found["snmp_version"] = check_version(version)
         found["credentials"] = check_credentials(version, changes.credentials or olt.credentials)
     if changes.site is not None:
-        found["site"] = _site_of(changes.site)
+        found["site"] = check_line(changes.site, "site")
     if changes.limits is not None:
-        found |= _limits_of(changes.limits)
+        found |= _check_limits(changes.limits)
         _refuse_running_faster(olt, changes.limits.shortest_interval_s)
     if changes.brand is not None:
         found |= _changed_brand(olt, brand_for(changes.brand, detected), detected)
     if changes.model is not None:
         found["model"] = model_named(found.get("brand", olt.brand), changes.model)
-    if any(getattr(olt, column) != found[column] for column in _ANOTHER_DEVICE if column in found):
-        found |= {column: getattr(Olt(), column) for column in _OF_THE_DEVICE}
+    if any(getattr(olt, column) != found[column] for column in _DEVICE_IDENTITY if column in found):
+        found |= {column: getattr(Olt(), column) for column in _LEARNED_COLUMNS}
     return found
 
 
-# What makes it another device, as far as anybody knows; and what was found out about the one before.
-_ANOTHER_DEVICE: Final = ("address", "port", "brand")
-_OF_THE_DEVICE: Final = ("lacks", "version", "uptime_s", "uptime_read_at", "cpu_pct", "cpu_read_at")
+# Columns whose change makes it another device, and columns that the engine learned about the device.
+_DEVICE_IDENTITY: Final = ("address", "port", "brand")
+_LEARNED_COLUMNS: Final = ("lacks", "version", "uptime_s", "uptime_read_at", "cpu_pct", "cpu_read_at")
 
 
 def _changed_brand(olt: Olt, brand: Brand, detected: Identified | None) -> dict[str, Any]:
     if brand.id != olt.brand_id:
         others = SnmpJobHost.objects.filter(olt=olt).exclude(job__brand__name=GENERIC)
         if jobs := list(others.values_list("job__name", flat=True)[:5]):
-            said = {"olt": olt.name, "jobs": ", ".join(jobs), "brand": olt.brand.name}
+            values = {"olt": olt.name, "jobs": ", ".join(jobs), "brand": olt.brand.name}
             raise CommandError(
-                "brand", _("%(olt)s has jobs for %(brand)s: detach it from %(jobs)s first") % said
+                "brand", _("%(olt)s has jobs for %(brand)s: detach it from %(jobs)s first") % values
             )
-    model = _model_of(brand, detected) or (olt.model if brand.id == olt.brand_id else None)
+    model = _detected_model(brand, detected) or (olt.model if brand.id == olt.brand_id else None)
     return {"brand": brand, "model": model}
 
 
 @command
 def enable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
-    """Also what brings a suspended OLT back before its probe does."""
+    """Enable OLTs and resume those that are suspended."""
     found = olts_named(names)
-    _refuse_going(found)
+    _refuse_being_removed(found)
     ids = [olt.id for olt in found]
     olts = Olt.objects.filter(id__in=ids)
     suspended = olts.exclude(suspended_reason="").values_list("id", flat=True)
     note_rows(Action.RESUME, olts.exclude(suspended_reason=""))
-    start_anew(SnmpJobHost.objects.filter(olt__in=list(suspended)))
-    start_anew(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
+    reset_nodes(SnmpJobHost.objects.filter(olt__in=list(suspended)))
+    reset_nodes(SnmpJobHost.objects.filter(olt__in=ids).exclude(suspended_reason=""))
     olts.update(enabled=True, **NOT_SUSPENDED)
     return replan(ids, now)
 
 
-def _refuse_going(olts: Sequence[Olt]) -> None:
+def _refuse_being_removed(olts: Sequence[Olt]) -> None:
     for olt in olts:
         if olt.removed_at is not None:
             raise CommandError("olts", _("%s is being removed") % olt.name)
@@ -195,7 +207,7 @@ def _refuse_going(olts: Sequence[Olt]) -> None:
 
 @command
 def disable_olts(names: Sequence[str], now: datetime) -> ReplanResult:
-    """What runs there stops at its next request, and writes nothing."""
+    """Disable OLTs. Running executions stop at their next request and store nothing."""
     ids = [olt.id for olt in olts_named(names)]
     Olt.objects.filter(id__in=ids).update(enabled=False)
     return replan(ids, now)
@@ -206,44 +218,44 @@ def olt_named(name: str, field: str = "olt") -> Olt:
 
 
 def olts_named(names: Sequence[str], field: str = "olts") -> list[Olt]:
-    """In the order of the names, each once."""
-    wanted = list(dict.fromkeys(names))
-    found = {olt.name: olt for olt in Olt.objects.filter(name__in=wanted).select_related("brand", "model")}
-    for name in wanted:
-        if name not in found:
-            raise CommandError(field, no_such("OLT", name, Olt.objects.values_list("name", flat=True)))
-    return [found[name] for name in wanted]
+    return find_all_named(Olt.objects.select_related("brand", "model"), names, "OLT", field)
+
+
+def check_site(site: str) -> str:
+    """Check that an OLT is at the site."""
+    site = site.strip()
+    if not Olt.objects.filter(site=site).exists():
+        sites = Olt.objects.exclude(site="").order_by("site").values_list("site", flat=True).distinct()
+        values = {"site": site, "sites": ", ".join(sites) or _("none")}
+        raise CommandError("site", _("no OLT is at the site '%(site)s'; the sites are: %(sites)s") % values)
+    return site
 
 
 def brand_for(name: str, detected: Identified | None = None) -> Brand:
-    """What is not known is generic; a brand that is asked for by name has to exist."""
+    """Return a brand by name; "auto" is the detected one, or generic if the database lacks it."""
     known = {brand.name: brand for brand in Brand.objects.all()}
     if name == AUTO:
         if detected is None:
             names = {"names": ", ".join(known)}
             raise CommandError(
-                "brand", _("a brand is detected on an OLT that answers: choose one of %(names)s") % names
+                "brand",
+                _("detecting the brand needs a connection test: choose one of %(names)s") % names,
             )
         return known.get(detected.detection.profile) or known[GENERIC]
     if name not in known:
-        said = {"name": name, "names": ", ".join(known)}
-        raise CommandError("brand", _("'%(name)s' is no known brand; these are: %(names)s") % said)
+        values = {"name": name, "names": ", ".join(known)}
+        raise CommandError("brand", _("'%(name)s' is no known brand; these are: %(names)s") % values)
     return known[name]
 
 
-def _model_of(brand: Brand, detected: Identified | None) -> OltModel | None:
+def _detected_model(brand: Brand, detected: Identified | None) -> OltModel | None:
     if detected is None or detected.detection.profile != brand.name or not detected.detection.model:
         return None
     return OltModel.objects.get_or_create(brand=brand, name=detected.detection.model[:60])[0]
 
 
 def model_named(brand: Brand, name: str) -> OltModel | None:
-    if not name:
-        return None
-    found = brand.models.filter(name=name).first()
-    if found is None:
-        raise CommandError("model", no_such(_("model"), name, brand.models.values_list("name", flat=True)))
-    return found
+    return find_named(brand.models.all(), name, _("model"), "model") if name else None
 
 
 def address_of(text: str) -> str:
@@ -261,19 +273,15 @@ def address_of(text: str) -> str:
 
 
 def port_of(port: int) -> int:
-    return whole_between(port, 1, 65_535, "port")
+    return check_range(port, 1, 65_535, "port")
 
 
-def _site_of(site: str) -> str:
-    return line_of(site, "site")
-
-
-def _limits_of(limits: OltLimits) -> Mapping[str, Any]:
+def _check_limits(limits: OltLimits) -> Mapping[str, Any]:
     highest = {"max_in_flight": LARGEST, "max_varbinds": LARGEST, "shortest_interval_s": _LONGEST_INTERVAL_S}
     for limit, most in highest.items():
         number = getattr(limits, limit)
         if number is not None:
-            whole_between(number, 1, most, limit)
+            check_range(number, 1, most, limit)
     rate = limits.max_requests_per_second
     if rate is not None and not 0.1 <= rate <= LARGEST:
         raise CommandError("max_requests_per_second", _("at least 0.1 requests per second are needed"))
@@ -295,8 +303,24 @@ def _save(olt: Olt, columns: Sequence[str] | None = None) -> None:
         with transaction.atomic():
             olt.save(update_fields=columns)
     except IntegrityError:
-        raise _taken(olt.name) from None
+        raise taken_name(olt.name) from None
 
 
-def _taken(name: str) -> CommandError:
-    return CommandError("name", _("there is an OLT named '%(name)s' already") % {"name": name})
+def count_rows_removed_with(name: str) -> Mapping[str, int]:
+    """Return how many rows of each table would be deleted with the OLT."""
+    return {model._meta.db_table: count for model, count in lost_with([olt_named(name).id]).items()}
+
+
+def remove_olt(
+    name: str,
+    now: datetime,
+    config: Config,
+    *,
+    between: Callable[[], None] = pause_for_other_writers,
+    chunks: int | None = None,
+) -> bool:
+    """Disable the OLT, then delete its rows in chunks. Return whether it is gone.
+
+    What is left after `chunks` chunks, or after an interruption, is deleted by the engine's housekeeping.
+    """
+    return remove_olt_in_chunks(olt_named(name).id, now, config, between=between, chunks=chunks)

@@ -63,15 +63,15 @@ def read_onu(onu_id: int, now: datetime) -> int:
 
 
 @command
-def abort(execution_id: int, now: datetime, why: str = "a person aborted it") -> None:
+def abort_execution(execution_id: int, now: datetime, why: str = "a person aborted it") -> None:
     """What runs stops at its next request, and writes nothing."""
     execution = Execution.objects.filter(id=execution_id)
     if not abort_open(execution, why, now):
         state = execution.values_list("state", flat=True).first()
-        said = {"id": execution_id, "state": state}
+        values = {"id": execution_id, "state": state}
         if state is None:
-            raise CommandError("execution", _("there is no execution %(id)d") % said)
-        raise CommandError("execution", _("execution %(id)d has ended already: %(state)s") % said)
+            raise CommandError("execution", _("there is no execution %(id)d") % values)
+        raise CommandError("execution", _("execution %(id)d has ended already: %(state)s") % values)
     note(Action.ABORT, Execution, execution_id, _called(execution))
 
 
@@ -100,8 +100,8 @@ def _refuse_disabled(node: SnmpJobHost) -> None:
 def _refuse_left_alone(olt: Olt, field: str, now: datetime) -> None:
     until = maintained_until(olt.id, now)
     if until is not None:
-        said = {"olt": olt.name, "until": f"{localtime(until, current().time_zone):%Y-%m-%d %H:%M}"}
-        raise CommandError(field, _("the OLT %(olt)s is under maintenance until %(until)s") % said)
+        values = {"olt": olt.name, "until": f"{localtime(until, current().time_zone):%Y-%m-%d %H:%M}"}
+        raise CommandError(field, _("the OLT %(olt)s is under maintenance until %(until)s") % values)
 
 
 def _refuse_unreadable(onu: Onu) -> None:
@@ -161,6 +161,6 @@ def collect_all(olt: str, now: datetime) -> int:
     return made.id
 
 
-def still_wanted(execution_id: int, now: datetime) -> None:
+def keep_waiting(execution_id: int, now: datetime) -> None:
     """Said now and then by who waits to run it by hand: what nobody waits for any more is ended."""
     Execution.objects.filter(id=execution_id, node=None, onu=None, state=State.WAITING).update(not_before=now)

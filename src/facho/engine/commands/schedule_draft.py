@@ -17,10 +17,10 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
 from facho.core.plan import Task
-from facho.engine.commands import edits, jobs, nodes, usual
-from facho.engine.commands.checks import seconds_of
-from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit
-from facho.engine.commands.jobs import NewJob
+from facho.engine.commands import jobs, nodes, usual_jobs
+from facho.engine.commands.input_checks import parse_seconds
+from facho.engine.commands.jobs import JobChanges, NewJob
+from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.engine.commands.olts import olts_named
 from facho.engine.coordinate.changes import PlannedNode, plan_times
 from facho.engine.coordinate.forecasts import LearnedTasks, TaskToPredict, count_named_columns
@@ -35,7 +35,7 @@ class Schedule(Protocol):
 
     def create_job(self, new: NewJob) -> SnmpJob: ...
 
-    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob: ...
+    def update_job(self, name: str, changes: JobChanges) -> SnmpJob: ...
 
     def attach(self, job: str, olts: Sequence[str]) -> object: ...
 
@@ -44,7 +44,7 @@ class Schedule(Protocol):
     def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
         """Return the id of the job's node on each OLT."""
 
-    def edit_node(self, node_id: int, edit: NodeEdit) -> None: ...
+    def update_node(self, node_id: int, changes: NodeChanges) -> None: ...
 
     def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None: ...
 
@@ -58,8 +58,8 @@ class LiveSchedule:
     def create_job(self, new: NewJob) -> SnmpJob:
         return jobs.create_job(new, self.now)
 
-    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob:
-        return edits.edit_job(name, edit, self.now)
+    def update_job(self, name: str, changes: JobChanges) -> SnmpJob:
+        return jobs.update_job(name, changes, self.now)
 
     def attach(self, job: str, olts: Sequence[str]) -> object:
         return jobs.attach(job, olts, self.now)
@@ -70,11 +70,11 @@ class LiveSchedule:
     def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
         return dict(job.nodes.values_list("olt_id", "id"))
 
-    def edit_node(self, node_id: int, edit: NodeEdit) -> None:
-        edits.edit_node(node_id, edit, self.now)
+    def update_node(self, node_id: int, changes: NodeChanges) -> None:
+        nodes.update_node(node_id, changes, self.now)
 
     def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
-        usual.collect_usual(olt, intervals, self.now)
+        usual_jobs.collect_usual(olt, intervals, self.now)
 
 
 class ScheduleDraft:
@@ -128,25 +128,25 @@ class ScheduleDraft:
         olt_ids = list(dict.fromkeys(node.olt_id for node in fresh))
         self._replan(olt_ids, new={node.pk for node in fresh})
 
-    def edit_job(self, name: str, edit: JobEdit) -> SnmpJob:
+    def update_job(self, name: str, changes: JobChanges) -> SnmpJob:
         job = self._job(name)
-        columns, oids = jobs.check_changes(job, edit.changes)
+        columns, oids = jobs.check_changes(job, changes)
         for column, value in columns.items():
             setattr(job, column, value)
         if oids is not None:
             self._columns_named[job.pk] = len(oids)
         self._replan(self._olts_of([job]))
-        if edit.interval is not None:
-            self._change_interval(job, edit.interval)
-        if edit.master is not None:
-            job.master = jobs.check_new_master(job.pk, edit.master) if edit.master else None
+        if changes.interval is not None:
+            self._change_interval(job, changes.interval)
+        if changes.master is not None:
+            job.master = jobs.check_new_master(job.pk, changes.master) if changes.master else None
             self._replan(self._olts_of([job]))
-        if edit.enabled is not None:
-            self._switch_job(job, enabled=edit.enabled)
+        if changes.enabled is not None:
+            self._switch_job(job, enabled=changes.enabled)
         return job
 
     def _change_interval(self, job: SnmpJob, interval: str | timedelta) -> None:
-        seconds = seconds_of(interval)
+        seconds = parse_seconds(interval)
         if seconds == job.interval_s:
             return
         following = [node for node in self._of([job]) if node.interval_s is None]
@@ -158,7 +158,7 @@ class ScheduleDraft:
 
     def _switch_job(self, job: SnmpJob, *, enabled: bool) -> None:
         if enabled:
-            _start_anew(node for node in self._of([job]) if node.is_suspended)
+            _reset_nodes(node for node in self._of([job]) if node.is_suspended)
         job.enabled = enabled
         self._replan(self._olts_of([job]))
 
@@ -178,28 +178,28 @@ class ScheduleDraft:
     def nodes_of(self, job: SnmpJob) -> Mapping[int, int]:
         return {node.olt_id: node.pk for node in self._of([job])}
 
-    def edit_node(self, node_id: int, edit: NodeEdit) -> None:
+    def update_node(self, node_id: int, changes: NodeChanges) -> None:
         node = self._nodes.get(node_id)
         if node is None:
             raise nodes.no_such_node(node_id)
-        if edit.interval is not KEEP:
+        if changes.interval is not KEEP:
             before = node.interval_s or node.job.interval_s
-            node.interval_s = nodes.check_node_interval(node, edit.interval)
+            node.interval_s = nodes.check_node_interval(node, changes.interval)
             if before != (node.interval_s or node.job.interval_s):
                 node.next_run_at = None
             self._replan([node.olt_id])
-        if edit.priority is not KEEP:
-            node.priority = nodes.check_node_priority(edit.priority)
-        if edit.enabled is not None:
-            if edit.enabled and (not node.enabled or node.is_suspended):
-                _start_anew([node])
-            node.enabled = edit.enabled
+        if changes.priority is not KEEP:
+            node.priority = nodes.check_node_priority(changes.priority)
+        if changes.enabled is not None:
+            if changes.enabled and (not node.enabled or node.is_suspended):
+                _reset_nodes([node])
+            node.enabled = changes.enabled
             self._replan([node.olt_id])
 
     def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
         fresh: list[SnmpJobHost] = []
-        for each in usual.chosen_usual(olt, intervals):
-            with usual.refused_at_offer(each):
+        for each in usual_jobs.chosen_usual(olt, intervals):
+            with usual_jobs.refused_at_offer(each):
                 job = self._job(each.job.name) if each.is_there else self._add_job(each.job)
                 fresh += self._add_nodes(job, each.job.olts)
         self._begin(fresh)
@@ -252,7 +252,7 @@ class ScheduleDraft:
         return {olt_id: list(tasks_of(some, known)) for olt_id, some in on.items()}
 
 
-def _start_anew(some: Iterable[SnmpJobHost]) -> None:
+def _reset_nodes(some: Iterable[SnmpJobHost]) -> None:
     for node in some:
         node.next_run_at, node.failures_in_a_row = None, 0
         for column, value in nodes.NOT_SUSPENDED.items():

@@ -1,4 +1,4 @@
-"""What programs get in with: made for somebody, shown once, revoked."""
+"""API tokens: created for a user, shown once, revoked."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from facho.apps.access.selectors import digest_of, role_of
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.roles import Role, role_named
-from facho.engine.commands.checks import name_of, no_such
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import check_free_name, find_named
 from facho.engine.process.command_transaction import command
 from facho.masking import know
 
 _PREFIX: Final = "fd_"
 _BYTES: Final = 32
-# With the prefix. Enough to tell one from another, and nothing to guess the rest by.
+# Characters that are shown later, with the prefix: enough to tell tokens apart.
 _SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
     token: ApiToken
-    # Kept nowhere: who does not write it down makes another one.
+    # Stored nowhere: it is shown once.
     secret: str
 
 
@@ -43,45 +43,32 @@ def create_token(
     expires_at: datetime | None = None,
     asked_by: Role | None = None,
 ) -> NewToken:
-    """`asked_by` is the role of who asks, which may be below the owner's: nobody gives what they lack."""
+    """Create a token. Its role is at most the owner's, and that of `asked_by`, who creates it."""
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
     know(secret)
     token = ApiToken.objects.create(
         owner=owner,
-        name=_free_name(owner, name),
-        role=_allowed(owner, role, asked_by).slug,
+        name=check_free_name(owner.api_tokens.filter(revoked_at=None), name),
+        role=_check_role(owner, role, asked_by).slug,
         begins=secret[:_SHOWN],
         digest=digest_of(secret),
         created_at=now,
-        expires_at=_end(expires_at, now),
+        expires_at=_check_end(expires_at, now),
     )
     return NewToken(token, secret)
 
 
 @command
 def revoke_tokens(ids: list[int], now: datetime) -> int:
-    """How many were valid until now."""
+    """Revoke tokens and return how many were not revoked before."""
     return ApiToken.objects.filter(id__in=ids, revoked_at=None).update(revoked_at=now)
 
 
 def token_named(owner: User, name: str) -> ApiToken:
-    valid = owner.api_tokens.filter(revoked_at=None)
-    found = valid.filter(name=name).first()
-    if found is None:
-        known = valid.values_list("name", flat=True)
-        raise CommandError("name", no_such(_("token"), name, known))
-    return found
+    return find_named(owner.api_tokens.filter(revoked_at=None), name, _("token"), "name")
 
 
-def _free_name(owner: User, name: str) -> str:
-    name = name_of(name)
-    if owner.api_tokens.filter(name=name, revoked_at=None).exists():
-        said = {"name": name, "owner": owner.username}
-        raise CommandError("name", _("%(owner)s has a token named '%(name)s' already") % said)
-    return name
-
-
-def _allowed(owner: User, slug: str, asked_by: Role | None) -> Role:
+def _check_role(owner: User, slug: str, asked_by: Role | None) -> Role:
     wanted, owners = role_named(slug), role_of(owner)
     if wanted is None:
         raise CommandError("role", _("'%(role)s' is no role") % {"role": slug})
@@ -89,18 +76,18 @@ def _allowed(owner: User, slug: str, asked_by: Role | None) -> Role:
         raise CommandError("owner", _("%(owner)s has no role") % {"owner": owner.username})
     most = owners if asked_by is None else min(owners, asked_by)
     if wanted > most:
-        said = {"role": most.slug, "owner": owner.username}
-        raise CommandError("role", _("a token of %(owner)s can be %(role)s at most") % said)
+        values = {"role": most.slug, "owner": owner.username}
+        raise CommandError("role", _("a token of %(owner)s can be %(role)s at most") % values)
     return wanted
 
 
-def _end(wanted: datetime | None, now: datetime) -> datetime:
+def _check_end(wanted: datetime | None, now: datetime) -> datetime:
     if wanted is None:
         return now + current().token_lasts
     if wanted <= now:
         raise CommandError("expires_at", _("that is over already"))
     longest = current().token_longest
     if wanted > now + longest:
-        said = {"longest": format_interval(longest)}
-        raise CommandError("expires_at", _("a token is good for %(longest)s at most") % said)
+        values = {"longest": format_interval(longest)}
+        raise CommandError("expires_at", _("a token is good for %(longest)s at most") % values)
     return wanted

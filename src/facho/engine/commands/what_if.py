@@ -17,8 +17,7 @@ from facho.config import Config
 from facho.core.feasibility import Infeasible, fits, infeasible
 from facho.core.interval import format_interval
 from facho.core.plan import Load, Task, hourly_load
-from facho.engine.commands.edits import JobEdit
-from facho.engine.commands.jobs import NewJob, job_named
+from facho.engine.commands.jobs import JobChanges, NewJob, job_named
 from facho.engine.commands.schedule_draft import Schedule, ScheduleDraft
 
 _NOTHING: Final = Load(0.0, 0.0)
@@ -75,7 +74,7 @@ def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta 
     if interval is not None:
         nodes = SnmpJobHost.objects.filter(job=job_named(job), interval_s=None)
         affected = dict(nodes.values_list("olt_id", "olt__name"))
-        return Change(lambda schedule: schedule.edit_job(job, JobEdit(interval=interval)), affected)
+        return Change(lambda schedule: schedule.update_job(job, JobChanges(interval=interval)), affected)
     return Change(lambda schedule: schedule.attach(job, olts), named_olts(olts))
 
 

@@ -16,7 +16,6 @@ from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.commands import jobs, nodes, olts, runs
-from facho.engine.commands.edits import KEEP, JobEdit, NodeEdit, edit_olt
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import Schedule
 
@@ -62,13 +61,12 @@ def add_olt(olt: Olt) -> None:
 
 def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
     """`name` is what it was called before. Only the columns in `changed` are written."""
-    enabled = olt.enabled if "enabled" in changed else None
-    edit_olt(name, _olt_changes(olt, changed), database_now(), enabled=enabled)
+    olts.update_olt(name, _olt_changes(olt, changed), database_now())
 
 
 def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
     found: Given = {
-        name: getattr(olt, name) for name in ("name", "address", "port", "site") if name in changed
+        name: getattr(olt, name) for name in ("name", "address", "port", "site", "enabled") if name in changed
     }
     if "snmp_version" in changed:
         found["version"] = olt.snmp_version
@@ -115,18 +113,13 @@ def update_job(
     schedule: Schedule, name: str, given: Given, changed: Collection[str], oids: Iterable[str] | None
 ) -> None:
     """`name` is what it was called before. `oids` are all that it shall have; None when they stay."""
-    columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type")
+    columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type", "interval", "enabled")
     found = {column: given[column] for column in columns if column in changed and given[column] != ""}
     if oids is not None:
         found["oids"] = list(oids)
-    master = given["master"].name if given.get("master") else ""
-    edit = JobEdit(
-        jobs.JobChanges(**found),
-        interval=given["interval"] if "interval" in changed else None,
-        master=master if "master" in changed else None,
-        enabled=given["enabled"] if "enabled" in changed else None,
-    )
-    schedule.edit_job(name, edit)
+    if "master" in changed:
+        found["master"] = given["master"].name if given.get("master") else ""
+    schedule.update_job(name, jobs.JobChanges(**found))
 
 
 def duplicate_job(name: str) -> str:
@@ -198,13 +191,13 @@ def change_node(schedule: Schedule, node: SnmpJobHost, changed: Collection[str])
 def _edit_node(schedule: Schedule, node_id: int, wanted: SnmpJobHost, changed: Collection[str]) -> None:
     own = wanted.interval_s
     interval = None if own is None else timedelta(seconds=own)
-    edit = NodeEdit(
-        interval=interval if "interval" in changed else KEEP,
-        priority=wanted.priority if "priority" in changed else KEEP,
+    changes = nodes.NodeChanges(
+        interval=interval if "interval" in changed else nodes.KEEP,
+        priority=wanted.priority if "priority" in changed else nodes.KEEP,
         enabled=wanted.enabled if "enabled" in changed else None,
     )
-    if edit != NodeEdit():
-        schedule.edit_node(node_id, edit)
+    if changes != nodes.NodeChanges():
+        schedule.update_node(node_id, changes)
 
 
 def wanted_oids(job: SnmpJob, formset: FormSet) -> list[str] | None:

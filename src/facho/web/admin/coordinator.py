@@ -21,7 +21,7 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.core.changes import decode_state
 from facho.core.steps import COORDINATOR, SCHEDULER
-from facho.engine.commands.retention import confirm_removal
+from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.coordinate.forecast_learning import LEARNING
 from facho.engine.coordinate.plan_progress import PLANS
 from facho.engine.upkeep.retention import HOLD, RETENTION

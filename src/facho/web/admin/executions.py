@@ -140,7 +140,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
 
 
 def _abort(execution_id: int) -> str:
-    runs.abort(execution_id, database_now())
+    runs.abort_execution(execution_id, database_now())
     return gettext("Execution %(id)d was aborted.") % {"id": execution_id}
 
 

@@ -23,8 +23,8 @@ from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
 from facho.core.durations import about
-from facho.engine.commands import catalogue, oids
-from facho.engine.commands.removal import remove_olt
+from facho.engine.commands import brands, oids
+from facho.engine.commands.olts import remove_olt
 from facho.engine.upkeep.olt_removal import FEW, lost_with
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
@@ -51,7 +51,7 @@ class BrandAdmin(FachoModelAdmin[Brand]):
         return False
 
     def save_model(self, request: HttpRequest, obj: Brand, form: ModelForm[Brand], change: bool) -> None:  # noqa: ARG002
-        catalogue.change_brand_title(obj.name, obj.title)
+        brands.change_brand_title(obj.name, obj.title)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Brand]:
         return super().get_queryset(request).annotate(olt_count_=Count("olts"))
@@ -81,12 +81,12 @@ class OltModelAdmin(FachoModelAdmin[OltModel]):
         change: bool,
     ) -> None:
         if change:
-            catalogue.change_olt_model(obj.pk, obj.name)
+            brands.change_olt_model(obj.pk, obj.name)
         else:
-            obj.pk = catalogue.add_olt_model(obj.brand.name, obj.name).pk
+            obj.pk = brands.add_olt_model(obj.brand.name, obj.name).pk
 
     def delete_model(self, request: HttpRequest, obj: OltModel) -> None:  # noqa: ARG002
-        catalogue.remove_olt_model(obj.pk)
+        brands.remove_olt_model(obj.pk)
 
 
 @admin.register(Oid)

@@ -22,7 +22,7 @@ from facho.apps.snmp_jobs.models import SnmpJob
 from facho.apps.written import duration
 from facho.config import current
 from facho.core.violation_report import reasons_of, tasks_of
-from facho.engine.commands.violations import acknowledge
+from facho.engine.commands.acknowledgements import acknowledge_violation
 from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
@@ -207,6 +207,6 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 def _acknowledge(chosen: QuerySet[QuotaViolation], by: str) -> str:
     keys = list(chosen.filter(acknowledged_at=None).values_list("id", flat=True))
     for key in keys:
-        acknowledge(key, by, database_now())
+        acknowledge_violation(key, by, database_now())
     said = ngettext("%(count)d was acknowledged.", "%(count)d were acknowledged.", len(keys))
     return said % {"count": len(keys)}

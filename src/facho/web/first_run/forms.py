@@ -14,10 +14,10 @@ from unfold.widgets import BASE_INPUT_CLASSES
 
 from facho.apps.hosts.models import SnmpVersion
 from facho.core.interval import format_interval, parse_interval
-from facho.engine.commands.checks import LONGEST_NAME
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.engine.commands.olts import NewOlt
-from facho.engine.commands.usual import Usual
+from facho.engine.commands.usual_jobs import Usual
 from facho.snmp.usm import Auth, Priv
 from facho.web.admin.credentials import FORM_FIELDS, build_form_credentials
 from facho.web.admin.job_forms import IntervalField

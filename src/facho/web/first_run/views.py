@@ -23,7 +23,7 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands.connection_test import Silence, check_new_connection
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import add_olt
-from facho.engine.commands.usual import begin_usual, usual_for
+from facho.engine.commands.usual_jobs import begin_usual, usual_for
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.components.page import render_page
 from facho.web.first_run.data import first_onus

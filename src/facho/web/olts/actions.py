@@ -18,12 +18,12 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
+from facho.engine.commands import acknowledgements
 from facho.engine.commands.connection_test import Silence, check_connection
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
-from facho.engine.commands.violations import acknowledge
 from facho.engine.coordinate.plan_reports import suggest_shift
 from facho.web.components.page import action_for
 
@@ -107,7 +107,7 @@ def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) 
     violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
 
     def act() -> str:
-        acknowledge(violation.pk, request.user.get_username(), database_now())
+        acknowledgements.acknowledge_violation(violation.pk, request.user.get_username(), database_now())
         hour = hour_in_words(violation.period_start, violation.period_end)
         return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
 

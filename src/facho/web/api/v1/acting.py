@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.db.clock import database_now
-from facho.engine.commands import runs, violations
+from facho.engine.commands import acknowledgements, runs
 
 
 class CanBeAborted:
@@ -23,7 +23,7 @@ class CanBeAborted:
     def abort(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """What runs stops at its next request, and writes nothing. Refused when it has ended."""
         row: Any = self
-        runs.abort(row.get_object().id, database_now())
+        runs.abort_execution(row.get_object().id, database_now())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -35,5 +35,7 @@ class CanBeAcknowledged:
     def acknowledge(self, request: Request, **_: Any) -> Response:
         """Note that it was seen, and by whom. Who did it first stays."""
         row: Any = self
-        violations.acknowledge(row.get_object().id, request.user.get_username(), database_now())
+        acknowledgements.acknowledge_violation(
+            row.get_object().id, request.user.get_username(), database_now()
+        )
         return Response(status=status.HTTP_204_NO_CONTENT)

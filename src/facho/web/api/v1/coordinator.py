@@ -17,7 +17,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
 from facho.core.event_types import EventType, Level
-from facho.engine.commands.retention import confirm_removal
+from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.upkeep.retention import read_hold
 from facho.engine.upkeep.system_status import Condition, coordinator_state
 from facho.web.api.base import ReadOnlyRows

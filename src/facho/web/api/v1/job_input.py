@@ -9,13 +9,14 @@ from rest_framework import serializers
 
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob
-from facho.engine.commands.checks import LARGEST, LONGEST_NAME
-from facho.engine.commands.edits import JobEdit
+from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.web.api.given import Given, Interval, Named
 
 _MOST: Final = 200
-_SAME: Final = ("name", "facts", "oids", "priority", "max_attempts", "retry_delay", "task_type")
+_SAME: Final = (
+    "name", "interval", "facts", "oids", "priority", "max_attempts", "retry_delay", "task_type", "enabled",
+)  # fmt: skip
 
 
 class JobChange(Given):
@@ -55,21 +56,16 @@ class JobGiven(JobChange):
 
 
 def new_job(given: Mapping[str, Any]) -> NewJob:
-    names = ("name", "kind", "interval", "olts", "enabled", *_SAME)
+    names = ("kind", "olts", *_SAME)
     return NewJob(
         brand=given["brand"].name,
         master=_master(given) or "",
-        **{name: given[name] for name in dict.fromkeys(names) if name in given},
+        **{name: given[name] for name in names if name in given},
     )
 
 
-def job_edit(given: Mapping[str, Any]) -> JobEdit:
-    return JobEdit(
-        JobChanges(**{name: given[name] for name in _SAME if name in given}),
-        given.get("interval"),
-        _master(given),
-        given.get("enabled"),
-    )
+def job_changes(given: Mapping[str, Any]) -> JobChanges:
+    return JobChanges(master=_master(given), **{name: given[name] for name in _SAME if name in given})
 
 
 def _master(given: Mapping[str, Any]) -> str | None:

@@ -17,13 +17,12 @@ from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands import jobs
-from facho.engine.commands.checks import LONGEST_NAME
-from facho.engine.commands.edits import edit_job
+from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import Given, Interval, Named, given_to
 from facho.web.api.v1.answers import ReplannedSerializer, replanned
-from facho.web.api.v1.job_input import JobChange, JobGiven, job_edit, new_job
+from facho.web.api.v1.job_input import JobChange, JobGiven, job_changes, new_job
 from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, previewed, wants_preview
 
 
@@ -111,11 +110,11 @@ class Jobs(ReadOnlyRows[SnmpJob]):
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays. With another interval it runs one such interval from now."""
         job = self.get_object()
-        edit = job_edit(given_to(JobChange, request, partial=True))
+        changes = job_changes(given_to(JobChange, request, partial=True))
         if wants_preview(request):
-            change = Change(lambda schedule: schedule.edit_job(job.name, edit), _olts_of(job))
+            change = Change(lambda schedule: schedule.update_job(job.name, changes), _olts_of(job))
             return previewed(request, change)
-        edit_job(job.name, edit, database_now())
+        jobs.update_job(job.name, changes, database_now())
         return Response(self._shown(job.pk))
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})

@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.core.maintenance import WEEKDAYS
 from facho.engine.commands import maintenance
-from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import Given, Interval, given_to, said_at
 

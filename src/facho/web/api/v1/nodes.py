@@ -15,7 +15,7 @@ from rest_framework.reverse import reverse
 from facho.apps.db.clock import database_now
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands import nodes, runs
-from facho.engine.commands.edits import KEEP, NodeEdit, edit_node
+from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.web.api.base import ReadOnlyRows, Rows
 from facho.web.api.given import Given, Interval, given_to
 from facho.web.api.v1.answers import ReplannedSerializer, replanned
@@ -90,8 +90,8 @@ class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
         """What is given changes; the rest stays. With another interval it runs one such interval from now."""
         node = self.get_object()
         given = given_to(NodeChange, request, partial=True)
-        wanted = NodeEdit(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
-        edit_node(node.id, wanted, database_now())
+        wanted = NodeChanges(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
+        nodes.update_node(node.id, wanted, database_now())
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None, responses=ReplannedSerializer)

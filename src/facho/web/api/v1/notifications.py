@@ -22,7 +22,7 @@ from facho.apps.notifications.models import Language, NotificationChannel, Notif
 from facho.config import current
 from facho.core.notifications import RULE_KINDS
 from facho.engine.commands import notifications
-from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.engine.process.command_transaction import command
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number

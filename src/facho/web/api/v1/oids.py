@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 
 from facho.apps.hosts.models import Brand, Oid, OltModel
 from facho.engine.commands import oids
-from facho.engine.commands.checks import LONGEST_NAME
+from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.vendors import Entity
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters, TrueOrFalse

@@ -11,9 +11,9 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
-from facho.engine.commands.checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
 from facho.snmp.usm import Auth, Priv
 from facho.web.api.given import Given
@@ -99,7 +99,8 @@ def new_olt(given: Mapping[str, Any]) -> NewOlt:
 
 def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
     """What was given, and nothing else. Limits are one thing for the command."""
-    same = {name: given[name] for name in ("name", "address", "port", "site", "credentials") if name in given}
+    names = ("name", "address", "port", "site", "credentials", "enabled")
+    same = {name: given[name] for name in names if name in given}
     limits = None
     if any(limit in given for limit in _LIMITS):
         limits = OltLimits(**{limit: given.get(limit, getattr(olt, limit)) for limit in _LIMITS})

@@ -26,9 +26,8 @@ from facho.engine.commands.connection_test import (
     check_new_connection,
     detected_rows,
 )
-from facho.engine.commands.edits import edit_olt
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.removal import goes_with, remove_olt
+from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 from facho.engine.upkeep.olt_removal import FEW
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.given import given_to, said_at
@@ -124,7 +123,7 @@ class Olts(ReadOnlyRows[Olt]):
         olt = self.get_object()
         given = given_to(OltGiven, request, partial=True)
         with said_at(FIELDS):
-            edit_olt(olt.name, olt_changes(olt, given), database_now(), enabled=given.get("enabled"))
+            olts.update_olt(olt.name, olt_changes(olt, given), database_now())
         return Response(self._shown(olt.id))
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None, status.HTTP_202_ACCEPTED: None})
@@ -139,7 +138,7 @@ class Olts(ReadOnlyRows[Olt]):
     @action(detail=True)
     def removal(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """What would be lost with it."""
-        return Response({"rows": goes_with(self.get_object().name)})
+        return Response({"rows": count_rows_removed_with(self.get_object().name)})
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)

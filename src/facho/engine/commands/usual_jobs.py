@@ -13,7 +13,7 @@ from facho.apps.hosts.selectors import DISCOVERY, USUAL_FACTS, USUAL_SETS, facts
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.errors import CommandError
-from facho.engine.commands.jobs import NewJob, begin, job_named, make_job, make_nodes
+from facho.engine.commands.jobs import NewJob, job_named, make_job, make_nodes, start_nodes
 from facho.engine.commands.olts import olt_named
 from facho.engine.commands.runs import run_now
 from facho.engine.process.command_transaction import command
@@ -87,7 +87,7 @@ def collect_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datet
             job = usual.job
             made += make_nodes(job_named(job.name), job.olts) if usual.is_there else make_job(job)[1]
     # All together: what an OLT will do is worked out once, and not after each of them.
-    begin(made, now)
+    start_nodes(made, now)
 
 
 def chosen_usual(olt: str, intervals: Mapping[str, str | timedelta]) -> list[Usual]:

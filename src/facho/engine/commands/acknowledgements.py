@@ -1,4 +1,4 @@
-"""A person confirms that most of a table is to be removed."""
+"""Record that a person has seen a quota violation, or allows a large removal of old rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.core.retention import Hold
 from facho.engine.commands.errors import CommandError
 from facho.engine.process.command_transaction import command
@@ -17,8 +17,19 @@ from facho.engine.upkeep.retention import HOLD
 
 
 @command
+def acknowledge_violation(violation_id: int, by: str, now: datetime) -> None:
+    """Acknowledge a violation. The first person stays recorded; a second call changes nothing."""
+    violation = QuotaViolation.objects.filter(id=violation_id)
+    found = violation.first()
+    if found is None:
+        raise CommandError("violation", _("there is no violation %(id)d") % {"id": violation_id})
+    if violation.filter(acknowledged_at=None).update(acknowledged_at=now, acknowledged_by=by[:150]):
+        note(Action.CHANGE, QuotaViolation, violation_id, str(found), acknowledged_by=by)
+
+
+@command
 def confirm_removal(waiting_id: int, by: str, now: datetime) -> Hold:
-    """For what was shown under this number. Who did it first stays: done again, it changes nothing."""
+    """Allow the removal that was shown under this id. A second call changes nothing."""
     state = CoordinatorState.objects.select_for_update().filter(name=HOLD).first()
     if state is None:
         raise CommandError("id", _("no removal waits for a confirmation"))

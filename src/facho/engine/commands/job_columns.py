@@ -1,9 +1,8 @@
-"""What a job asks for: facts by name, and OIDs by number."""
+"""Check what a job asks for: facts by name, and columns by OID."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from django.utils.translation import gettext as _
 
@@ -11,44 +10,46 @@ from facho.apps.hosts.models import Brand, Oid
 from facho.apps.hosts.selectors import USUAL_SETS
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
 from facho.snmp.errors import BadOid
 from facho.vendors import GENERIC, Entity
 from facho.vendors.vocabulary import FACTS
 
 
-def facts_known(brand: Brand) -> set[str]:
-    """What a job of this brand may ask for: `serial`, `port.state`. A generic job finds out per OLT."""
+def known_facts(brand: Brand) -> set[str]:
+    """Return the facts that a job of this brand may ask for: `serial`, `port.state`.
+
+    A generic job may ask for every fact: which column provides it is looked up for each OLT.
+    """
     rows = Oid.objects.exclude(provides="")
     if not brand.is_generic:
         rows = rows.filter(brand__name__in=(brand.name, GENERIC))
-    provided = {_written(entity, fact) for entity, fact in rows.values_list("entity", "provides").distinct()}
+    pairs = rows.values_list("entity", "provides").distinct()
+    provided = {_fact_name(entity, fact) for entity, fact in pairs}
     if not brand.is_generic:
         return provided
-    return provided | {_written(entity, fact) for entity, facts in FACTS.items() for fact in facts}
+    return provided | {_fact_name(entity, fact) for entity, facts in FACTS.items() for fact in facts}
 
 
-def _written(entity: str, fact: str) -> str:
+def _fact_name(entity: str, fact: str) -> str:
     return fact if entity in ("", Entity.ONU) else f"{entity}.{fact}"
 
 
 def check_facts(facts: Sequence[str], brand: Brand) -> list[str]:
-    known = facts_known(brand) | USUAL_SETS
+    known = known_facts(brand) | USUAL_SETS
     wanted = list(dict.fromkeys(fact.strip() for fact in facts))
     for fact in wanted:
         if fact not in known:
-            near = get_close_matches(fact, sorted(known), 3, 0.5)
-            said = {"fact": fact, "brand": brand.name}
-            sentence = _("'%(fact)s' is no fact that is known of %(brand)s") % said
-            hint = _("; did you mean %(names)s?") % {"names": ", ".join(near)} if near else ""
-            raise CommandError("facts", sentence + hint)
+            sentence = _("%(brand)s has no fact '%(fact)s'") % {"fact": fact, "brand": brand.name}
+            raise CommandError("facts", sentence + suggest_names(fact, sorted(known), 0.5))
     return wanted
 
 
-def check_enough(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:
+def check_column_count(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:
     columns = len(facts) + len(oids)
     if kind == JobKind.GET and not facts:
-        raise CommandError("facts", _("a get needs the facts that it asks ONUs for"))
+        raise CommandError("facts", _("a get needs at least one fact"))
     if kind == JobKind.WALK and columns != 1:
         raise CommandError("oids", _("a walk takes exactly one fact or OID"))
     if kind in (JobKind.TABLE, JobKind.BULK) and not columns:
@@ -56,16 +57,17 @@ def check_enough(kind: str, facts: Sequence[str], oids: Sequence[str]) -> None:
 
 
 def find_oids(texts: Sequence[str], brand: Brand) -> list[Oid]:
-    """Return the rows of the OID table; for a number that it lacks, a row of this brand that is not saved."""
-    numbers = dict.fromkeys(map(number_of, texts))
+    """Return the rows of the OID table; for an OID that it lacks, an unsaved row of this brand."""
+    numbers = dict.fromkeys(map(parse_oid, texts))
     return [_find_or_draft(number, brand) for number in numbers]
 
 
-def number_of(text: str, field: str = "oids") -> str:
+def parse_oid(text: str, field: str = "oids") -> str:
     try:
         return str(Number.parse(text.strip()))
     except BadOid:
-        raise CommandError(field, _("%(text)s: an OID is numbers with dots") % {"text": text}) from None
+        sentence = _("%(text)s: an OID consists of numbers and dots") % {"text": text}
+        raise CommandError(field, sentence) from None
 
 
 def _find_or_draft(number: str, brand: Brand) -> Oid:
@@ -74,8 +76,8 @@ def _find_or_draft(number: str, brand: Brand) -> Oid:
         for row in rows:
             if row.brand.name == name and row.model_id is None:
                 return row
-    # An operator's own row of another brand says nothing: any number may be tried with any brand.
+    # An operator's own row of another brand is no obstacle: any OID may be tried with any brand.
     if foreign := [row.brand.name for row in rows if row.synced and row.brand_id != brand.id]:
-        said = {"oid": number, "other": foreign[0], "brand": brand.name}
-        raise CommandError("oids", _("%(oid)s is an OID of %(other)s, and the job is for %(brand)s") % said)
+        values = {"oid": number, "other": foreign[0], "brand": brand.name}
+        raise CommandError("oids", _("%(oid)s is an OID of %(other)s, and the job is for %(brand)s") % values)
     return Oid(brand=brand, name=number, oid=number)
