@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
-from facho.apps.maintenance.selectors import under_maintenance, windows_of
+from facho.apps.maintenance.selectors import closed_times, under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.config import Config
+from facho.config import Config, current
 from facho.engine.schedule.step import scheduler_step
 from tests.factories import at, make_job, make_node, make_olt
 
@@ -29,7 +29,7 @@ def make_window(olt: Olt | None, since: str = "", until: str = "", **columns: An
 
 
 def spans(of: Olt, after: str = "00:00", until: str = "23:00") -> list[tuple[str, str]]:
-    found = windows_of([of.id], at(after), at(until))
+    found = closed_times([of.id], at(after), at(until), current().time_zone)
     return [(f"{start:%H:%M}", f"{end:%H:%M}") for start, end in found.get(of.id, [])]
 
 
@@ -41,9 +41,9 @@ def test_an_olt_has_its_own_and_those_of_its_site() -> None:
     make_window(None, "14:00", "15:00", site="Norte", enabled=False)
     assert spans(north) == [("10:00", "11:00"), ("12:00", "13:00")]
     assert spans(north, "11:00", "12:00") == []
-    assert not windows_of([south.id], at("00:00"), at("23:00"))
-    assert set(windows_of(None, at("00:00"), at("23:00"))) == {north.id}
-    assert not windows_of([], at("00:00"), at("23:00"))
+    assert not closed_times([south.id], at("00:00"), at("23:00"), current().time_zone)
+    assert set(closed_times(None, at("00:00"), at("23:00"), current().time_zone)) == {north.id}
+    assert not closed_times([], at("00:00"), at("23:00"), current().time_zone)
 
 
 def test_it_lasts_from_its_start_to_just_before_its_end() -> None:
@@ -57,7 +57,7 @@ def test_it_lasts_from_its_start_to_just_before_its_end() -> None:
 def test_when_there_are_none_one_query_says_so() -> None:
     make_window(make_olt(), "10:00", "10:30")
     with CaptureQueriesContext(connection) as queries:
-        assert not windows_of(None, at("10:30"), at("11:00"))
+        assert not closed_times(None, at("10:30"), at("11:00"), current().time_zone)
     assert len(queries) == 1
 
 
@@ -67,7 +67,7 @@ def test_however_many_there_are_three_queries_find_them() -> None:
         make_window(olt, "10:00", "10:30")
         make_window(None, weekdays="tue", start_time=time(number), duration_s=60, site="Norte")
     with CaptureQueriesContext(connection) as queries:
-        assert len(windows_of([olt.id for olt in olts], at("00:00"), at("23:00"))) == 5
+        assert len(closed_times([olt.id for olt in olts], at("00:00"), at("23:00"), current().time_zone)) == 5
     assert len(queries) == 3
 
 

@@ -1,9 +1,9 @@
-"""Reads when OLTs are left alone."""
+"""Reads when OLTs are closed: the times in which a maintenance window forbids to ask them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -25,7 +25,7 @@ _ANY: Final = (
 
 
 def windows_between(after: datetime, until: datetime) -> QuerySet[MaintenanceWindow]:
-    """Those that may have something of that time: which weekly ones do, their plan says."""
+    """Return the windows that may overlap that time. The plan of a weekly one tells whether it does."""
     once = Q(starts_at__lt=until, ends_at__gt=after)
     return MaintenanceWindow.objects.filter(once | ~Q(weekdays=""), enabled=True)
 
@@ -33,8 +33,11 @@ def windows_between(after: datetime, until: datetime) -> QuerySet[MaintenanceWin
 def closed_times(
     olt_ids: Sequence[int] | None, after: datetime, until: datetime, zone: tzinfo
 ) -> dict[int, list[Span]]:
-    """The spans of each OLT that has any; of all OLTs, if none are named. Three queries at most."""
-    # Mostly there are none, and everybody who claims asks: a plain statement is soon answered.
+    """Return the separate spans in [after, until) of each OLT that has any: its own and its site's.
+
+    None stands for all OLTs. Three queries at most.
+    """
+    # There are mostly none, and every claim asks: one plain statement is cheap.
     if not sql.fetch_rows(_ANY, [sql.db_time(until), sql.db_time(after)]):
         return {}
     found: dict[int, list[Span]] = defaultdict(list)
@@ -46,36 +49,31 @@ def closed_times(
         for olt_id, site in Olt.objects.filter(site__in=sites).values_list("id", "site"):
             found[olt_id] += sites[site]
     wanted = found.keys() if olt_ids is None else found.keys() & set(olt_ids)
-    return {olt_id: apart for olt_id in wanted if (apart := merge_spans(found[olt_id]))}
+    return {olt_id: separate for olt_id in wanted if (separate := merge_spans(found[olt_id]))}
+
+
+def olts_closed_at(moment: datetime, zone: tzinfo) -> set[int]:
+    return set(closed_times(None, moment, moment + _TICK, zone))
 
 
 def olts_of(windows: QuerySet[MaintenanceWindow]) -> list[int]:
-    """The OLTs that they are about."""
+    """Return the OLTs of these windows, those of sites included."""
     sites = windows.filter(olt=None).values_list("site", flat=True)
     own = windows.exclude(olt=None).values_list(F("olt_id"), flat=True)
     olts = Olt.objects.filter(Q(site__in=list(sites)) | Q(id__in=list(own)))
     return list(olts.order_by("id").values_list("id", flat=True))
 
 
-def windows_of(olt_ids: Sequence[int] | None, after: datetime, until: datetime) -> Mapping[int, list[Span]]:
-    """Of each OLT that has any in [after, until), those of its site with its own, apart from each other.
-
-    Of all OLTs, if none are named.
-    """
-    return closed_times(olt_ids, after, until, current().time_zone)
-
-
 def under_maintenance(olt_id: int, at: datetime) -> bool:
-    return bool(windows_of([olt_id], at, at + _TICK))
+    return olt_id in olts_closed_at(at, current().time_zone)
 
 
 def maintained_until(olt_id: int, at: datetime) -> datetime | None:
-    lasting = span_at(windows_of([olt_id], at, at + _AHEAD).get(olt_id, ()), at)
-    return None if lasting is None else lasting[1]
+    return olts_under_maintenance(at).get(olt_id)
 
 
 def olts_under_maintenance(at: datetime) -> dict[int, datetime]:
-    """With each until when."""
-    every = windows_of(None, at, at + _AHEAD)
-    lasting = {olt_id: span_at(several, at) for olt_id, several in every.items()}
-    return {olt_id: span[1] for olt_id, span in lasting.items() if span is not None}
+    """Return the OLTs that are closed at this moment, each with the end of its maintenance."""
+    closed = closed_times(None, at, at + _AHEAD, current().time_zone)
+    spans_at = {olt_id: span_at(several, at) for olt_id, several in closed.items()}
+    return {olt_id: span[1] for olt_id, span in spans_at.items() if span is not None}

@@ -19,7 +19,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_choice, check_free_name, find_named, parse_seconds
 from facho.engine.commands.olts import check_site, olt_named
 from facho.engine.coordinate.changes import replan
-from facho.engine.coordinate.maintenance import abort_unwanted, report_windows
+from facho.engine.coordinate.maintenance import abort_without_reconciling, report_windows
 from facho.engine.process.command_transaction import command
 
 _TICK = timedelta(microseconds=1)
@@ -178,5 +178,5 @@ def _olts(window_ids: Iterable[int]) -> list[int]:
 
 def _replan(olt_ids: Iterable[int], now: datetime) -> None:
     """Plan the OLTs again, and end at once what may not run any more."""
-    replan(sorted({*olt_ids, *abort_unwanted(now, current())}), now)
+    replan(sorted({*olt_ids, *abort_without_reconciling(now, current())}), now)
     report_windows(now, current())

@@ -1,4 +1,4 @@
-"""Ends executions that are not wanted any more: what they owe counts as skipped, for that reason."""
+"""Aborts executions that are no longer wanted; what they owe counts as skipped, for the given reason."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class AbortedExecution:
 def abort_queued(
     executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
 ) -> list[AbortedExecution]:
-    """Abort those that have not begun. If it does not count, who calls has what is owed looked up again."""
-    ended = _locked(executions.filter(state__in=QUEUED))
-    _these(ended).update(state=State.ABORTED, error=why, ended_at=now, lease_token="", lease_expires_at=None)
-    _tell(ended, why, now, counts)
-    return ended
+    """Abort those that have not begun. If it does not count, the caller reconciles the quotas."""
+    queued = _lock(executions.filter(state__in=QUEUED))
+    _rows(queued).update(state=State.ABORTED, error=why, ended_at=now, lease_token="", lease_expires_at=None)
+    _report(queued, why, now, counts)
+    return queued
 
 
 def abort_open(
@@ -40,18 +40,18 @@ def abort_open(
 ) -> list[AbortedExecution]:
     """Abort those that have not ended.
 
-    The lease of one that runs stays: its holder stops at the next renewal, and until then has the OLT.
+    A running one keeps its lease: the holder stops at the next renewal, and until then occupies the OLT.
     """
     queued = abort_queued(executions, why, now, counts=counts)
-    running = _locked(executions.filter(state=State.RUNNING))
+    running = _lock(executions.filter(state=State.RUNNING))
     ids = [each.execution_id for each in running]
     Attempt.objects.filter(execution__in=ids, ended_at=None).update(error=why, ended_at=now)
-    _these(running).update(state=State.ABORTED, error=why, ended_at=now)
-    _tell(running, why, now, counts)
+    _rows(running).update(state=State.ABORTED, error=why, ended_at=now)
+    _report(running, why, now, counts)
     return queued + running
 
 
-def _locked(executions: QuerySet[Execution]) -> list[AbortedExecution]:
+def _lock(executions: QuerySet[Execution]) -> list[AbortedExecution]:
     rows = (
         executions.order_by("id")
         .select_for_update(of=("self",), no_key=True)
@@ -63,15 +63,15 @@ def _locked(executions: QuerySet[Execution]) -> list[AbortedExecution]:
     ]
 
 
-def _these(ended: Sequence[AbortedExecution]) -> QuerySet[Execution]:
-    return Execution.objects.filter(id__in=[each.execution_id for each in ended])
+def _rows(aborted: Sequence[AbortedExecution]) -> QuerySet[Execution]:
+    return Execution.objects.filter(id__in=[each.execution_id for each in aborted])
 
 
-def _tell(ended: Sequence[AbortedExecution], why: str, now: datetime, counts: bool) -> None:
+def _report(aborted: Sequence[AbortedExecution], why: str, now: datetime, counts: bool) -> None:
     if counts:
-        count_aborted_slots((each.slot for each in ended), why, now, current())
-    log_ended_executions([each.execution_id for each in ended])
-    for each in ended:
+        count_aborted_slots((each.slot for each in aborted), why, now, current())
+    log_ended_executions([each.execution_id for each in aborted])
+    for each in aborted:
         publish(
             ExecutionAborted(olt_id=each.olt_id, execution_id=each.execution_id, job=each.job, why=why), now
         )

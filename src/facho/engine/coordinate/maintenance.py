@@ -1,4 +1,4 @@
-"""Leaves OLTs alone while people work on them."""
+"""Maintenance windows: aborts executions in them, and reports when they begin and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from facho.apps.db import sql
 from facho.apps.executions.models import OPEN, Execution
 from facho.apps.maintenance.models import MaintenanceWindow
-from facho.apps.maintenance.selectors import closed_times
+from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core.maintenance import span_at, spans
 from facho.engine.coordinate.aborts import abort_open
@@ -24,45 +24,41 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 def abort_in_maintenance(now: datetime, config: Config) -> None:
-    """Ends what runs or waits on OLTs whose window has begun. Their slots do not count."""
-    if _unwanted(now, config).exists():
+    """Abort what runs or waits on OLTs whose window has begun. Their slots do not count."""
+    if _open_in_maintenance(now, config).exists():
         with sql.write_transaction():
-            reconcile_trackers(abort_unwanted(now, config), now, config)
+            reconcile_trackers(abort_without_reconciling(now, config), now, config)
 
 
-def abort_unwanted(now: datetime, config: Config) -> list[int]:
-    """The OLTs of what was ended: what they owe has to be looked up again, in the same transaction."""
-    ended = abort_open(_unwanted(now, config), UNDER_MAINTENANCE, now, counts=False)
-    return sorted({each.olt_id for each in ended})
+def abort_without_reconciling(now: datetime, config: Config) -> list[int]:
+    """Abort them, and return their OLTs, whose trackers the caller reconciles in the same transaction."""
+    aborted = abort_open(_open_in_maintenance(now, config), UNDER_MAINTENANCE, now, counts=False)
+    return sorted({each.olt_id for each in aborted})
 
 
-def _unwanted(now: datetime, config: Config) -> QuerySet[Execution]:
-    closed = closed_times(None, now, now + _TICK, config.time_zone)
-    return Execution.objects.filter(olt__in=list(closed), state__in=OPEN)
+def _open_in_maintenance(now: datetime, config: Config) -> QuerySet[Execution]:
+    return Execution.objects.filter(olt__in=olts_closed_at(now, config.time_zone), state__in=OPEN)
 
 
 def report_windows(now: datetime, config: Config) -> None:
-    """Writes down which windows began and which ended, unless another process did so meanwhile."""
-    for window in MaintenanceWindow.objects.filter(_may_be_noted(now)).select_related("olt"):
-        lasting = window.enabled and span_at(spans(window.plan, now, now + _TICK, config.time_zone), now)
-        since = lasting[0] if lasting else None
-        if since == window.noted_at or not _note(window, since):
+    """Publish which windows began and which ended, unless another process did so meanwhile."""
+    candidates = Q(noted_at__isnull=False) | ~Q(weekdays="") | Q(starts_at__lte=now, ends_at__gt=now)
+    for window in MaintenanceWindow.objects.filter(candidates).select_related("olt"):
+        span = window.enabled and span_at(spans(window.plan, now, now + _TICK, config.time_zone), now)
+        since = span[0] if span else None
+        if since == window.noted_at or not _claim_report(window, since):
             continue
         if window.noted_at is not None:
             publish(MaintenanceEnded(olt_id=window.olt_id, window=window.name, target=window.target), now)
-        if lasting:
+        if span:
             publish(
                 MaintenanceStarted(
-                    olt_id=window.olt_id, window=window.name, target=window.target, until=lasting[1]
+                    olt_id=window.olt_id, window=window.name, target=window.target, until=span[1]
                 ),
                 now,
             )
 
 
-def _may_be_noted(now: datetime) -> Q:
-    return Q(noted_at__isnull=False) | ~Q(weekdays="") | Q(starts_at__lte=now, ends_at__gt=now)
-
-
-def _note(window: MaintenanceWindow, since: datetime | None) -> bool:
-    as_it_was = MaintenanceWindow.objects.filter(id=window.id, noted_at=window.noted_at)
-    return as_it_was.update(noted_at=since) == 1
+def _claim_report(window: MaintenanceWindow, since: datetime | None) -> bool:
+    unchanged = MaintenanceWindow.objects.filter(id=window.id, noted_at=window.noted_at)
+    return unchanged.update(noted_at=since) == 1

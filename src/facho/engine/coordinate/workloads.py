@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from django.db.models.functions import Coalesce
 
 from facho.apps.executions.models import OPEN, Execution, State, Trigger
-from facho.apps.maintenance.selectors import windows_of
+from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.chain import Link, composites
@@ -59,7 +59,7 @@ def load_workloads(
     opened: dict[int, list[_Open]] = defaultdict(list)
     for each in _open(olt_ids):
         opened[each.olt_id].append(each)
-    closed = windows_of(olt_ids, now, until)
+    closed = closed_times(olt_ids, now, until, config.time_zone)
     return {
         olt_id: _workload(olt_id, some, opened[olt_id], closed.get(olt_id, ()), known, now)
         for olt_id, some in nodes.items()

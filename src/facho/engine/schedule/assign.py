@@ -16,7 +16,7 @@ from django.db import connection
 
 from facho.apps.db import sql
 from facho.apps.executions.models import Execution, State
-from facho.apps.maintenance.selectors import closed_times
+from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core import queue
 from facho.core.order import Waiting, choose
@@ -66,7 +66,7 @@ def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
 
 def _left_alone(now: datetime, config: Config) -> set[int]:
     """What waits for them is ended by the next step; nothing of it may begin before."""
-    return set(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))
+    return olts_closed_at(now, config.time_zone)
 
 
 def _lock() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
@@ -14,7 +14,7 @@ from django.db import connection
 from facho.apps.db import sql
 from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
-from facho.apps.maintenance.selectors import closed_times
+from facho.apps.maintenance.selectors import olts_closed_at
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.execution_end import probe_after
@@ -46,7 +46,7 @@ class Probe:
 def claim_due_probes(now: datetime, config: Config) -> list[Probe]:
     """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
     # Their turn comes when they are not left alone any more.
-    closed = list(closed_times(None, now, now + timedelta(microseconds=1), config.time_zone))
+    closed = olts_closed_at(now, config.time_zone)
     olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).exclude(id__in=closed)
     found = list(_claimed(olts.order_by("next_probe_at")[:AT_ONCE], now, config))
     nodes = SnmpJobHost.objects.filter(

@@ -15,7 +15,7 @@ from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.executions.models import Execution, State
 from facho.apps.executions.selectors import BLOCKED_BY, WHAT
 from facho.apps.hosts.health import TROUBLE, Health, with_health
-from facho.apps.maintenance.selectors import olts_under_maintenance, windows_of
+from facho.apps.maintenance.selectors import closed_times, olts_under_maintenance
 from facho.config import Config
 from facho.core.plan import Entry, Task
 from facho.core.plan_data import Planned, decode_plan
@@ -84,7 +84,7 @@ def timeline(wanted: Wanted, now: datetime, config: Config) -> Timeline:
     page = Paginator(_olts(wanted, now), ROWS).get_page(wanted.page)
     olts = [(olt_id, name, site, health) for olt_id, name, site, health in page]
     ids = [olt_id for olt_id, *_ in olts]
-    runs, closed = _runs(ids, window, config), windows_of(ids, window.start, window.end)
+    runs, closed = _runs(ids, window, config), closed_times(ids, window.start, window.end, config.time_zone)
     rows = [
         Lane(*olt, runs=draw_runs(runs[olt[0]], window), closed=closed_blocks(closed.get(olt[0], ()), window))
         for olt in olts
