@@ -197,8 +197,8 @@ class _Maker:
         """Register pollers and a scheduler, as if an engine were running."""
         from facho.apps.db.clock import database_now
         from facho.apps.execution_coordinator.models import CoordinatorState
+        from facho.apps.zabbix_pollers.store import register_worker
         from facho.core.steps import SCHEDULER
-        from facho.engine.schedule.pollers import register_worker
 
         now = database_now()
         register_worker("bench", 10, now)

@@ -200,7 +200,7 @@ def _timed_loop() -> Iterator[_Times]:
     from unittest.mock import patch
 
     from facho.backends import embedded
-    from facho.engine.schedule.loop import SchedulerLoop
+    from facho.engine.schedule.scheduler import SchedulerLoop
 
     times = _Times()
 
@@ -276,9 +276,9 @@ def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
 def _all_due(config: Config) -> AllDue:
     """Nothing is asked of anybody: only rows are made and claimed."""
     from facho.apps.db.clock import database_now
+    from facho.apps.zabbix_pollers.store import register_worker, unregister_worker
     from facho.engine.schedule.assign import claim_executions
-    from facho.engine.schedule.pollers import register_worker, unregister_worker
-    from facho.engine.schedule.step import scheduler_step
+    from facho.engine.schedule.scheduler import scheduler_step
 
     steps, claims = [], []
     for _ in range(_ALL_DUE_ROUNDS):

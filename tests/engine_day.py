@@ -7,21 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
+from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.coordinate.coordinator import CoordinatorResult, coordinator_step
 from facho.engine.coordinate.maintenance import abort_in_maintenance
-from facho.engine.process import leases
 from facho.engine.process.leases import StartedExecution, start_execution
 from facho.engine.record.recorder import record
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import update_heartbeat
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from facho.snmp.peer import Load
 
 Ends = Callable[[str], str]
@@ -33,10 +30,9 @@ def well(_job: str) -> str:
 
 
 class Day:
-    def __init__(self, now: datetime, monkeypatch: pytest.MonkeyPatch, zone: str = "UTC") -> None:
+    def __init__(self, now: datetime, zone: str = "UTC") -> None:
         self.now = now
         self.config = replace(Config(), time_zone=ZoneInfo(zone))
-        monkeypatch.setattr(leases, "database_now", lambda: self.now)
 
     def coordinate(self) -> CoordinatorResult:
         return coordinator_step(self.now, self.config)
@@ -49,7 +45,8 @@ class Day:
         """Whatever waits and may run, as many as there are OLTs."""
         update_heartbeat("here", 50, self.now)
         begun = (
-            start_execution(each, "here", self.config) for each in claim_executions(self.now, self.config)
+            start_execution(each, "here", lambda: self.now, self.config)
+            for each in claim_executions(self.now, self.config)
         )
         return [each for each in begun if each is not None]
 

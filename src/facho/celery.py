@@ -10,7 +10,7 @@ from celery import Celery, bootsteps, signals
 from celery.schedules import crontab
 from kombu import Exchange, Queue
 
-from facho.backends import queues
+from facho.backends import celery_names as names
 from facho.config import Config, current
 from facho.core.queue import DEFAULT, SNMP_QUEUES
 from facho.file_modes import set_private_umask
@@ -65,18 +65,18 @@ def settings(config: Config) -> dict[str, Any]:
 
 
 def beat_schedule(config: Config) -> dict[str, dict[str, Any]]:
-    step, coordinator = config.scheduler_step, queues.COORDINATOR
+    step, coordinator = config.scheduler_step, names.COORDINATOR
     days_old = {"days_old": config.keep_logs / _DAY}
     return {
-        queues.SCHEDULER_ENTRY: _every(step, queues.SCHEDULER_STEP, queues.SCHEDULER),
-        queues.COORDINATOR_ENTRY: _every(config.coordinator_step, queues.COORDINATOR_STEP, coordinator),
-        queues.CHECK_QUOTAS_ENTRY: _entry(_HOURLY, _HOUR, queues.CHECK_QUOTAS, coordinator),
-        queues.CLEAN_LOGS_ENTRY: {
-            **_entry(_DAILY, _DAY, queues.CLEAN_LOGS, coordinator),
+        names.SCHEDULER_ENTRY: _every(step, names.SCHEDULER_STEP, names.SCHEDULER),
+        names.COORDINATOR_ENTRY: _every(config.coordinator_step, names.COORDINATOR_STEP, coordinator),
+        names.CHECK_QUOTAS_ENTRY: _entry(_HOURLY, _HOUR, names.CHECK_QUOTAS, coordinator),
+        names.CLEAN_LOGS_ENTRY: {
+            **_entry(_DAILY, _DAY, names.CLEAN_LOGS, coordinator),
             "kwargs": days_old,
         },
-        queues.HOUSEKEEPING_ENTRY: _every(config.housekeeping_step, queues.HOUSEKEEPING, coordinator),
-        queues.NOTIFY_ENTRY: _every(config.notify_step, queues.NOTIFY, coordinator),
+        names.HOUSEKEEPING_ENTRY: _every(config.housekeeping_step, names.HOUSEKEEPING, coordinator),
+        names.NOTIFY_ENTRY: _every(config.notify_step, names.NOTIFY, coordinator),
     }
 
 

@@ -20,16 +20,17 @@ from django.db import connection
 
 from facho.apps.db.clock import database_now
 from facho.apps.zabbix_pollers.models import Worker
-from facho.backends.celery import CeleryBackend, assign
-from facho.backends.local import LocalBackend
+from facho.apps.zabbix_pollers.store import register_worker
+from facho.backends.celery_backend import CeleryBackend
+from facho.backends.embedded import LocalBackend
+from facho.backends.poller_process import PollerProcess
 from facho.celery import settings
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
-from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.loop import SchedulerLoop, run_heartbeat_loop
-from facho.engine.schedule.pollers import PollerActivity, register_worker
+from facho.engine.schedule.pollers import PollerActivity
 from facho.engine.schedule.runner import Runtime
+from facho.engine.schedule.scheduler import SchedulerLoop
 from tests.services import warm
 from tests.services.redis import Redis
 from tests.waiting import PATIENCE_S
@@ -73,12 +74,13 @@ class System(Protocol):
 class LocalSystem:
     """As in `facho engine`: the thread that steps is woken when an execution ends, and claims."""
 
-    def __init__(self, runtime: Runtime, board: PollerActivity) -> None:
-        self._pollers = runtime.config.pollers
+    def __init__(self, process: PollerProcess) -> None:
+        config = process.runtime.config
+        self._pollers = config.pollers
         self._ended = threading.Event()
         self._stopping = threading.Event()
-        self._backend = LocalBackend(runtime, board, self._ended.set)
-        self._loop = SchedulerLoop(runtime.config, self._backend, board, self._ended)
+        self._backend = LocalBackend(process, self._ended.set)
+        self._loop = SchedulerLoop(config, self._backend, process.activity, self._ended, database_now)
         self._claims = threading.Thread(target=self._claim_when_one_ended, name="claims")
         self._backend.start()
         self._claims.start()
@@ -90,7 +92,7 @@ class LocalSystem:
         self._loop.assign()
 
     def is_idle(self) -> bool:
-        return self._backend.room() == self._pollers
+        return self._backend.free_pollers() == self._pollers
 
     def stop(self) -> None:
         self._stopping.set()
@@ -112,10 +114,10 @@ def local_system() -> Iterator[LocalSystem]:
     register_worker(name, CONFIG.pollers, database_now())
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(CONFIG, name, snmp, LeaseKeeper(CONFIG))
-        board = PollerActivity(name, CONFIG.pollers, database_now())
-        system = LocalSystem(runtime, board)
-        keeper = threading.Thread(target=run_heartbeat_loop, args=(runtime, CONFIG.pollers, board, ending))
+        runtime = Runtime(CONFIG, name, snmp, database_now)
+        process = PollerProcess(runtime, PollerActivity(name, CONFIG.pollers, database_now()))
+        system = LocalSystem(process)
+        keeper = threading.Thread(target=process.run_heartbeat_loop, args=(ending,))
         keeper.start()
         try:
             yield system
@@ -138,7 +140,7 @@ class CelerySystem:
         self._backend.submit(execution_id)
 
     def assign(self) -> None:
-        assign(self._backend, self._config)
+        self._backend.assign(database_now(), self._config)
 
     def is_idle(self) -> bool:
         """A message is acknowledged when its execution has ended."""

@@ -11,8 +11,8 @@ from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.backends import message
-from facho.backends.celery import CeleryBackend
+from facho.backends.celery_backend import CeleryBackend
+from facho.backends.embedded import read_message, write_message
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
 from tests.contract.backends import celery_app
 from tests.factories import make_execution, make_node, make_olt
@@ -35,8 +35,8 @@ def backend(own_redis: Redis) -> Iterator[CeleryBackend]:
 
 
 def test_between_threads_it_is_an_id() -> None:
-    assert message.write(7) == '{"execution_id": 7}'
-    assert message.read(message.write(7)) == 7
+    assert write_message(7) == '{"execution_id": 7}'
+    assert read_message(write_message(7)) == 7
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Worker
+from facho.apps.zabbix_pollers.store import register_worker, update_heartbeat
 from facho.config import Config
 from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
 from facho.engine.schedule.assign import claim_execution, claim_executions
-from facho.engine.schedule.pollers import register_worker, update_heartbeat
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -45,8 +45,8 @@ def test_no_more_than_there_are_pollers() -> None:
 def test_no_more_than_the_caller_has_room_for() -> None:
     for _ in range(3):
         make_execution(make_node(), at("10:00"))
-    assert len(claim_executions(NOW, CONFIG, room=1)) == 1
-    assert claim_executions(NOW, CONFIG, room=0) == []
+    assert len(claim_executions(NOW, CONFIG, at_most=1)) == 1
+    assert claim_executions(NOW, CONFIG, at_most=0) == []
 
 
 def test_pollers_of_a_worker_that_is_gone_do_not_count() -> None:

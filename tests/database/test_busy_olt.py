@@ -1,7 +1,6 @@
 """An OLT whose CPU rises is asked more gently, and as before when it falls: from its own answer on."""
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import pytest
 
@@ -9,14 +8,10 @@ from facho.apps.chassis.models import OltHealth
 from facho.apps.executions.models import Execution, SkippedSlots, State
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
-from facho.engine.process import leases
-from facho.engine.process.leases import LeaseKeeper
-from facho.engine.schedule import runner
-from facho.engine.schedule.runner import Runtime
 from facho.sim.fleet import FleetConfig
 from facho.sim.scenario import Scenario
 from facho.vendors import builtin
-from tests.database.test_executions import CONFIG, Site
+from tests.database.test_executions import Site
 from tests.factories import at, make_job
 from tests.virtual_fleet import VirtualFleet
 
@@ -33,16 +28,9 @@ def fleet() -> Iterator[VirtualFleet]:
 
 
 @pytest.fixture
-def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(fleet: VirtualFleet) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
-
-    def now() -> datetime:
-        return site.now
-
-    for module in (leases, runner):
-        monkeypatch.setattr(module, "database_now", now)
-    return site
+    return Site(fleet)
 
 
 def most_at_once(fleet: VirtualFleet) -> int:

@@ -17,12 +17,12 @@ from facho.config import current
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.work import PartOutcome
 from facho.engine.commands.runs import collect_all
-from facho.engine.process.leases import LeaseKeeper, LeaseLost, StartedExecution
+from facho.engine.process.leases import LeaseLost, StartedExecution
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.no_collection import record_by_hand
 from facho.engine.schedule import manual_session, runner
 from facho.engine.schedule.assign import claim_execution
-from facho.engine.schedule.manual_session import Conversing, ManualResult, run_manual_session
+from facho.engine.schedule.manual_session import ManualResult, Questions, run_manual_session
 from facho.engine.schedule.runner import Runtime
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def runtime() -> Iterator[Runtime]:
     with SnmpLoop() as snmp:
-        yield Runtime(current(), "by hand", snmp, LeaseKeeper(current()))
+        yield Runtime(current(), "by hand", snmp, database_now)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def claimed() -> Execution:
     return Execution.objects.get(id=execution_id)
 
 
-def after(claimed: Execution, runtime: Runtime, conversation: Conversing) -> tuple[bool, Execution]:
+def after(claimed: Execution, runtime: Runtime, conversation: Questions) -> tuple[bool, Execution]:
     whole = run_manual_session(claimed.pk, runtime, "record", conversation)
     claimed.refresh_from_db()
     assert claimed.lease_token == "" or claimed.state == State.RUNNING
@@ -84,7 +84,7 @@ def test_who_lost_the_olt_asks_nothing_more_and_writes_nothing(claimed: Executio
 
     async def conversation(_client: Client, guard: Guard, _tag: int) -> ManualResult:
         runtime.stopping.set()
-        runtime.keeper.lose_all()
+        runtime.leases.lose_all()
         guard()
         asked.append("something")
         return ManualResult(7)

@@ -39,7 +39,7 @@ def broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_there(url: str) -> Iterator[str]:
         return iter(())
 
-    monkeypatch.setattr("facho.backends.distributed.broker_away", is_there)
+    monkeypatch.setattr("facho.backends.start_checks.broker_away", is_there)
 
 
 @pytest.mark.parametrize("start", STARTS, ids=["worker", "beat"])
@@ -89,7 +89,7 @@ def test_what_can_work_starts_and_closes_its_files_to_others(
 def test_celery_tells_when_it_starts() -> None:
     heard = (
         (signals.worker_init, celery_worker._start),
-        (signals.celeryd_after_setup, celery_worker._lend),
+        (signals.celeryd_after_setup, celery_worker._create_pollers),
         (signals.beat_init, celery_worker._check),
     )
     for signal, told in heard:

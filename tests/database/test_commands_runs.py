@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 from django.db import connection, connections, transaction
 
+from facho.apps.db import locks
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands.errors import CommandError
@@ -167,13 +168,13 @@ def test_a_command_gives_way_to_the_engine_and_tries_again(monkeypatch: pytest.M
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite writers take turns")
     held, let_go, tries = Event(), Event(), []
-    take_turn = command_transaction._take_turn
+    limit_lock_waits = locks.limit_lock_waits
 
-    def count_and_take_turn() -> None:
+    def count_and_limit(milliseconds: int) -> None:
         tries.append(1)
-        take_turn()
+        limit_lock_waits(milliseconds)
 
-    monkeypatch.setattr(command_transaction, "_take_turn", count_and_take_turn)
+    monkeypatch.setattr(command_transaction, "limit_lock_waits", count_and_limit)
 
     def engine() -> None:
         try:

@@ -39,7 +39,7 @@ def test_who_is_the_writer_already_waits_for_no_turn() -> None:
     in_time = []
 
     def hold() -> None:
-        with sql._turns:
+        with sql._writer_lock:
             has_turn.set()
             in_time.append(written.wait(30))
 

@@ -17,7 +17,7 @@ from facho.engine.record.suspension import resume_node, resume_olt, suspend_node
 from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
 from facho.engine.schedule.runner import Runtime, abandon_execution
-from facho.engine.schedule.scheduler import reset_slots_too_far_ahead
+from facho.engine.schedule.slots import reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -78,7 +78,7 @@ def test_a_clock_that_was_set(logged: Logged) -> None:
 
 def test_the_beginning_and_the_end_of_saturation(logged: Logged, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = iter([10.0, 80.0, 90.0, 20.0, 20.0])
-    monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
+    monkeypatch.setattr("facho.apps.zabbix_pollers.selectors.busy_percentage", lambda *_: next(busy))
     for minute in range(5):
         write_poller_stats(NOW + minute * MINUTE, CONFIG)
     assert PollerStats.objects.count() == 5
@@ -93,7 +93,7 @@ def given_up(execution: Execution, *, stopping: bool = False) -> None:
     started = StartedExecution(
         execution.id, 1, execution.olt_id, execution.node_id, execution.lease_token, 1, NOW, False, 0.0
     )
-    runtime = Runtime(CONFIG, "w1", cast(Any, None), cast(Any, None))
+    runtime = Runtime(CONFIG, "w1", cast(Any, None), lambda: NOW)
     if stopping:
         runtime.stopping.set()
     abandon_execution(started, runtime)

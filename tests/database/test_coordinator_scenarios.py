@@ -29,10 +29,10 @@ Logged = Callable[[], list[CoordinatorLog]]
 
 
 @pytest.fixture
-def day(monkeypatch: pytest.MonkeyPatch) -> Day:
+def day() -> Day:
     know_brands()
     add_olts("north")
-    return Day(at("10:00"), monkeypatch)
+    return Day(at("10:00"))
 
 
 def due_at(day: Day, job: str, clock: str) -> None:

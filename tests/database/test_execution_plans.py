@@ -25,9 +25,9 @@ Logged = Callable[[], list[CoordinatorLog]]
 
 
 @pytest.fixture
-def day(monkeypatch: pytest.MonkeyPatch) -> Day:
+def day() -> Day:
     add_olts("north")
-    return Day(at("10:00"), monkeypatch)
+    return Day(at("10:00"))
 
 
 def plan() -> ExecutionPlan:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,18 +16,15 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import columns_for
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.config import Config
 from facho.engine.commands.olts import OltChanges, update_olt
-from facho.engine.process import leases
-from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record import onus
-from facho.engine.schedule import probes, runner
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import register_worker
 from facho.engine.schedule.probes import AT_ONCE, claim_due_probes, run_probes
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario
@@ -51,9 +48,9 @@ def fleet() -> Iterator[VirtualFleet]:
 class Site:
     """One OLT, one poller, and a clock that the test sets."""
 
-    def __init__(self, fleet: VirtualFleet, runtime: Runtime) -> None:
+    def __init__(self, fleet: VirtualFleet) -> None:
         self._fleet = fleet
-        self._runtime = runtime
+        self._runtime = Runtime(CONFIG, "here", fleet.snmp, lambda: self.now)
         self.now = at("10:00")
         self.olt = make_olt("north", port=fleet.addresses[0][1])
         fleet.set_scenario(PLAIN)
@@ -87,20 +84,19 @@ class Site:
 
     def probe(self) -> list[bool]:
         due = claim_due_probes(self.now, CONFIG)
-        return run_probes(due, SnmpTask(self._runtime.snmp).run, self._runtime.snmp.aside, CONFIG)
+        return run_probes(
+            due,
+            SnmpTask(self._runtime.snmp).run,
+            self._runtime.snmp.probe_client,
+            self._runtime.clock,
+            CONFIG,
+        )
 
 
 @pytest.fixture
-def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(fleet: VirtualFleet) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
-
-    def now() -> datetime:
-        return site.now
-
-    for module in (leases, probes, runner):
-        monkeypatch.setattr(module, "database_now", now)
-    return site
+    return Site(fleet)
 
 
 def parts_of(execution: Execution) -> list[tuple[str, str]]:

@@ -167,7 +167,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_executions(olts:
 
 def test_a_day_of_the_engine_teaches_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     know_brands()
-    day = Day(NOW, monkeypatch)
+    day = Day(NOW)
     olt = make_olt()
     make_node(olt, make_job(interval=300), NOW + timedelta(minutes=1))
     day.pass_until(at("10:30"))

@@ -10,14 +10,14 @@ from facho.apps.db.clock import ClockJumpDetector
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
+from facho.apps.zabbix_pollers.store import register_worker, unregister_worker, update_heartbeat
 from facho.config import Config
 from facho.engine.commands.runs import keep_waiting
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper, LeaseLost, release_lease, start_execution
 from facho.engine.record.no_collection import hand_back, record_failure
-from facho.engine.schedule.pollers import register_worker, unregister_worker, update_heartbeat
 from facho.engine.schedule.recovery import Recovered, recover
-from facho.engine.schedule.step import step_now
+from facho.engine.schedule.scheduler import scheduler_step
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +32,9 @@ class Clocks:
         self.now = now
         self.boottime = 1000.0
 
+    def read(self) -> datetime:
+        return self.now
+
     def pass_time(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
         self.boottime += seconds
@@ -40,7 +43,6 @@ class Clocks:
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     clocks = Clocks(at("10:00:01"))
-    monkeypatch.setattr(leases, "database_now", lambda: clocks.now)
     monkeypatch.setattr(leases, "boottime", lambda: clocks.boottime)
     return clocks
 
@@ -66,7 +68,7 @@ def test_the_database_itself_refuses_to_queue_a_slot_twice() -> None:
 def test_starting_counts_the_attempt_and_takes_the_lease(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
 
-    started = start_execution(pending.id, "here", CONFIG)
+    started = start_execution(pending.id, "here", clocks.read, CONFIG)
 
     assert started is not None
     assert columns(pending, "state", "attempt", "worker", "lease_token", "delay_ms", "why_late") == (
@@ -77,8 +79,8 @@ def test_starting_counts_the_attempt_and_takes_the_lease(clocks: Clocks) -> None
 
 def test_a_message_delivered_twice_starts_nothing(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    assert start_execution(pending.id, "here", CONFIG) is not None
-    assert start_execution(pending.id, "there", CONFIG) is None
+    assert start_execution(pending.id, "here", clocks.read, CONFIG) is not None
+    assert start_execution(pending.id, "there", clocks.read, CONFIG) is None
 
 
 def test_a_late_start_says_what_held_the_olt(clocks: Clocks) -> None:
@@ -88,7 +90,7 @@ def test_a_late_start_says_what_held_the_olt(clocks: Clocks) -> None:
     pending = make_execution(make_node(olt), at("10:00"), State.PENDING)
     clocks.pass_time(29)
 
-    start_execution(pending.id, "here", CONFIG)
+    start_execution(pending.id, "here", clocks.read, CONFIG)
 
     assert columns(pending, "delay_ms", "why_late", "blocked_by") == (30_000, "olt_busy", blocker.id)
 
@@ -100,7 +102,7 @@ def test_an_execution_that_waits_for_its_retry_is_not_what_held_the_olt(clocks: 
     pending = make_execution(make_node(olt), at("10:00"), State.PENDING)
     clocks.pass_time(29)
 
-    start_execution(pending.id, "here", CONFIG)
+    start_execution(pending.id, "here", clocks.read, CONFIG)
 
     assert columns(pending, "delay_ms", "why_late", "blocked_by") == (30_000, "pollers_busy", None)
 
@@ -109,30 +111,32 @@ def test_a_clock_set_forward_does_not_take_an_olt_from_who_still_asks_it(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its guard counts on another clock, and lets it send until it next renews."""
-    monkeypatch.setattr("facho.engine.schedule.step.database_now", lambda: clocks.now)
     monkeypatch.setattr("facho.apps.db.clock.boottime", lambda: clocks.boottime)
-    monkeypatch.setattr("facho.engine.schedule.step._forward", ClockJumpDetector())
+    jumps = ClockJumpDetector()
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started, keeper = start_execution(pending.id, "here", CONFIG), LeaseKeeper(CONFIG)
+    started, keeper = (
+        start_execution(pending.id, "here", clocks.read, CONFIG),
+        LeaseKeeper(CONFIG, clocks.read),
+    )
     assert started is not None
     with keeper.holding(started, lambda: None) as held:
-        step_now(CONFIG)
+        scheduler_step(clocks.now, CONFIG, jumps)
         clocks.now += timedelta(hours=1)
         clocks.pass_time(1)
-        step_now(CONFIG)
+        scheduler_step(clocks.now, CONFIG, jumps)
         held.check()
         assert columns(pending, "state", "lease_token") == ("RUNNING", started.token)
         keeper.renew()
         held.check()
     clocks.pass_time(21)
-    step_now(CONFIG)
+    scheduler_step(clocks.now, CONFIG, jumps)
     assert columns(pending, "state", "lease_token") == ("WAITING", "")
 
 
 @pytest.mark.parametrize("off", ["node", "job"])
 def test_what_was_switched_off_while_it_ran_is_not_run_again(clocks: Clocks, off: str) -> None:
     running = [make_execution(make_node(), at("10:00"), State.PENDING) for _ in range(3)]
-    failed, handed, _lost = (start_execution(each.id, "here", CONFIG) for each in running)
+    failed, handed, _lost = (start_execution(each.id, "here", clocks.read, CONFIG) for each in running)
     assert failed is not None
     assert handed is not None
     SnmpJobHost.objects.update(enabled=off != "node")
@@ -148,9 +152,9 @@ def test_what_was_switched_off_while_it_ran_is_not_run_again(clocks: Clocks, off
 
 def test_the_guard_lets_send_for_three_quarters_of_the_lease(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started = start_execution(pending.id, "here", CONFIG)
+    started = start_execution(pending.id, "here", clocks.read, CONFIG)
     assert started is not None
-    with LeaseKeeper(CONFIG).holding(started, lambda: None) as held:
+    with LeaseKeeper(CONFIG, clocks.read).holding(started, lambda: None) as held:
         clocks.pass_time(15)
         held.check()
         clocks.pass_time(0.1)
@@ -160,7 +164,10 @@ def test_the_guard_lets_send_for_three_quarters_of_the_lease(clocks: Clocks) -> 
 
 def test_a_renewal_lets_send_again(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started, keeper = start_execution(pending.id, "here", CONFIG), LeaseKeeper(CONFIG)
+    started, keeper = (
+        start_execution(pending.id, "here", clocks.read, CONFIG),
+        LeaseKeeper(CONFIG, clocks.read),
+    )
     assert started is not None
     with keeper.holding(started, lambda: None) as held:
         clocks.pass_time(14)
@@ -172,7 +179,10 @@ def test_a_renewal_lets_send_again(clocks: Clocks) -> None:
 
 def test_an_abort_reaches_the_holder_at_its_next_renewal(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started, keeper = start_execution(pending.id, "here", CONFIG), LeaseKeeper(CONFIG)
+    started, keeper = (
+        start_execution(pending.id, "here", clocks.read, CONFIG),
+        LeaseKeeper(CONFIG, clocks.read),
+    )
     assert started is not None
     cancelled: list[bool] = []
     with keeper.holding(started, lambda: cancelled.append(True)) as held:
@@ -187,7 +197,10 @@ def test_an_abort_reaches_the_holder_at_its_next_renewal(clocks: Clocks) -> None
 
 def test_a_lease_that_ran_out_is_not_renewed_though_nobody_took_it(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started, keeper = start_execution(pending.id, "here", CONFIG), LeaseKeeper(CONFIG)
+    started, keeper = (
+        start_execution(pending.id, "here", clocks.read, CONFIG),
+        LeaseKeeper(CONFIG, clocks.read),
+    )
     assert started is not None
     with keeper.holding(started, lambda: None) as held:
         clocks.pass_time(21)
@@ -205,7 +218,7 @@ def test_what_was_claimed_and_never_begun_waits_again() -> None:
 
 def test_what_a_dead_process_ran_waits_again_and_says_why(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    start_execution(pending.id, "there", CONFIG)
+    start_execution(pending.id, "there", clocks.read, CONFIG)
 
     assert recover(clocks.now + LENGTH, CONFIG) == Recovered(abandoned=1)
 
@@ -256,7 +269,7 @@ def test_an_orderly_stop_suspends_nothing_however_often_it_comes(clocks: Clocks)
     node = make_node(job=make_job(max_attempts=1))
     pending = make_execution(node, at("10:00"), State.PENDING)
     for _ in range(5):
-        started = start_execution(pending.id, "here", CONFIG)
+        started = start_execution(pending.id, "here", clocks.read, CONFIG)
         assert started is not None
         hand_back(started, clocks.now, CONFIG)
         Execution.objects.update(state=State.PENDING)
@@ -325,7 +338,7 @@ def test_the_last_to_leave_gives_back_what_nobody_is_there_to_begin() -> None:
 
 def test_handing_back_does_not_cost_an_attempt(clocks: Clocks) -> None:
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
-    started = start_execution(pending.id, "here", CONFIG)
+    started = start_execution(pending.id, "here", clocks.read, CONFIG)
     assert started is not None
 
     hand_back(started, clocks.now, CONFIG)

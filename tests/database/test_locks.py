@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
 from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
@@ -18,7 +19,7 @@ from facho.engine.record import no_collection
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recording import check_lease
 from facho.engine.schedule.recovery import Recovered, recover
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from tests.factories import at, make_execution, make_node
 from tests.waiting import PATIENCE_S
 
@@ -37,7 +38,7 @@ def only_where_rows_are_locked(transactional_db: None) -> None:
 
 def running(number: int = 1) -> StartedExecution:
     started = start_execution(
-        make_execution(make_node(), at("10:00"), State.PENDING).id, f"worker-{number}", CONFIG
+        make_execution(make_node(), at("10:00"), State.PENDING).id, f"worker-{number}", database_now, CONFIG
     )
     assert started is not None
     return started
@@ -94,7 +95,7 @@ def test_a_long_store_keeps_no_other_lease_from_being_renewed(monkeypatch: pytes
     stored, other = running(1), running(2)
     before = Execution.objects.get(id=other.execution_id).lease_expires_at
     with ExitStack() as stack:
-        keeper = LeaseKeeper(CONFIG)
+        keeper = LeaseKeeper(CONFIG, database_now)
         held = held_by(keeper, [stored, other], stack)
         with aside(recording(stored, monkeypatch)) as working:
             keeper.renew()
@@ -110,7 +111,7 @@ def test_a_long_store_keeps_no_other_lease_from_being_renewed(monkeypatch: pytes
 def test_who_was_aborted_during_the_store_of_another_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     stored, aborted = running(1), running(2)
     with ExitStack() as stack:
-        keeper = LeaseKeeper(CONFIG)
+        keeper = LeaseKeeper(CONFIG, database_now)
         held = held_by(keeper, [stored, aborted], stack)
         with aside(recording(stored, monkeypatch)):
             Execution.objects.filter(id=aborted.execution_id).update(state=State.ABORTED)
@@ -139,7 +140,9 @@ def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_i
 ) -> None:
     """The skipped slot refers to the execution, and the recorder wants the node that the scheduler has."""
     node = make_node(next_run_at=at("10:10"))
-    started = start_execution(make_execution(node, at("10:00"), State.PENDING).id, "worker-1", CONFIG)
+    started = start_execution(
+        make_execution(node, at("10:00"), State.PENDING).id, "worker-1", database_now, CONFIG
+    )
     assert started is not None
     with aside(recording(started, monkeypatch)) as working:
         assert queue_due_slots(at("10:10"), CONFIG).skipped == 1

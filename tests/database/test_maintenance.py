@@ -15,7 +15,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import closed_times, under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config, current
-from facho.engine.schedule.step import scheduler_step
+from facho.engine.schedule.scheduler import scheduler_step
 from tests.factories import at, make_job, make_node, make_olt
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

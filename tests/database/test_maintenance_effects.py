@@ -25,7 +25,7 @@ from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.process.leases import LeaseLost
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.probes import claim_due_probes
-from facho.engine.schedule.step import scheduler_step
+from facho.engine.schedule.scheduler import scheduler_step
 from tests.engine_day import Day, figures, reasons, violations
 from tests.factories import add_job, add_olts, at, next_run, node_of, refused
 
@@ -38,7 +38,7 @@ MINUTE = timedelta(minutes=1)
 def day(brands: None, monkeypatch: pytest.MonkeyPatch) -> Day:
     add_olts("north", "south")
     Olt.objects.filter(name="south").update(site="Sur")
-    return Day(at("10:00"), monkeypatch)
+    return Day(at("10:00"))
 
 
 def every(interval: str, *olts: str, first: str = "10:05") -> None:

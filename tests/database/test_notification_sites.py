@@ -10,10 +10,11 @@ import pytest
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.engine.record.suspension import resume_node, suspend_node
 from facho.engine.schedule.pollers import write_poller_stats
-from facho.engine.schedule.probes import Probe, _note_answer
+from facho.engine.schedule.probes import Probe, record_answer
 from tests.engine_day import Day
 from tests.factories import at, make_job, make_node, make_olt
 
@@ -46,13 +47,12 @@ def node_that_fails() -> SnmpJobHost:
 def test_an_olt_that_is_silent_until_it_is_suspended_is_down_once_and_up_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    node, day = node_that_fails(), Day(NOW, monkeypatch)
+    node, day = node_that_fails(), Day(NOW)
     silent_run(day)
     assert Olt.objects.get().is_suspended
-    monkeypatch.setattr("facho.engine.schedule.probes.database_now", lambda: NOW + 9 * MINUTE)
     probe: Any = None
-    _note_answer(Probe(probe, node.olt_id), CONFIG)
-    _note_answer(Probe(probe, node.olt_id), CONFIG)
+    record_answer(Probe(probe, node.olt_id), NOW + 9 * MINUTE, CONFIG)
+    record_answer(Probe(probe, node.olt_id), NOW + 9 * MINUTE, CONFIG)
     assert not Olt.objects.get().is_suspended
     assert told() == [
         ("OLT_DOWN", "CRITICAL", "", {"reason": "no answer"}),
@@ -65,7 +65,7 @@ def test_an_olt_that_answers_the_next_run_is_up_again(monkeypatch: pytest.Monkey
     job = SnmpJobHost.objects.get().job
     job.max_attempts, job.retry_delay_s = 3, 30
     job.save()
-    day = Day(NOW, monkeypatch)
+    day = Day(NOW)
     silent_run(day)
     day.now += MINUTE
     silent_run(day)
@@ -89,8 +89,9 @@ def test_a_node_that_is_suspended_and_comes_back() -> None:
 
 def test_the_beginning_and_the_end_of_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
     busy = iter([10.0, 80.0, 90.0, 20.0])
-    monkeypatch.setattr("facho.engine.schedule.pollers.busy_percentage", lambda *_: next(busy))
+    monkeypatch.setattr("facho.apps.zabbix_pollers.selectors.busy_percentage", lambda *_: next(busy))
     for minute in range(4):
+        update_heartbeat("here", 1, NOW + minute * MINUTE)
         write_poller_stats(NOW + minute * MINUTE, CONFIG)
     assert told() == [
         ("SATURATION_BEGINS", "MEDIUM", "", {"busy_percentage": 80.0, "queue_size": 0}),
@@ -101,7 +102,7 @@ def test_the_beginning_and_the_end_of_saturation(monkeypatch: pytest.MonkeyPatch
 def test_an_hour_without_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     node_that_fails()
     SnmpJobHost.objects.update(next_run_at=NOW + 10 * MINUTE)
-    day = Day(NOW + MINUTE, monkeypatch)
+    day = Day(NOW + MINUTE)
     day.coordinate()
     day.now = at("11:11")
     day.coordinate()

@@ -10,12 +10,13 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import PollerStats
+from facho.apps.zabbix_pollers.selectors import poller_stats
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.config import Config
 from facho.engine.process.leases import start_execution
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import register_worker, stats_now
 from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from facho.web.dashboard.data import live, overview
 from tests.factories import at, make_execution, make_node
 
@@ -32,12 +33,12 @@ def claim_some() -> None:
 
 def start_late() -> None:
     late = make_execution(make_node(), NOW - timedelta(minutes=10), State.PENDING)
-    assert start_execution(late.id, "here", CONFIG) is not None
+    assert start_execution(late.id, "here", lambda: NOW, CONFIG) is not None
 
 
 ASKED: dict[str, Callable[[], object]] = {
     "the dashboard": lambda: (live(NOW, CONFIG), overview(NOW, CONFIG)),
-    "the row of poller stats": lambda: stats_now(NOW, CONFIG, LAST),
+    "the row of poller stats": lambda: poller_stats(NOW, CONFIG, LAST),
     "the scheduler": lambda: queue_due_slots(NOW, CONFIG),
     "the claim": claim_some,
     "the recovery": lambda: recover(NOW, CONFIG),

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from facho.backends import garbage_collection
+from facho.backends import poller_process as module
 from facho.backends.poller_process import poller_process
 from facho.config import Config
 from tests.waiting import wait_until
@@ -17,7 +17,7 @@ from tests.waiting import wait_until
 def test_garbage_is_collected_from_time_to_time_and_not_when_objects_become_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(garbage_collection, "_ALL_EVERY_S", 0.01)
+    monkeypatch.setattr(module, "_COLLECT_ALL_EVERY_S", 0.01)
     before, all_collections = gc.get_threshold(), gc.get_stats()[2]["collections"]
     with poller_process(Config()):
         assert gc.get_threshold()[2] > 1_000_000

@@ -34,9 +34,9 @@ def _brands() -> None:
 
 
 @pytest.fixture
-def day(monkeypatch: pytest.MonkeyPatch) -> Day:
+def day() -> Day:
     add_olts("north")
-    return Day(at("10:00"), monkeypatch)
+    return Day(at("10:00"))
 
 
 def node_due(job: str, clock: str) -> SnmpJobHost:
@@ -403,7 +403,7 @@ def test_a_day_has_as_many_trackers_as_the_operators_clock_has_hours(
     day: Day, zone: str, day_of: datetime, hours: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock is set back by an hour, or differs by half an hour. The rules alone are tried with more."""
-    there = Day(day_of, monkeypatch, zone)
+    there = Day(day_of, zone)
     add_job("state", "north", interval="30m", now=there.now)
     SnmpJobHost.objects.update(next_run_at=day_of + timedelta(minutes=30))
     QuotaTracker.objects.all().delete()

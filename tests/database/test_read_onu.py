@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from threading import Event
 from typing import Any
 
@@ -19,18 +19,17 @@ from facho.apps.executions.totals import by_olt
 from facho.apps.history.models import HistoryFrame
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.cli.acting import onu_reading
 from facho.config import Config
 from facho.engine.collect.onu_read import ANOTHER, NOT_ONLINE
 from facho.engine.commands.runs import read_onu
 from facho.engine.process import leases
-from facho.engine.process.leases import LeaseKeeper
 from facho.engine.record import recorder
 from facho.engine.schedule import runner
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import register_worker
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
 from facho.sim.scenario import Scenario
@@ -53,9 +52,9 @@ def fleet() -> Iterator[VirtualFleet]:
 class Site:
     """One OLT whose ONUs were discovered, one poller, and a clock that the test sets."""
 
-    def __init__(self, fleet: VirtualFleet, runtime: Runtime) -> None:
+    def __init__(self, fleet: VirtualFleet) -> None:
         self.fleet = fleet
-        self.runtime = runtime
+        self.runtime = Runtime(CONFIG, "here", fleet.snmp, lambda: self.now)
         self.now = at("10:00")
         fleet.set_scenario(PRESETS["plain"].scenario)
         self.olt = make_olt("north", port=fleet.addresses[0][1])
@@ -78,15 +77,9 @@ class Site:
 
 
 @pytest.fixture
-def site(fleet: VirtualFleet, monkeypatch: pytest.MonkeyPatch) -> Site:
+def site(fleet: VirtualFleet) -> Site:
     sync_profiles(builtin())
-    site = Site(fleet, Runtime(CONFIG, "here", fleet.snmp, LeaseKeeper(CONFIG)))
-
-    def now() -> datetime:
-        return site.now
-
-    for module in (leases, runner):
-        monkeypatch.setattr(module, "database_now", now)
+    site = Site(fleet)
     site.run()
     return site
 

@@ -11,10 +11,10 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
 from facho.engine.coordinate.changes import handle_changes
-from facho.engine.schedule import scheduler, step
+from facho.engine.schedule import scheduler, slots
 from facho.engine.schedule.pollers import write_poller_stats
-from facho.engine.schedule.scheduler import Queued, queue_due_slots, reset_slots_too_far_ahead
-from facho.engine.schedule.step import scheduler_step
+from facho.engine.schedule.scheduler import scheduler_step
+from facho.engine.schedule.slots import Queued, queue_due_slots, reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -206,8 +206,8 @@ def test_a_part_of_the_step_that_fails_keeps_no_node_from_its_slot(monkeypatch: 
     def fail(*_: object) -> None:
         raise RuntimeError("a row that nobody thought of")
 
-    monkeypatch.setattr(step, "recover", fail)
-    monkeypatch.setattr(step, "reset_slots_too_far_ahead", fail)
+    monkeypatch.setattr(scheduler, "recover", fail)
+    monkeypatch.setattr(scheduler, "reset_slots_too_far_ahead", fail)
     with pytest.raises(RuntimeError, match="nobody thought of"):
         scheduler_step(at("10:00"), CONFIG)
     assert Execution.objects.get().state == State.WAITING
@@ -219,13 +219,13 @@ def test_a_slot_whose_run_by_hand_begins_just_then_is_skipped_and_not_lost(
     """On PostgreSQL it may be claimed between the scheduler's look and its change."""
     node = make_node(next_run_at=at("10:10"))
     asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
-    adopted = scheduler._adopted
+    adopted = slots._adopted
 
     def claimed_first(*args: object) -> bool:
         Execution.objects.filter(id=asked.id).update(state=State.PENDING)
         return adopted(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scheduler, "_adopted", claimed_first)
+    monkeypatch.setattr(slots, "_adopted", claimed_first)
     assert queue_due_slots(at("10:10"), CONFIG) == Queued(skipped=1)
     skipped = SkippedSlots.objects.get()
     assert (skipped.first_slot, skipped.why, skipped.execution) == (at("10:10"), "still_running", asked)

@@ -22,20 +22,19 @@ from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.notifications.models import NotificationDelivery, NotificationNotice
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.config import Config
 from facho.engine.collect.collector import collect
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.events.coordinator_log import log_writer
-from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.loops import run_step
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.recorder import record
 from facho.engine.schedule import runner
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import register_worker
 from facho.engine.schedule.runner import Runtime, run_execution
-from facho.engine.schedule.scheduler import queue_due_slots
+from facho.engine.schedule.slots import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.snmp.usm import Auth, Priv, User
 from facho.vendors import builtin
@@ -108,7 +107,7 @@ def break_things(olts: dict[str, Olt], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_all(config: Config, snmp: SnmpLoop) -> None:
-    runtime = Runtime(config, "here", snmp, LeaseKeeper(config))
+    runtime = Runtime(config, "here", snmp, database_now)
     register_worker("here", 10, database_now())
     queue_due_slots(database_now(), config)
     while claimed := claim_executions(database_now(), config):

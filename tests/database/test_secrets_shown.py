@@ -22,7 +22,7 @@ from facho.apps.executions.models import Execution
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
-from facho.backends.celery import CeleryBackend
+from facho.backends.celery_backend import CeleryBackend
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified

@@ -54,7 +54,7 @@ def test_an_attempt_that_is_tried_again_counts_for_its_load_and_its_wait_alone()
 @pytest.mark.usefixtures("brands")
 def test_the_engine_adds_what_its_runs_came_to(monkeypatch: pytest.MonkeyPatch) -> None:
     node = make_node(make_olt("Sur"), make_job(retry_delay_s=120, max_attempts=2), NOW)
-    day = Day(NOW, monkeypatch)
+    day = Day(NOW)
     assert day.run(lambda _job: "no such table", takes=3.0) == [State.WAITING]
     day.now += timedelta(seconds=120)
     assert day.run(takes=4.0) == [State.SUCCESS]
@@ -65,7 +65,7 @@ def test_the_engine_adds_what_its_runs_came_to(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_lost_process_is_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> None:
     make_node(make_olt(), make_job(max_attempts=1), NOW)
-    day = Day(NOW, monkeypatch)
+    day = Day(NOW)
     day.queue()
     assert len(day.begin()) == 1
     recover(NOW + timedelta(minutes=1), day.config)

@@ -64,10 +64,8 @@ class Site:
     def _discover(self, found: dict[bytes, object]) -> Execution:
         self._now += timedelta(minutes=10)
         execution = make_execution(self._node, self._now, State.PENDING)
-        started = start_execution(execution.id, "here", CONFIG)
+        started = start_execution(execution.id, "here", lambda: self._now, CONFIG)
         assert started is not None
-        # The lease began now; the test's day is another one.
-        Execution.objects.filter(id=execution.id).update(lease_expires_at=self._now + timedelta(hours=1))
         planned = plan_execution(execution.id, started.run_id, self._now, CONFIG)
         work = planned.work
         answers = Answers(rows={SERIAL: found}, heard=True, load=Load(requests=1))  # type: ignore[dict-item]

@@ -19,7 +19,7 @@ from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
 from facho.apps.zabbix_pollers.models import Worker
-from facho.backends.distributed import key_problem
+from facho.backends.start_checks import key_problem
 from facho.engine.commands import setup
 from facho.engine.commands.setup import prepare
 from facho.engine.upkeep import sqlite_upgrade

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from facho.backends.queues import EXECUTE
+from facho.backends.celery_names import EXECUTE
 from facho.celery import settings
 from facho.config import Config
 from facho.core.queue import DEFAULT

@@ -23,7 +23,6 @@ from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.process.leases import LeaseKeeper
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.schedule.assign import claim_execution
 from facho.engine.schedule.runner import Runtime, run_execution
@@ -47,12 +46,12 @@ class FamilySite:
     def __init__(self, snmp: SnmpLoop, fleet: Fleet) -> None:
         self._snmp = snmp
         self._fleet = fleet
-        self._runtime = Runtime(CONFIG, "here", snmp, LeaseKeeper(CONFIG))
+        self._runtime = Runtime(CONFIG, "here", snmp, database_now)
 
     def add(self, name: str = "olt") -> Olt:
         """As what it is detected as."""
         host, port = self._fleet.olts[0].address
-        asked = identify(self._snmp.aside, Target(host, port=port), builtin())
+        asked = identify(self._snmp.probe_client, Target(host, port=port), builtin())
         detected = self._snmp.submit(asked).result()
         return add_olt(NewOlt(name, host, port), detected=detected)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from facho.backends.distributed import broker_away
+from facho.backends.start_checks import broker_away
 from facho.config import Config
 from facho.web import throttles
 from tests.integration.own_facho import OwnFacho

@@ -20,6 +20,7 @@ import pytest
 
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.selectors import members_to_ask
+from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
 from facho.engine.collect.work_builder import Before, Planned
@@ -36,10 +37,9 @@ from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recorder import record
 from facho.engine.schedule import probes
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import update_heartbeat
 from facho.engine.schedule.recovery import recover
-from facho.engine.schedule.scheduler import queue_due_slots
-from facho.engine.schedule.step import scheduler_step
+from facho.engine.schedule.scheduler import scheduler_step
+from facho.engine.schedule.slots import queue_due_slots
 from facho.snmp import Target
 from facho.snmp.peer import Load
 from facho.vendors import builtin
@@ -83,7 +83,7 @@ class Driver:
         # Nothing is stepped through that has no meaning: it is called whenever the coordinator has stepped.
         self.look: Callable[[datetime], None] = lambda now: None
         self._pollers = pollers
-        self._keeper = LeaseKeeper(config)
+        self._keeper = LeaseKeeper(config, lambda: self.now)
         self._running: dict[int, _Running] = {}
         self._ends: list[tuple[datetime, int]] = []
         self._happenings: list[tuple[datetime, int, Callable[[datetime], None]]] = []
@@ -149,7 +149,7 @@ class Driver:
             manner = self.manners.get(each.olt_id, Manner())
             if manner.silent or each.node_id in manner.broken:
                 continue
-            probes._note_answer(each, self.config)
+            probes.record_answer(each, now, self.config)
             if each.node_id is None:
                 self.rules.olt_back(each.olt_id, now)
             else:
@@ -157,7 +157,7 @@ class Driver:
 
     def _claim(self, now: datetime) -> None:
         for execution_id in claim_executions(now, self.config):
-            started = start_execution(execution_id, WORKER, self.config)
+            started = start_execution(execution_id, WORKER, lambda: self.now, self.config)
             assert started is not None
             assert started.node_id is not None
             assert started.attempt == self.rules.started(started.node_id, now)

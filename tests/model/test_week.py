@@ -19,10 +19,10 @@ from facho.apps.execution_coordinator.models import (
     ViolationSeverity,
 )
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.config import current
 from facho.core.delay import Why
 from facho.engine.coordinate.coordinator import coordinator_step
-from facho.engine.schedule.pollers import register_worker
 from tests.factories import add_job, add_olts
 from tests.model.driver import WORKER, Driver
 from tests.model.happenings import EVERY, Happenings

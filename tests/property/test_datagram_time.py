@@ -15,7 +15,7 @@ from typing import Final, cast
 
 import pytest
 
-from facho.backends.garbage_collection import young_objects_only
+from facho.backends.poller_process import collect_young_objects_only
 from facho.sim.usm import SIMULATED_USERS
 from facho.snmp import ber, usm, v3
 from facho.snmp.allowance import MOST_ROWS
@@ -210,7 +210,7 @@ def test_no_page_of_the_longest_columns_takes_long(name: str) -> None:
         for start in range(0, MOST_ROWS, ROWS_A_PAGE)
     ]
     best = [float("inf")] * (COLUMNS * len(pages))
-    with young_objects_only():
+    with collect_young_objects_only():
         for _ in range(TRIES):
             best = list(map(min, best, times_to_keep(pages)))
             if max(best) < LONGEST_S:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.backends.distributed import bad_version
+from facho.backends.start_checks import bad_version
 
 
 @pytest.mark.parametrize("version", ["5.6.3", "5.6.4", "5.7.1", "6.0.0rc1"])

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from facho.backends import queues
+from facho.backends import celery_names
 from facho.cli import main
 from facho.config import PREFIX, Config, read, web_contradictions
 from facho.core.queue import SNMP_QUEUES
@@ -240,6 +240,6 @@ def test_the_builder_gets_what_is_copied_and_nothing_else() -> None:
 
 def test_the_page_names_every_queue_task_and_entry() -> None:
     text = HOWTO.read_text()
-    names = [value for name, value in vars(queues).items() if name.isupper() and isinstance(value, str)]
+    names = [value for name, value in vars(celery_names).items() if name.isupper() and isinstance(value, str)]
     for name in {*names, *SNMP_QUEUES}:
         assert f"`{name}`" in text, name

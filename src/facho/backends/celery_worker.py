@@ -1,4 +1,4 @@
-"""The pollers of a Celery worker: made when it starts, whoever started it, and drained when it stops."""
+"""The pollers of a Celery worker: created when it starts, and drained when it stops."""
 
 from __future__ import annotations
 
@@ -15,27 +15,22 @@ from celery.concurrency import get_implementation
 from celery.concurrency.thread import TaskPool
 from django.db import DatabaseError, connection
 
-from facho.apps.db.clock import database_now
-from facho.apps.db.sql import database_sentence
-from facho.backends.distributed import key_problem, reasons_not_to_start
-from facho.backends.poller_process import PollerProcess, in_background, poller_process
+from facho.apps.db.connections import database_sentence
+from facho.apps.zabbix_pollers.store import update_heartbeat
+from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
+from facho.backends.start_checks import key_problem, reasons_not_to_start
 from facho.config import current
 from facho.core.queue import SNMP_QUEUES
 from facho.engine.process.loops import run_step
-from facho.engine.schedule.pollers import update_heartbeat
-from facho.engine.schedule.runner import run_execution
 from facho.engine.upkeep.schema import SchemaProblem, refuse_unready
 from facho.file_modes import repair_modes
 from facho.keys import KeyProblem
 
 log = logging.getLogger(__name__)
 
-# Of the time to stop in, so much is given to executions to finish by themselves.
-_FINISH_SHARE: Final = 0.8
-
 
 class Pollers:
-    """The slots of this worker, each with a number to show it by."""
+    """The pollers of this worker, each with a number to show it by."""
 
     def __init__(self, process: PollerProcess, count: int) -> None:
         self._process = process
@@ -44,29 +39,22 @@ class Pollers:
             self._free.put(number)
 
     def run(self, execution_id: int) -> None:
-        """What is lost to the database is tried again when its lease has run out."""
-        number, activity, runtime = self._free.get(), self._process.activity, self._process.runtime
-        run_step(
-            "poller",
-            lambda: run_execution(
-                execution_id, runtime, begun=lambda started: activity.begin(number, started)
-            ),
-        )
-        run_step("poller", lambda: activity.end(number, database_now()))
+        number = self._free.get()
+        self._process.run(execution_id, number)
         self._free.put(number)
 
     def drain(self, seconds: float) -> None:
-        """Lends nothing more, and hands back after a while what has not ended by itself."""
+        """Offer no pollers any more, and after a while hand back what has not ended by itself."""
         runtime = self._process.runtime
         runtime.stopping.set()
-        run_step("stop", lambda: update_heartbeat(runtime.worker, 0, database_now(), runtime.queues))
+        run_step("stop", lambda: update_heartbeat(runtime.worker, 0, runtime.clock(), runtime.queues))
         connection.close()
         time.sleep(seconds)
-        runtime.keeper.lose_all()
+        runtime.leases.lose_all()
 
 
 class _Worker:
-    """At most one in a process: Celery's signals know no other place to keep it."""
+    """The one worker of a process: Celery's signals have no other place to keep it."""
 
     def __init__(self) -> None:
         self.pollers: Pollers | None = None
@@ -91,14 +79,14 @@ def _exit_on_error(what: str) -> Iterator[None]:
         raise SystemExit(f"Error: {error}") from error
     except Exception as error:
         log.exception("worker not started", extra={"action": "worker_not_started"})
-        told = database_sentence(error) if isinstance(error, DatabaseError) else error
-        raise SystemExit(f"Error: {what}: {told}") from error
+        reason = database_sentence(error) if isinstance(error, DatabaseError) else error
+        raise SystemExit(f"Error: {what}: {reason}") from error
 
 
 @signals.beat_init.connect
 @_exit_on_error("this process cannot start")
 def _check(**_: Any) -> None:
-    """Celery's own command refuses in the same words as `facho worker` and `facho beat`."""
+    """Refuse to start in the same words as `facho worker` and `facho beat`."""
     for why_not in reasons_not_to_start(current()):
         raise SystemExit(f"Error: {why_not}")
     refuse_unready()
@@ -121,11 +109,11 @@ def _refuse_processes(sender: Any) -> None:
 
 @signals.celeryd_after_setup.connect
 @_exit_on_error("this worker cannot lend pollers")
-def _lend(instance: Any, **_: Any) -> None:
-    """`instance` is Celery's worker, which knows by now how many threads it has and which queues it takes.
+def _create_pollers(instance: Any, **_: Any) -> None:
+    """Create them when Celery's worker knows how many threads it has and which queues it takes.
 
-    Not at its `worker_init`, after which Celery writes to the environment: that moves it, and a thread of
-    ours whose C library looks up a variable meanwhile, to connect to the database, ends the process.
+    Not at `worker_init`: Celery writes to the environment after that, which moves it in memory, and the
+    process crashes if a thread's C library looks up a variable meanwhile to connect to the database.
     """
     taken = frozenset(instance.app.amqp.queues.consume_from).intersection(SNMP_QUEUES)
     if not taken:
@@ -140,7 +128,7 @@ def _lend(instance: Any, **_: Any) -> None:
 def _drain(**_: Any) -> None:
     pollers = _worker.pollers
     if pollers is not None:
-        seconds = current().stop_within.total_seconds() * _FINISH_SHARE
+        seconds = current().stop_within.total_seconds() * FINISH_SHARE
         in_background("drain", lambda: pollers.drain(seconds))
 
 
@@ -151,5 +139,5 @@ def _stop(**_: Any) -> None:
 
 
 def leave_pool() -> None:
-    """The second time does nothing."""
+    """Stop the pollers; a second call does nothing."""
     _worker.stack.close()

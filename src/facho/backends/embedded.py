@@ -1,29 +1,40 @@
-"""Everything in one process: the scheduler, the pollers and the SNMP loop, with no other service."""
+"""Everything in one process: the scheduler, the pollers and the SNMP loop, with no other service.
+
+Ids travel to the poller threads as the messages they would be between machines.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
+import queue
 import threading
+import time
+from collections.abc import Callable
+from functools import partial
 
 from django.db import connection
 
-from facho.backends.local import LocalBackend
-from facho.backends.poller_process import in_background, poller_process
+from facho.apps.db.clock import database_now
+from facho.apps.db.connections import release_connection
+from facho.apps.executions.store import return_to_queue
+from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
 from facho.config import Config
 from facho.engine.coordinate.coordinator import run_coordinator_loop
 from facho.engine.events.sender import run_sender_loop
-from facho.engine.schedule.loop import SchedulerLoop
+from facho.engine.process.loops import run_step
+from facho.engine.schedule.scheduler import SchedulerLoop
 from facho.engine.upkeep.housekeeping import keep_house_until
 
 log = logging.getLogger(__name__)
 
 
 def run_embedded(config: Config, stopping: threading.Event) -> None:
-    """Until `stopping` is set; then finishes or hands back what runs, within `config.stop_within`."""
+    """Run until `stopping` is set; then finish or hand back what runs, within `config.stop_within`."""
     with poller_process(config) as process:
         # The scheduler and the backend each need the other: one wakes, the other submits.
         wake = threading.Event()
-        backend = LocalBackend(process.runtime, process.activity, wake.set)
+        backend = LocalBackend(process, wake.set)
         backend.start()
         in_background("waker", lambda: _wake_when(stopping, wake))
         others = (
@@ -33,7 +44,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         )
         log.info("engine started", extra={"action": "engine_started", "worker": process.runtime.worker})
         try:
-            SchedulerLoop(config, backend, process.activity, wake).run(stopping)
+            SchedulerLoop(config, backend, process.activity, wake, database_now).run(stopping)
         finally:
             stopping.set()
             backend.stop()
@@ -46,3 +57,75 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
 def _wake_when(stopping: threading.Event, wake: threading.Event) -> None:
     stopping.wait()
     wake.set()
+
+
+class LocalBackend:
+    """Pollers as threads of this process. `ended` is called whenever one of them is free again."""
+
+    def __init__(self, process: PollerProcess, ended: Callable[[], None]) -> None:
+        self._process = process
+        self._ended = ended
+        self._messages: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._threads = [
+            threading.Thread(target=self._poll, args=(number,), name=f"poller-{number + 1}", daemon=True)
+            for number in range(process.runtime.config.pollers)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, execution_id: int) -> None:
+        with self._lock:
+            self._taken += 1
+        self._messages.put(write_message(execution_id))
+
+    def free_pollers(self) -> int:
+        with self._lock:
+            return len(self._threads) - self._taken
+
+    def stop(self) -> None:
+        """Give executions a while to end, then hand them back."""
+        self._return_unstarted()
+        for _ in self._threads:
+            self._messages.put(None)
+        runtime = self._process.runtime
+        stop_within = runtime.config.stop_within.total_seconds()
+        until = time.monotonic() + stop_within * FINISH_SHARE
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        runtime.stopping.set()
+        runtime.leases.lose_all()
+        for thread in self._threads:
+            thread.join(stop_within * (1 - FINISH_SHARE))
+
+    def _return_unstarted(self) -> None:
+        while True:
+            try:
+                message = self._messages.get_nowait()
+            except queue.Empty:
+                return
+            if message is not None:
+                run_step("stop", partial(return_to_queue, id=read_message(message)))
+
+    def _poll(self, number: int) -> None:
+        while (message := self._messages.get()) is not None:
+            self._process.run(read_message(message), number)
+            release_connection()
+            with self._lock:
+                self._taken -= 1
+            self._ended()
+        connection.close()
+
+
+def write_message(execution_id: int) -> str:
+    """Return what travels to a poller: an id, and nothing that somebody could read on the way."""
+    return json.dumps({"execution_id": execution_id})
+
+
+def read_message(message: str) -> int:
+    execution_id = json.loads(message)["execution_id"]
+    assert isinstance(execution_id, int)
+    return execution_id

@@ -61,7 +61,7 @@ def worker(
 def beat() -> None:
     """Step the scheduler of a system of several machines: the beat, and the small worker that alone steps."""
     with system(by_a_person=False) as config:
-        from facho.backends.queues import STEP_QUEUES
+        from facho.backends.celery_names import STEP_QUEUES
 
         _check(config)
         _start_beat_with_worker()
@@ -69,7 +69,7 @@ def beat() -> None:
 
 
 def _check(config: Config) -> None:
-    from facho.backends.distributed import key_problem, reasons_not_to_start
+    from facho.backends.start_checks import key_problem, reasons_not_to_start
 
     for reason in reasons_not_to_start(config):
         fail(reason)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
 
+from facho.apps.db.connections import check_reachable, database_sentence
 from facho.cli.exits import Exit
 from facho.cli.target import refuse
 
@@ -66,7 +67,6 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     from django.db import DatabaseError
 
     from facho.apps.access.acting import acting
-    from facho.apps.db import sql
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
     from facho.engine.upkeep.schema import SchemaProblem, compare_schema, refuse_newer
@@ -83,7 +83,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     except (KeyProblem, SchemaProblem) as error:
         fail(str(error))
     except DatabaseError as error:
-        fail(sql.database_sentence(error))
+        fail(database_sentence(error))
 
 
 def _typing() -> Actor:
@@ -125,9 +125,8 @@ def told(error: CommandError) -> str:
 
 
 def reach_database() -> None:
-    from facho.apps.db import sql
 
-    sql.check_reachable()
+    check_reachable()
 
 
 def fail(message: str) -> NoReturn:

@@ -21,16 +21,15 @@ LOOK_EVERY_S: Final = 0.3
 
 @contextmanager
 def runtime_by_hand(config: Config) -> Iterator[Runtime]:
+    from facho.apps.db.clock import database_now
     from facho.backends.poller_process import worker_name
-    from facho.engine.process.leases import LeaseKeeper
     from facho.engine.process.snmp_loop import SnmpLoop
-    from facho.engine.schedule.loop import run_lease_loop
     from facho.engine.schedule.runner import Runtime
 
     ending = threading.Event()
     with SnmpLoop() as snmp:
-        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, LeaseKeeper(config))
-        keeper = threading.Thread(target=run_lease_loop, args=(runtime.keeper, config, ending), daemon=True)
+        runtime = Runtime(config, f"{worker_name()} (by hand)", snmp, database_now)
+        keeper = threading.Thread(target=runtime.leases.renew_until, args=(ending,), daemon=True)
         keeper.start()
         try:
             yield runtime
@@ -69,7 +68,7 @@ def stop_with(stopping: threading.Event, runtime: Runtime) -> None:
 def _stop(stopping: threading.Event, runtime: Runtime) -> None:
     stopping.wait()
     runtime.stopping.set()
-    runtime.keeper.lose_all()
+    runtime.leases.lose_all()
 
 
 def execution_of(execution_id: int) -> Execution:

@@ -13,7 +13,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import connection, models
 from django.db.models import Model, Q, QuerySet
 
-from facho.apps.db import sql
+from facho.apps.db.connections import release_connection
 
 Row = tuple[Any, ...]
 
@@ -35,7 +35,7 @@ def read_pages(rows: QuerySet[Any], columns: Sequence[str], size: int) -> Iterat
     keys = _keys_of(rows.model, order)
     pages = _by_ids(rows.order_by(*order, "pk"), columns, size) if keys is None else None
     for page in pages or _by_keys(rows, keys or [], columns, size):
-        sql.release_connection()
+        release_connection()
         yield page
 
 

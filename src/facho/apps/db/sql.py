@@ -13,19 +13,19 @@ from django.utils.dateparse import parse_datetime
 
 Row = tuple[Any, ...]
 
-_turns = threading.RLock()
+_writer_lock = threading.RLock()
 
 
 @contextmanager
 def write_transaction() -> Iterator[None]:
     """A transaction that will write.
 
-    SQLite has one writer at a time, and lets others sleep for up to a tenth of a second between two looks.
-    The threads of a process wait for one another instead, and go on at once. Who is in a transaction already
-    is the one writer: if it waited for its turn, who has that would wait for it.
+    SQLite has one writer at a time, and lets others sleep for up to a tenth of a second between two tries.
+    The threads of a process wait for one another here instead, and continue at once. A thread that is in a
+    transaction already is the one writer, and must not wait: the holder of the lock would wait for it.
     """
-    alone = connection.vendor == "sqlite" and not connection.in_atomic_block
-    with _turns if alone else nullcontext(), transaction.atomic():
+    must_wait = connection.vendor == "sqlite" and not connection.in_atomic_block
+    with _writer_lock if must_wait else nullcontext(), transaction.atomic():
         yield
 
 
@@ -37,14 +37,14 @@ def fetch_rows(statement: str, values: Sequence[Any]) -> list[Row]:
 
 
 def fetch_blobs(statement: str, values: Sequence[Any]) -> list[bytes]:
-    """Of rows that have one column, of bytes."""
+    """Return the bytes of rows with one column."""
     if connection.vendor == "postgresql":
-        return _binary(statement, values)
+        return _fetch_binary(statement, values)
     return [data for (data,) in fetch_rows(statement, values)]
 
 
-def _binary(statement: str, values: Sequence[Any]) -> list[bytes]:
-    """Django's cursors have every byte written as two letters, which takes longer than all the rest."""
+def _fetch_binary(statement: str, values: Sequence[Any]) -> list[bytes]:
+    """Avoid Django's cursors: those have every byte sent as two letters, which takes much longer."""
     from psycopg import Cursor
 
     connection.ensure_connection()
@@ -54,7 +54,7 @@ def _binary(statement: str, values: Sequence[Any]) -> list[bytes]:
 
 
 def execute(statement: str, values: Sequence[Any]) -> int:
-    """How many rows it was that changed."""
+    """Return how many rows changed."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         count: int = cursor.rowcount
@@ -62,7 +62,7 @@ def execute(statement: str, values: Sequence[Any]) -> int:
 
 
 def update_row(model: type[models.Model], key: int, values: Mapping[str, Any]) -> int:
-    """By the names of fields, as for a queryset."""
+    """Set the values, by the names of fields, of the row with this id. Return how many rows changed."""
     fields = {_field(model, name): value for name, value in values.items()}
     sets = ", ".join(f"{field.column} = %s" for field in fields)
     prepared = [field.get_db_prep_save(value, connection) for field, value in fields.items()]
@@ -76,44 +76,29 @@ def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
 
 
 def db_time(moment: datetime | None) -> Any:
-    """A moment as the database takes it."""
+    """Return a time as a parameter of a plain statement."""
     return connection.ops.adapt_datetimefield_value(moment)
 
 
 def parse_time(moment: Any) -> datetime:
-    """A moment as the database has it: SQLite's are texts or naive, and in UTC."""
+    """Return a time that a plain statement has read: SQLite's are texts or naive, and in UTC."""
     found = parse_datetime(moment) if isinstance(moment, str) else moment
     assert isinstance(found, datetime)
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-def check_reachable() -> None:
-    """Once past the pool of connections, which would try for long and keep the reason to itself."""
+def json_functions() -> dict[str, str]:
+    """Return the names of the functions that make a JSON array of rows (`array`) and of values (`row`)."""
     if connection.vendor == "postgresql":
-        import psycopg
-
-        with connection.wrap_database_errors:
-            psycopg.connect(**connection.get_connection_params()).close()
+        return {"array": "jsonb_agg", "row": "jsonb_build_array"}
+    return {"array": "json_group_array", "row": "json_array"}
 
 
-def database_sentence(error: Exception) -> str:
-    """What a person is told when the database cannot be used."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    if any("certificate verify failed" in line for line in lines):
-        lines[0] += (
-            "; sslrootcert= in FACHO_DATABASE_URL must name the file of the CA that signed its certificate"
-        )
-    return f"the database cannot be used: {lines[0]}"
+def greatest() -> str:
+    """Return the name of the function that returns the greatest of its arguments."""
+    return "GREATEST" if connection.vendor == "postgresql" else "MAX"
 
 
-def release_connection() -> None:
-    """While this thread waits, others need a server's connection. SQLite's is its own, and dear to open."""
-    if connection.vendor != "sqlite" and not connection.in_atomic_block:
-        connection.close()
-
-
-def resize_pool(connections: int) -> None:
-    """For so many threads of this process at once. On SQLite each has its own connection anyway."""
-    pool = getattr(connection, "pool", None)
-    if pool is not None:
-        pool.resize(min_size=0, max_size=connections)
+def typed_places(*types: str) -> str:
+    """Return the places of parameters that are merely selected: PostgreSQL must be told their types."""
+    return ", ".join(f"%s::{name}" if connection.vendor == "postgresql" else "%s" for name in types)

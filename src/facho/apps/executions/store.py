@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from facho.apps.db import sql
+from facho.apps.executions.models import Execution, State
 
 _CLOSE_ATTEMPT: Final = (
     "UPDATE execution_attempts SET ended_at = %s, error = %s WHERE execution_id = %s AND number = %s"
@@ -14,3 +15,9 @@ _CLOSE_ATTEMPT: Final = (
 
 def close_attempt(execution_id: int, number: int, now: datetime, error: str) -> None:
     sql.execute(_CLOSE_ATTEMPT, [sql.db_time(now), error, execution_id, number])
+
+
+def return_to_queue(**where: object) -> int:
+    """PENDING -> WAITING, for claimed executions that nobody is going to start. Return how many."""
+    pending = Execution.objects.filter(state=State.PENDING, **where)
+    return pending.update(state=State.WAITING, lease_expires_at=None)

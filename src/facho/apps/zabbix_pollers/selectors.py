@@ -1,12 +1,15 @@
-"""How many pollers there are, and how busy."""
+"""Reads of workers, and of how busy their pollers are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Count, Q
+
+from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.executions.selectors import busy_time
-from facho.apps.zabbix_pollers.models import Worker
+from facho.apps.zabbix_pollers.models import PollerStats, Worker
 from facho.config import Config
 from facho.core.pool import WorkerSeen, alive_workers, busy_percentage, is_saturated
 
@@ -16,7 +19,7 @@ class Pool:
     workers: int
     pollers: int
     busy: int
-    # Of the last minute; None where there are none.
+    # In the last minute; None without pollers.
     busy_percentage: float | None
     saturated: bool
 
@@ -26,7 +29,7 @@ class Pool:
 
 
 def pool(now: datetime, config: Config, *, busy: int) -> Pool:
-    """`busy` is how many executions are under way: that is known better than what the pollers last said."""
+    """`busy` is how many executions are under way: the pollers' own rows are older."""
     living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     window = config.poller_stats_every
@@ -42,3 +45,38 @@ def pool(now: datetime, config: Config, *, busy: int) -> Pool:
 
 def workers() -> list[WorkerSeen]:
     return [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
+
+
+def last_poller_stats(now: datetime) -> PollerStats | None:
+    """Leave out rows from the future: those were written before the clock was set back."""
+    return PollerStats.objects.filter(timestamp__lte=now).order_by("-timestamp").first()
+
+
+def poller_stats(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:
+    """Return the statistics of now, not saved. They are counted from executions, whoever ran them."""
+    found = pool(now, config, busy=Execution.objects.filter(state__in=ACTIVE).count())
+    completed, delayed = _count_ended(last, now)
+    return PollerStats(
+        timestamp=now,
+        total_pollers=found.pollers,
+        free_pollers=found.free,
+        busy_pollers=found.pollers - found.free,
+        busy_percentage=round(found.busy_percentage or 0.0, 2),
+        queue_size=Execution.objects.filter(state=State.WAITING, not_before__lte=now).count(),
+        is_saturated=found.saturated,
+        total_tasks_completed=(last.total_tasks_completed if last else 0) + completed,
+        total_tasks_delayed=(last.total_tasks_delayed if last else 0) + delayed,
+    )
+
+
+def _count_ended(last: PollerStats | None, now: datetime) -> tuple[int, int]:
+    """Return how many executions ended since then, and how many of them were late."""
+    since = Execution.objects.filter(ended_at__lte=now)
+    if last is not None:
+        since = since.filter(ended_at__gt=last.timestamp)
+    # Found by their end alone: asked for the state too, SQLite would look at all that ever succeeded.
+    ran = Q(state__in=(State.SUCCESS, State.FAILED))
+    counted = since.aggregate(
+        completed=Count("id", filter=ran), delayed=Count("id", filter=ran & ~Q(why_late=""))
+    )
+    return counted["completed"], counted["delayed"]

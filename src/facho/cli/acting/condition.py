@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 from django.db.models import F
 
 from facho.apps.db.clock import database_now
-from facho.apps.db.sql import database_sentence
+from facho.apps.db.connections import database_sentence
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
@@ -20,7 +20,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.apps.zabbix_pollers.selectors import workers
-from facho.backends.distributed import bad_version, broker_away, wrong_settings
+from facho.backends.start_checks import bad_version, broker_away, wrong_settings
 from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
 from facho.cli.acting.clocks import database_clock, is_synchronised, machine_clock
 from facho.cli.acting.coordinator import findings

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note_rows
 from facho.apps.access.words import Action
+from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
@@ -35,7 +36,6 @@ from facho.engine.commands.input_checks import (
 from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
-from facho.engine.process.loops import pause_for_other_writers
 from facho.engine.upkeep.olt_removal import lost_with, remove_olt_in_chunks
 from facho.vendors import GENERIC
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.clock import database_now
+from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.execution_coordinator.models import (
     CoordinatorState,
     QuotaStatus,
@@ -46,7 +47,7 @@ from facho.engine.coordinate.plan_progress import step_plans
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import olt_names, publish
 from facho.engine.events.types import EngineWasStopped, QuotaViolated
-from facho.engine.process.loops import StepFailures, pause_for_other_writers, run_loop
+from facho.engine.process.loops import StepFailures, run_loop
 
 # Of so many OLTs in one transaction: what ends meanwhile waits for it.
 _AT_ONCE: Final = 100
@@ -74,7 +75,7 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     parts.run(lambda: learn_from_ended(now, config), None)
     parts.run(lambda: step_plans(now, config), None)
     _note(last, opened, now, config, time.perf_counter() - began)
-    parts.end()
+    parts.raise_first()
     return CoordinatorResult(found, violations)
 
 

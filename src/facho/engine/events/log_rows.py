@@ -19,6 +19,7 @@ from typing import Any, Final
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from facho.apps.db import sql
+from facho.apps.db.connections import release_connection
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.core.event_types import EventType, Level
@@ -178,7 +179,7 @@ class Flusher:
             self._wanted.clear()
             if not self._flush():
                 self._wanted.set()
-            sql.release_connection()
+            release_connection()
         connection.close()
 
     def _end(self) -> None:

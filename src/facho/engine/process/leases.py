@@ -1,4 +1,4 @@
-"""An OLT belongs to one process at a time: the holder of its execution's lease.
+"""One process at a time may ask an OLT: the holder of the lease of its execution.
 
 The lease is a token and an expiry on the execution's row. It is taken by a conditional UPDATE, renewed for
 all executions of a process by one UPDATE, checked before every datagram against a clock that nobody sets, and
@@ -7,7 +7,6 @@ checked again by the transaction that writes the results.
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Set
@@ -16,21 +15,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection
 from django.db.models import Q
 
 from facho.apps.db import sql
-from facho.apps.db.clock import boottime, database_now
+from facho.apps.db.clock import Clock, boottime
+from facho.apps.db.locks import row_lock
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
 from facho.core.delay import Blocker, Late, why_late
 from facho.core.lease import send_deadline
-
-log = logging.getLogger(__name__)
+from facho.engine.process.loops import run_loop
 
 
 class LeaseLost(Exception):
-    """The execution was aborted, or its lease ran out: nothing more is sent and nothing written."""
+    """The execution was aborted or its lease expired: nothing more may be sent or written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,37 +48,37 @@ class StartedExecution:
     send_until: float
 
 
-def start_execution(execution_id: int, worker: str, config: Config) -> StartedExecution | None:
-    """PENDING -> RUNNING. None when another process has it, or when it is not wanted any more."""
-    before = boottime()
-    now = database_now()
+def start_execution(execution_id: int, worker: str, clock: Clock, config: Config) -> StartedExecution | None:
+    """PENDING -> RUNNING. None when another process has it, or when it is no longer wanted."""
+    # In this order: if the process is frozen between the two, the guard stops too early, not too late.
+    before, now = boottime(), clock()
     token = secrets.token_hex(16)
     expires = sql.db_time(now + config.lease)
     with sql.write_transaction():
         taken = sql.fetch_rows(_TAKE, [token, expires, sql.db_time(now), worker, execution_id])
         if not taken:
             return None
-        execution = _Taken.of(execution_id, taken[0])
-        late = _why_late(execution, now, config)
-        sql.update_row(
-            Execution,
-            execution_id,
-            {
-                "delay_ms": max(0, round((now - execution.slot) / timedelta(milliseconds=1))),
-                "why_late": late.why if late else "",
-                "blocked_by": late.blocker.execution_id if late and late.blocker else None,
-            },
-        )
-        ((run_id,),) = sql.fetch_rows(
-            _NEW_ATTEMPT, [execution_id, execution.attempt, sql.db_time(now), worker]
-        )
+        olt_id, node_id, slot, queued_at, attempt = taken[0]
+        slot, queued_at = sql.parse_time(slot), sql.parse_time(queued_at)
+        late = None
+        if now - slot > config.delayed_after:
+            late = why_late(
+                slot=slot,
+                queued_at=queued_at,
+                started_at=now,
+                retried=attempt > 1,
+                blockers=_blockers(execution_id, olt_id, slot),
+                after=config.delayed_after,
+            )
+        _write_delay(execution_id, now - slot, late)
+        ((run_id,),) = sql.fetch_rows(_NEW_ATTEMPT, [execution_id, attempt, sql.db_time(now), worker])
     return StartedExecution(
         execution_id,
         run_id,
-        execution.olt_id,
-        execution.node_id,
+        olt_id,
+        node_id,
         token,
-        execution.attempt,
+        attempt,
         now,
         late is not None,
         send_deadline(before, length=config.lease),
@@ -98,53 +96,35 @@ _NEW_ATTEMPT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """An execution that is ours now; its attempts are counted with this one."""
-
-    id: int
-    olt_id: int
-    node_id: int | None
-    slot: datetime
-    queued_at: datetime
-    attempt: int
-
-    @classmethod
-    def of(cls, execution_id: int, row: sql.Row) -> _Taken:
-        olt_id, node_id, slot, queued_at, attempt = row
-        return cls(execution_id, olt_id, node_id, sql.parse_time(slot), sql.parse_time(queued_at), attempt)
-
-
-def _why_late(execution: _Taken, now: datetime, config: Config) -> Late | None:
-    if now - execution.slot <= config.delayed_after:
-        return None
-    return why_late(
-        slot=execution.slot,
-        queued_at=execution.queued_at,
-        started_at=now,
-        retried=execution.attempt > 1,
-        blockers=_blockers(execution),
-        after=config.delayed_after,
+def _write_delay(execution_id: int, delay: timedelta, late: Late | None) -> None:
+    sql.update_row(
+        Execution,
+        execution_id,
+        {
+            "delay_ms": max(0, round(delay / timedelta(milliseconds=1))),
+            "why_late": late.why if late else "",
+            "blocked_by": late.blocker.execution_id if late and late.blocker else None,
+        },
     )
 
 
-def _blockers(execution: _Taken) -> list[Blocker]:
-    """Attempt by attempt: between two of them an execution has no OLT."""
+def _blockers(execution_id: int, olt_id: int, slot: datetime) -> list[Blocker]:
+    """Return the attempts that held the OLT since the slot: between two of them an execution has no OLT."""
     rows = (
-        Attempt.objects.filter(execution__olt=execution.olt_id)
-        .filter(Q(ended_at__gt=execution.slot) | Q(ended_at__isnull=True))
-        .exclude(execution=execution.id)
+        Attempt.objects.filter(execution__olt=olt_id)
+        .filter(Q(ended_at__gt=slot) | Q(ended_at__isnull=True))
+        .exclude(execution=execution_id)
         .order_by()
         .values_list("execution", "execution__node__job__name", "started_at", "ended_at")
     )
     # For both at once SQLite would look at all that ever ran on the OLT.
-    ended, open_ = rows.filter(execution__ended_at__gt=execution.slot), rows.filter(execution__ended_at=None)
+    ended, open_ = rows.filter(execution__ended_at__gt=slot), rows.filter(execution__ended_at=None)
     rows = ended.union(open_, all=True)
     return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows]
 
 
 class HeldLease:
-    """One lease in the hands of this process. `check` is the guard of everything that it sends."""
+    """A lease that this process holds. `check` is the guard of everything that is sent under it."""
 
     def __init__(self, started: StartedExecution, lost: Callable[[], None]) -> None:
         self.started = started
@@ -154,9 +134,9 @@ class HeldLease:
 
     def check(self) -> None:
         if self._is_lost or boottime() > self._send_until:
-            raise LeaseLost(f"execution {self.started.execution_id} is not ours any more")
+            raise LeaseLost(f"the lease of execution {self.started.execution_id} is lost")
 
-    def renewed(self, send_until: float) -> None:
+    def extend(self, send_until: float) -> None:
         self._send_until = send_until
 
     def lose(self) -> None:
@@ -167,8 +147,9 @@ class HeldLease:
 class LeaseKeeper:
     """Renews the leases of a process, all of them with one statement."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Clock) -> None:
         self._config = config
+        self._clock = clock
         self._held: dict[str, HeldLease] = {}
         self._lock = threading.Lock()
 
@@ -189,13 +170,16 @@ class LeaseKeeper:
             held = dict(self._held)
         if not held:
             return
-        before, now = boottime(), database_now()
+        before, now = boottime(), self._clock()
         kept = _renew(list(held), now, self._config.lease)
         send_until = send_deadline(before, length=self._config.lease)
         for token in kept:
-            held[token].renewed(send_until)
-        for token in _gone(held.keys() - kept, now):
+            held[token].extend(send_until)
+        for token in _lost(held.keys() - kept, now):
             held[token].lose()
+
+    def renew_until(self, stopping: threading.Event) -> None:
+        run_loop("keeper", self.renew, self._config.lease_renew, stopping)
 
     def lose_all(self) -> None:
         with self._lock:
@@ -205,39 +189,36 @@ class LeaseKeeper:
 
 
 def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
-    """The tokens that hold for another length.
+    """Return the tokens whose leases now last for another length.
 
     A row that somebody has locked is left out, for all others would have to wait for it: its results are
     being stored, and nobody can take it back until that has ended.
     """
-    lock = " FOR NO KEY UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
     statement = (
-        "UPDATE snmp_executions SET lease_expires_at = %s WHERE id IN "  # noqa: S608
-        f"(SELECT id FROM snmp_executions WHERE {_hold(len(tokens))}{lock}) RETURNING lease_token"
+        "UPDATE snmp_executions SET lease_expires_at = %s WHERE id IN (SELECT id FROM snmp_executions"  # noqa: S608
+        f" WHERE {_holds(len(tokens))}{row_lock(skip_locked=True)}) RETURNING lease_token"
     )
-    # In turn with the pollers, who write all the time: it must not be the one that never gets in between.
+    values = [sql.db_time(now + length), sql.db_time(now), *tokens]
+    # In a transaction that waits for its turn: pollers write all the time, and this must get in between.
     with sql.write_transaction():
-        return {
-            row[0]
-            for row in sql.fetch_rows(statement, [sql.db_time(now + length), sql.db_time(now), *tokens])
-        }
+        return {row[0] for row in sql.fetch_rows(statement, values)}
 
 
-def _gone(tokens: Set[str], now: datetime) -> set[str]:
-    """Of those that were not renewed, those that were aborted, taken back, or ran out."""
+def _lost(tokens: Set[str], now: datetime) -> set[str]:
+    """Return those of the leases not renewed that were aborted, taken back, or have expired."""
     if not tokens:
         return set()
-    statement = f"SELECT lease_token FROM snmp_executions WHERE {_hold(len(tokens))}"  # noqa: S608
+    statement = f"SELECT lease_token FROM snmp_executions WHERE {_holds(len(tokens))}"  # noqa: S608
     return set(tokens) - {row[0] for row in sql.fetch_rows(statement, [sql.db_time(now), *tokens])}
 
 
-def _hold(count: int) -> str:
+def _holds(count: int) -> str:
     places = ", ".join(["%s"] * count)
     return f"state = 'RUNNING' AND lease_expires_at > %s AND lease_token IN ({places})"
 
 
 def release_lease(started: StartedExecution) -> bool:
-    """The OLT of an execution that was aborted under us is free as soon as we stopped. Whether it was."""
+    """Free the OLT of an execution that was aborted while it ran. Return whether it was aborted."""
     aborted = (
         Execution.objects.filter(id=started.execution_id, lease_token=started.token)
         .exclude(state=State.RUNNING)

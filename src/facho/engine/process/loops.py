@@ -1,4 +1,4 @@
-"""Loops of an engine process: each is `while not stopping: step`, and survives what a step raises."""
+"""The loops of an engine process: each is `while not stopping: step`, and survives what a step raises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from django.db import DatabaseError, connection
 
@@ -15,12 +15,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Writers that wait for SQLite look again after a tenth of a second at the latest.
-_GIVES_WAY_S: Final = 0.1
-
 
 def run_loop(name: str, step: Callable[[], None], every: timedelta, stopping: threading.Event) -> None:
-    """On a fixed grid of its own. A step that fails is logged, and the next one comes in its time."""
+    """Run the step on a fixed grid. A step that fails is logged, and the next one comes at its time."""
     next_time = time.monotonic()
     while not stopping.is_set():
         run_step(name, step)
@@ -29,26 +26,26 @@ def run_loop(name: str, step: Callable[[], None], every: timedelta, stopping: th
     connection.close()
 
 
-def run_step(name: str, step: Callable[[], object]) -> bool:
-    """False when it raised: a database that is away, locked or full, or a bug. Neither ends the process."""
+def run_step(name: str, step: Callable[[], object], **ids: int) -> bool:
+    """Return False when the step raised; neither an unavailable database nor a bug ends the process."""
     try:
         step()
     except DatabaseError as error:
         log.error(
             "database unavailable, retrying",
-            extra={"action": "database_failed", "loop": name, "error": str(error)},
+            extra={"action": "database_failed", "loop": name, "error": str(error), **ids},
         )
         connection.close()
         return False
     except Exception:
-        log.exception("step failed", extra={"action": "bug", "loop": name})
+        log.exception("step failed", extra={"action": "bug", "loop": name, **ids})
         connection.close()
         return False
     return True
 
 
 class StepFailures:
-    """What failed is raised at the end, when all had their turn."""
+    """Runs every part of a step, and raises the first failure after all of them."""
 
     def __init__(self) -> None:
         self._failed: list[Exception] = []
@@ -56,16 +53,10 @@ class StepFailures:
     def run(self, part: Callable[[], T], otherwise: T) -> T:
         try:
             return part()
-        except Exception as error:  # noqa: BLE001 - raised by `end`
+        except Exception as error:  # noqa: BLE001 - raised by `raise_first`
             self._failed.append(error)
             return otherwise
 
-    def end(self) -> None:
+    def raise_first(self) -> None:
         if self._failed:
             raise self._failed[0]
-
-
-def pause_for_other_writers() -> None:
-    """SQLite has one writer at a time, and the next one must not be us again."""
-    if connection.vendor == "sqlite":
-        time.sleep(_GIVES_WAY_S)

@@ -1,4 +1,4 @@
-"""SNMP is one asyncio loop per process, in a thread of its own; pollers hand it coroutines and wait."""
+"""The one asyncio loop of a process for SNMP, in a thread of its own; pollers submit coroutines and wait."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ T = TypeVar("T")
 class SnmpLoop:
     """Started when it is entered. Its clients may be used from its own coroutines only.
 
-    `client` is for executions. `aside` is for questions beside them, which keep to limits of their own.
+    `client` is for executions. `probe_client` is for probes, which keep to limits of their own.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._loop = loop or uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="snmp", daemon=True)
         self.client = Client()
-        self.aside = Client()
+        self.probe_client = Client()
 
     def __enter__(self) -> SnmpLoop:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.submit(_close(self.client, self.aside)).result()
+        self.submit(_close(self.client, self.probe_client)).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -47,7 +47,7 @@ async def _close(*clients: Client) -> None:
 
 
 class SnmpTask:
-    """What one poller has on the loop, one coroutine after the other, until it is cancelled."""
+    """Runs the coroutines of one execution on the loop, one after the other, until it is cancelled."""
 
     def __init__(self, snmp: SnmpLoop) -> None:
         self._snmp = snmp

@@ -1,7 +1,7 @@
 """Claims waiting executions for free pollers: one short transaction that orders and marks them PENDING.
 
-Whoever claims hands the ids to its backend after the transaction. An id that gets lost on the way is taken
-back when its reservation runs out.
+The caller submits the ids to its backend after the transaction. An execution whose id gets lost on the way is
+queued again when its reservation expires.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import connection
-
 from facho.apps.db import sql
+from facho.apps.db.locks import AdvisoryLock, lock_until_commit
 from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
@@ -22,26 +21,23 @@ from facho.core import queue
 from facho.core.order import Waiting, choose
 from facho.core.pool import ActiveExecution, FreePollers, WorkerSeen
 
-# Any number that no other program uses in the same database.
-_LOCK: Final = 0xFAC40
 
+def claim_executions(now: datetime, config: Config, *, at_most: int | None = None) -> list[int]:
+    """Return the ids of executions that are now PENDING, in the order in which they should start.
 
-def claim_executions(now: datetime, config: Config, *, room: int | None = None) -> list[int]:
-    """The ids of executions that are now PENDING, the first to start first.
-
-    `room` is how many the caller itself can take, where it has no queue to share with others.
+    `at_most` is how many the caller itself can take, where it has no queue to share with others.
     """
-    if (room is not None and room <= 0) or not sql.fetch_rows(_ANY_WAITS, [sql.db_time(now)]):
+    if (at_most is not None and at_most <= 0) or not sql.fetch_rows(_ANY_WAITS, [sql.db_time(now)]):
         return []
     with sql.write_transaction():
-        _lock()
-        seen = _look(now)
-        free = FreePollers(seen.workers, seen.active, now, within=config.worker_seen_within)
-        # What nobody takes must not keep others of its OLT waiting.
-        waiting = (each for each in seen.waiting if free.serves(each.queue))
-        most = free.total if room is None else min(free.total, room)
-        not_now = seen.busy_olts | _left_alone(now, config)
-        chosen = choose(waiting, not_now, most, now, take=free.take)
+        # Two that order at once would fill one poller twice.
+        lock_until_commit(AdvisoryLock.CLAIM)
+        queue = _read_queue(now)
+        free = FreePollers(queue.workers, queue.active, now, within=config.worker_seen_within)
+        # What no worker takes must not keep others of its OLT waiting.
+        waiting = (each for each in queue.waiting if free.serves(each.queue))
+        most = free.total if at_most is None else min(free.total, at_most)
+        chosen = choose(waiting, queue.busy_olts | _olts_left_alone(now, config), most, now, take=free.take)
         ids = [each.execution_id for each in chosen]
         _reserve(ids, now + config.lease)
     return ids
@@ -54,31 +50,24 @@ def _reserve(ids: Sequence[int], until: datetime) -> None:
 
 
 def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
-    """For a person who waits in front of the screen and needs no poller. False while the OLT is busy."""
+    """Claim one execution for a person who runs it without a poller. Return False while the OLT is busy."""
     with sql.write_transaction():
-        _lock()
+        lock_until_commit(AdvisoryLock.CLAIM)
         olt = Execution.objects.filter(id=execution_id).values_list("olt", flat=True).first()
-        if olt is None or olt in busy_olts(now) | _left_alone(now, config):
+        if olt is None or olt in busy_olts(now) | _olts_left_alone(now, config):
             return False
         claimed = sql.execute(_RESERVE.format("%s"), [sql.db_time(now + config.lease), execution_id])
     return claimed == 1
 
 
-def _left_alone(now: datetime, config: Config) -> set[int]:
-    """What waits for them is ended by the next step; nothing of it may begin before."""
+def _olts_left_alone(now: datetime, config: Config) -> set[int]:
+    """Return the OLTs under maintenance: the next step ends what waits for them, and none of it may begin."""
     return olts_closed_at(now, config.time_zone)
 
 
-def _lock() -> None:
-    """One at a time: two that order at once would fill one poller twice. SQLite has one writer anyway."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-
-
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """All that an order is made from, at one instant."""
+class _Queue:
+    """Everything that the order is made from, at one instant."""
 
     workers: list[WorkerSeen]
     active: list[ActiveExecution]
@@ -86,11 +75,11 @@ class _Seen:
     waiting: list[Waiting]
 
 
-def _look(now: datetime) -> _Seen:
-    """In one statement: between two, and at every row, this thread waits for its turn among busy pollers."""
-    statement = _LOOK[connection.vendor]
+def _read_queue(now: datetime) -> _Queue:
+    """Read all in one statement: between two, and at every row, this thread waits for busy pollers."""
+    statement = _QUEUE.format(**sql.json_functions())
     ((workers, active, busy, waiting),) = sql.fetch_rows(statement, [sql.db_time(now), sql.db_time(now)])
-    return _Seen(
+    return _Queue(
         [_worker(*row) for row in json.loads(workers)],
         [_active(*row) for row in json.loads(active)],
         set(json.loads(busy)),
@@ -99,7 +88,7 @@ def _look(now: datetime) -> _Seen:
 
 
 def busy_olts(now: datetime) -> set[int]:
-    """OLTs with an execution under way, or with a holder who may not know yet that it was aborted."""
+    """Return the OLTs with an execution under way, or an aborted one whose holder may not know it yet."""
     return {olt for (olt,) in sql.fetch_rows(_BUSY, [sql.db_time(now)])}
 
 
@@ -132,25 +121,25 @@ def _queue(run_now: bool, attempt: int) -> str:
     return queue.queue_of(run_now=bool(run_now), attempts=attempt)
 
 
-# What a person collects by hand has no node and no ONU; it is claimed by that person's own process.
+# A manual execution has no node and no ONU; it is claimed by that person's own process.
 _FOR_POLLERS: Final = "(e.node_id IS NOT NULL OR e.onu_id IS NOT NULL)"
 _WAITS: Final = f"e.state = 'WAITING' AND e.not_before <= %s AND {_FOR_POLLERS}"
-# One ONU that is read is no task, and goes first anyway: any number does.
+# The reading of one ONU has no interval and goes first anyway: any number does.
 _INTERVAL_S: Final = 60
 _PRIORITY: Final = 100
 _ANY_WAITS: Final = f"SELECT 1 FROM snmp_executions e WHERE {_WAITS} LIMIT 1"  # noqa: S608
-# Two looks, each with an index of its own: SQLite knows its condition only in these words.
+# Two SELECTs, each with an index of its own: SQLite recognises the condition of the index only like this.
 _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
     " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
-# And those that a person waits for in front of the screen: who asks by hand goes before all that is planned.
+# And those with a manual execution that waits: it goes before all that is planned.
 _TAKEN: Final = (
     _BUSY + " UNION SELECT olt_id FROM snmp_executions"  # noqa: S608
     " WHERE state = 'WAITING' AND node_id IS NULL AND onu_id IS NULL"
 )
-# Each part is one value, an array.
-_PARTS: Final = (
+# Each column is an array.
+_QUEUE: Final = (
     "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"  # noqa: S608
     " COALESCE((SELECT {array}({row}(state, worker, run_now, attempt)) FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
@@ -161,10 +150,6 @@ _PARTS: Final = (
     " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
     f" WHERE {_WAITS}), '[]')"
 )
-_LOOK: Final = {
-    "sqlite": _PARTS.format(array="json_group_array", row="json_array"),
-    "postgresql": _PARTS.format(array="jsonb_agg", row="jsonb_build_array"),
-}
 _RESERVE: Final = (
     "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s"
     " WHERE state = 'WAITING' AND id IN ({})"

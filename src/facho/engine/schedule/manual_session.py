@@ -1,4 +1,4 @@
-"""A person's own conversation with an OLT: it stores nothing, and still has the OLT to itself."""
+"""Runs a person's own questions to an OLT: nothing is stored, but the OLT is leased like for an execution."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.connections import release_connection
 from facho.engine.collect.conversation import Guard, tag_of
 from facho.engine.collect.work import Part, PartOutcome, PartState
 from facho.engine.process.leases import LeaseLost, start_execution
@@ -21,57 +20,51 @@ from facho.snmp import Client, Load, SnmpError
 
 @dataclass(frozen=True, slots=True)
 class ManualResult:
-    """What came of a conversation, for the execution that is its trace."""
+    """The result of a session, for the execution that is its trace."""
 
     values: int = 0
     error: str = ""
     load: Load = field(default_factory=Load)
 
 
-Conversing = Callable[[Client, Guard, int], Coroutine[Any, Any, ManualResult]]
+Questions: TypeAlias = Callable[[Client, Guard, int], Coroutine[Any, Any, ManualResult]]
 
 
-def run_manual_session(execution_id: int, runtime: Runtime, what: str, conversation: Conversing) -> bool:
-    """Under the lease of an execution that was claimed. False when the OLT was taken away meanwhile.
+def run_manual_session(execution_id: int, runtime: Runtime, what: str, questions: Questions) -> bool:
+    """Ask under the lease of a claimed execution. Return False when the lease was lost meanwhile.
 
-    What is asked must go through the client, the guard and the tag that `conversation` is given. Raises the
+    All requests must go through the client, the guard and the tag that `questions` is given. Raises the
     SnmpError that it raises.
     """
-    started = start_execution(execution_id, runtime.worker, runtime.config)
+    started = start_execution(execution_id, runtime.worker, runtime.clock, runtime.config)
     if started is None:
         return False
     task = SnmpTask(runtime.snmp)
-    with runtime.keeper.holding(started, task.cancel) as held:
+    snmp_error: SnmpError | None = None
+    with runtime.leases.holding(started, task.cancel) as held:
         began = time.monotonic()
         try:
-            sql.release_connection()
-            came, error = _said(task, conversation(runtime.snmp.client, held.check, tag_of(started.run_id)))
-            outcome = _outcome(what, came, began)
-            retry_while_leased(lambda: record_by_hand(started, outcome, database_now()), held, runtime.config)
+            release_connection()
+            try:
+                result = task.run(questions(runtime.snmp.client, held.check, tag_of(started.run_id)))
+            except SnmpError as error:
+                result, snmp_error = ManualResult(error=str(error)), error
+            outcome = _outcome(what, result, time.monotonic() - began)
+            retry_while_leased(lambda now: record_by_hand(started, outcome, now), held, runtime)
         except (LeaseLost, CancelledError):
             abandon_execution(started, runtime)
             return False
-    if error is not None:
-        raise error
+    if snmp_error is not None:
+        raise snmp_error
     return True
 
 
-def _said(
-    task: SnmpTask, conversation: Coroutine[Any, Any, ManualResult]
-) -> tuple[ManualResult, SnmpError | None]:
-    try:
-        return task.run(conversation), None
-    except SnmpError as error:
-        return ManualResult(error=str(error)), error
-
-
-def _outcome(what: str, came: ManualResult, began: float) -> PartOutcome:
-    part = Part(None, what, "walk", what, (), ())
+def _outcome(what: str, result: ManualResult, seconds: float) -> PartOutcome:
     return PartOutcome(
-        part,
-        PartState.FAILED if came.error else PartState.SUCCESS,
-        came.error,
-        seconds=time.monotonic() - began,
-        rows=came.values,
-        load=came.load,
+        Part(None, what, "walk", what, (), ()),
+        PartState.FAILED if result.error else PartState.SUCCESS,
+        result.error,
+        seconds=seconds,
+        rows=result.values,
+        load=result.load,
     )

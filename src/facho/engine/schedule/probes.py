@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.clock import Clock
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.execution_end import probe_after
-from facho.engine.collect.identify import probe
+from facho.engine.collect.identify import probe as probe_olt
 from facho.engine.collect.targets import target_of
 from facho.engine.collect.work_builder import first_column
 from facho.engine.coordinate.reachability import request_replan
 from facho.engine.events.types import OltReachable
+from facho.engine.process.loops import run_loop
+from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record.suspension import resume_node, resume_olt
+from facho.engine.schedule.runner import Runtime
 from facho.keys import KeyProblem
 from facho.snmp import Client, Oid, SnmpError, Target
 
@@ -31,6 +35,7 @@ log = logging.getLogger(__name__)
 
 # A line that breaks takes hundreds of OLTs with it, and who is silent is waited for: never one by one.
 AT_ONCE: Final = 50
+_PROBE_EVERY: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +94,30 @@ def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
     return claimed == 1
 
 
+def run_probe_loop(runtime: Runtime, stopping: threading.Event) -> None:
+    def step() -> None:
+        due = claim_due_probes(runtime.clock(), runtime.config)
+        run_probes(due, SnmpTask(runtime.snmp).run, runtime.snmp.probe_client, runtime.clock, runtime.config)
+
+    run_loop("probes", step, _PROBE_EVERY, stopping)
+
+
 def run_probes(
-    every: Sequence[Probe],
+    probes: Sequence[Probe],
     run: Callable[[Coroutine[Any, Any, list[bool]]], list[bool]],
     client: Client,
+    clock: Clock,
     config: Config,
 ) -> list[bool]:
-    """Which of them answered; those are back then, if they may come back by themselves."""
-    if not every:
+    """Return which of them answered; those are resumed, if they may resume by themselves."""
+    if not probes:
         return []
     connection.close()
-    answers = run(_ask_all(client, every))
-    for each, answered in zip(every, answers, strict=True):
+    answers = run(_ask_all(client, probes))
+    now = clock()
+    for each, answered in zip(probes, answers, strict=True):
         if answered:
-            _note_answer(each, config)
+            record_answer(each, now, config)
         log.info(
             "probed",
             extra={
@@ -115,18 +130,18 @@ def run_probes(
     return answers
 
 
-def _note_answer(each: Probe, config: Config) -> None:
-    now = database_now()
+def record_answer(probe: Probe, now: datetime, config: Config) -> None:
+    """Store that the OLT is reachable, and resume what was suspended."""
     with sql.write_transaction():
-        away = Olt.objects.filter(id=each.olt_id, unreachable_since__isnull=False)
+        away = Olt.objects.filter(id=probe.olt_id, unreachable_since__isnull=False)
         since = away.values_list("unreachable_since", flat=True).first()
-        back = each.node_id is None and away.update(reachable=True, unreachable_since=None)
+        back = probe.node_id is None and away.update(reachable=True, unreachable_since=None)
         if config.come_back:
-            resume_olt(each.olt_id, now)
-            if each.node_id is not None:
-                resume_node(each.node_id, now)
+            resume_olt(probe.olt_id, now)
+            if probe.node_id is not None:
+                resume_node(probe.node_id, now)
         if back:
-            request_replan(OltReachable(olt_id=each.olt_id, since=since), now)
+            request_replan(OltReachable(olt_id=probe.olt_id, since=since), now)
 
 
 async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:
@@ -136,7 +151,7 @@ async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:
 async def _ask(client: Client, each: Probe) -> bool:
     try:
         if each.column is None:
-            await probe(client, each.target)
+            await probe_olt(client, each.target)
         else:
             agent = await client.agent(each.target)
             await agent.first_row(Oid.parse(each.column))

@@ -1,4 +1,4 @@
-"""Takes back what a process left that died, hung or was cut off: found by its lease, whoever it was."""
+"""Recovers executions whose process died, hung or was cut off: their leases have expired."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from facho.apps.db import sql
 from facho.apps.executions.locks import lock_running
 from facho.apps.executions.models import ACTIVE, Execution, State, Trigger
-from facho.apps.zabbix_pollers.models import Poller, Worker
+from facho.apps.executions.store import return_to_queue
+from facho.apps.zabbix_pollers.store import remove_lost_workers
 from facho.config import Config
 from facho.core.execution_end import EndState, end_failed_attempt
 from facho.engine.coordinate.quotas import count_failed_slot, slot_from_row
@@ -34,11 +35,11 @@ class Recovered:
 
 
 def recover(now: datetime, config: Config) -> Recovered:
-    found = Recovered(workers=_forget_workers(now, config))
+    found = Recovered(workers=remove_lost_workers(now, within=config.worker_seen_within))
     # Nearly always there is nothing to do, which is seen without writing.
-    if sql.fetch_rows(_ODD_LEASES, [sql.db_time(now), sql.db_time(_far(now, config))] * 2):
+    if sql.fetch_rows(_ODD_LEASES, [sql.db_time(now), sql.db_time(_latest_expiry(now, config))] * 2):
         found = replace(_recover(now, config), workers=found.workers)
-    _end_unwanted(now, config)
+    _abort_unwanted(now, config)
     if found:
         event = WorkRecovered(unstarted=found.unstarted, abandoned=found.abandoned, workers=found.workers)
         publish(event, now)
@@ -58,7 +59,7 @@ _ODD_LEASES: Final = (
 def _recover(now: datetime, config: Config) -> Recovered:
     _shorten_far_leases(now, config)
     found = Recovered(
-        unstarted=_give_back_unstarted(now),
+        unstarted=return_to_queue(lease_expires_at__lte=now),
         abandoned=_take_back_abandoned(now, config),
     )
     _expired(now).exclude(state=State.RUNNING).exclude(lease_token="").update(
@@ -67,8 +68,8 @@ def _recover(now: datetime, config: Config) -> Recovered:
     return found
 
 
-def _far(now: datetime, config: Config) -> datetime:
-    """Nobody writes a lease that long."""
+def _latest_expiry(now: datetime, config: Config) -> datetime:
+    """Return a time after every lease that is written now."""
     return now + 2 * config.lease
 
 
@@ -77,9 +78,9 @@ def _expired(now: datetime) -> QuerySet[Execution]:
 
 
 def _leased() -> tuple[QuerySet[Execution], QuerySet[Execution]]:
-    """Those under way, and those that ended under their holder. Nothing else has a lease.
+    """Return the executions under way, and those that were ended while a process held them.
 
-    Each has an index of its own; the expiry has none.
+    Nothing else has a lease. Each of the two has an index of its own; the expiry has none.
     """
     ended = Execution.objects.exclude(state__in=ACTIVE).exclude(lease_token="")
     return Execution.objects.filter(state__in=ACTIVE), ended
@@ -91,11 +92,13 @@ def _shorten_far_leases(now: datetime, config: Config) -> None:
     Its holder may be alive, and renews it; so it is given one more length, not taken away.
     """
     for leased in _leased():
-        leased.filter(lease_expires_at__gt=_far(now, config)).update(lease_expires_at=now + config.lease)
+        leased.filter(lease_expires_at__gt=_latest_expiry(now, config)).update(
+            lease_expires_at=now + config.lease
+        )
 
 
-def _end_unwanted(now: datetime, config: Config) -> None:
-    """What a person wanted to run by hand, and is not waited for any more: nobody else would start it."""
+def _abort_unwanted(now: datetime, config: Config) -> None:
+    """Abort manual executions that no process waits for any more: nobody else would start them."""
     unwanted = Execution.objects.filter(
         state=State.WAITING, node=None, onu=None, not_before__lte=now - 2 * config.lease
     )
@@ -106,15 +109,10 @@ def _end_unwanted(now: datetime, config: Config) -> None:
 
 
 def extend_leases_after_clock_jump(now: datetime, ahead: timedelta, config: Config) -> None:
-    """The clock was set forward: leases have run out whose holders still send, and renew them soon."""
+    """Extend the leases that expired only because the clock was set forward: their holders still send."""
     for leased in _leased():
         leased.filter(lease_expires_at__gt=now - ahead).update(lease_expires_at=now + config.lease)
     publish(ClockChanged(seconds=ahead.total_seconds()), now)
-
-
-def _give_back_unstarted(now: datetime) -> int:
-    """Claimed for a poller that never began."""
-    return _expired(now).filter(state=State.PENDING).update(state=State.WAITING, lease_expires_at=None)
 
 
 def _take_back_abandoned(now: datetime, config: Config) -> int:
@@ -126,12 +124,12 @@ def _take_back_abandoned(now: datetime, config: Config) -> int:
 
 
 def _take_back(execution_id: int, now: datetime, config: Config, before: int) -> bool:
-    """It waits again, but not for ever: the lost attempt counts as a failed one.
+    """Queue the execution again, and count the lost attempt as a failed one.
 
-    `before` is how many were lost together with it, and come first.
+    `before` is how many of those lost together with it were taken back before it.
     """
     with sql.write_transaction():
-        # Whoever has it locked stores its results, however long that takes, or takes it back himself.
+        # Whoever has locked the row is storing the results, however long that takes, or taking it back.
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:
             return False
@@ -155,19 +153,8 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
 
 
 def _delay(execution: Execution, before: int, config: Config) -> timedelta:
-    """None at first. When it goes on, one of them kills its process, and takes the others with it every time.
+    """Return no delay the first time. Later, one of them may kill its process and lose the others each time.
 
-    So they come one after the other then: the others have ended when it runs again.
+    So they run one after the other then: the others have ended when that one runs again.
     """
     return timedelta() if execution.attempt < 2 else before * config.lease
-
-
-def _forget_workers(now: datetime, config: Config) -> int:
-    gone = Worker.objects.filter(
-        Q(seen_at__lt=now - config.worker_seen_within) | Q(seen_at__gt=now + config.worker_seen_within)
-    )
-    names = list(gone.values_list("name", flat=True))
-    if names:
-        Poller.objects.filter(worker__in=names).delete()
-        gone.filter(name__in=names).delete()
-    return len(names)

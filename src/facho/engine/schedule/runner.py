@@ -1,4 +1,4 @@
-"""Runs one execution, in the thread of a poller: the same code whoever hands it the id."""
+"""Runs one execution, in the thread of a poller or of a person's command."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.clock import Clock
+from facho.apps.db.connections import release_connection
 from facho.apps.executions.models import State
 from facho.config import Config
 from facho.core.queue import SNMP_QUEUES
@@ -44,23 +44,27 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Runtime:
-    """What a process needs to run executions."""
+    """Everything that a process needs to run executions."""
 
     config: Config
     worker: str
     snmp: SnmpLoop
-    keeper: LeaseKeeper
-    # Whose executions its pollers take.
+    clock: Clock
+    # The queues from which its pollers take executions.
     queues: frozenset[str] = frozenset(SNMP_QUEUES)
     # One poller at a time decodes: many at once would make every answer wait for the interpreter.
     decoding: threading.Lock = field(default_factory=threading.Lock)
     # Set when the process stops: what is cancelled from then on is handed back.
     stopping: threading.Event = field(default_factory=threading.Event)
+    leases: LeaseKeeper = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.leases = LeaseKeeper(self.config, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a poller did. None for the state when the execution was lost to somebody else, or handed back."""
+    """The result of a run. The state is None when the lease was lost, or the execution handed back."""
 
     started: StartedExecution
     state: State | None
@@ -73,23 +77,23 @@ def run_execution(
     begun: Callable[[StartedExecution], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RunResult | None:
-    """None when there was nothing to start: delivered twice, aborted, or taken by another process."""
-    started = start_execution(execution_id, runtime.worker, runtime.config)
+    """Return None when there was nothing to start: delivered twice, aborted, or taken by another process."""
+    started = start_execution(execution_id, runtime.worker, runtime.clock, runtime.config)
     if started is None:
         log.info("nothing to start", extra={"action": "nothing_to_start", "execution_id": execution_id})
         return None
     if begun is not None:
         begun(started)
     task = SnmpTask(runtime.snmp)
-    with runtime.keeper.holding(started, task.cancel) as held:
+    with runtime.leases.holding(started, task.cancel) as held:
         try:
-            return RunResult(started, _run(started, held, task, runtime, progress))
+            return RunResult(started, _collect_and_record(started, held, task, runtime, progress))
         except (LeaseLost, CancelledError):
             abandon_execution(started, runtime)
             return RunResult(started, None)
 
 
-def _run(
+def _collect_and_record(
     started: StartedExecution,
     held: HeldLease,
     task: SnmpTask,
@@ -98,53 +102,52 @@ def _run(
 ) -> State:
     config = runtime.config
     try:
-        planned = plan_execution(started.execution_id, started.run_id, database_now(), config)
+        planned = plan_execution(started.execution_id, started.run_id, runtime.clock(), config)
         # It may be long until the OLT has answered.
-        sql.release_connection()
+        release_connection()
         collection = collect(
             planned.work, task.run, runtime.snmp.client, held.check, runtime.decoding, progress
         )
     except (LeaseLost, CancelledError, DatabaseError):
         raise
     except (NothingToAsk, KeyProblem) as reason:
-        return _fail(str(reason), started, held, config)
+        return _fail(str(reason), started, held, runtime)
     except Exception as bug:
-        log.exception("execution failed by an internal error", extra={"action": "bug", **_about(started)})
-        return _fail(_by_bug(bug), started, held, config)
+        log.exception("execution failed by an internal error", extra={"action": "bug", **_ids(started)})
+        return _fail(_internal_error(bug), started, held, runtime)
     try:
-        # Each try reads the clock again: the lease is checked at the time of the try.
         return retry_while_leased(
-            lambda: record(started, planned, collection, database_now(), config), held, config
+            lambda now: record(started, planned, collection, now, config), held, runtime
         )
     except LeaseLost:
         raise
     except Exception as bug:
-        # However often it is tried: the OLT must not be held for ever by what it said.
-        log.exception("results cannot be stored", extra={"action": "bug", **_about(started)})
-        return _fail(_by_bug(bug), started, held, config)
+        # No later try would succeed, and the OLT must not be held for ever because of its answers.
+        log.exception("results cannot be stored", extra={"action": "bug", **_ids(started)})
+        return _fail(_internal_error(bug), started, held, runtime)
 
 
-def _fail(why: str, started: StartedExecution, held: HeldLease, config: Config) -> State:
-    return retry_while_leased(lambda: record_failure(started, why, database_now(), config), held, config)
+def _fail(why: str, started: StartedExecution, held: HeldLease, runtime: Runtime) -> State:
+    return retry_while_leased(lambda now: record_failure(started, why, now, runtime.config), held, runtime)
 
 
-def _by_bug(bug: Exception) -> str:
+def _internal_error(bug: Exception) -> str:
     return f"internal error, see the log: {type(bug).__name__}"
 
 
-def retry_while_leased(store: Callable[[], T], held: HeldLease, config: Config) -> T:
-    """A database that is locked, full or away is tried again for as long as the OLT is ours.
+def retry_while_leased(store: Callable[[datetime], T], held: HeldLease, runtime: Runtime) -> T:
+    """Call `store` with the time of each try while the database is locked, full or away.
 
-    One that refuses what it is given refuses it again: that is raised at once.
+    A database that refuses the data refuses it again: that is raised at once.
     """
-    until = time.monotonic() + config.execution_timeout.total_seconds()
+    until = time.monotonic() + runtime.config.execution_timeout.total_seconds()
     while True:
         try:
-            return store()
+            return store(runtime.clock())
         except (OperationalError, InterfaceError) as error:
             log.error(
-                "results cannot be stored yet",
-                extra={"action": "store_failed", "error": str(error), **_about(held.started)},
+                "database unavailable, results not stored yet",
+                extra={"action": "store_failed", "error": str(error), **_ids(held.started)},
             )
             connection.close()
             held.check()
@@ -154,13 +157,14 @@ def retry_while_leased(store: Callable[[], T], held: HeldLease, config: Config) 
 
 
 def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
+    """Hand the execution back if this process stops; free the OLT if the execution was aborted."""
     stopping, aborted = runtime.stopping.is_set(), False
     with contextlib.suppress(DatabaseError):
         if stopping:
-            hand_back(started, database_now(), runtime.config)
+            hand_back(started, runtime.clock(), runtime.config)
         aborted = release_lease(started)
     if stopping or aborted:
-        log.warning("execution given up", extra={"action": "execution_given_up", **_about(started)})
+        log.warning("execution given up", extra={"action": "execution_given_up", **_ids(started)})
     else:
         # Not the database's clock: it may be away.
         now = datetime.now(UTC)
@@ -170,5 +174,5 @@ def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
         publish(event, now)
 
 
-def _about(started: StartedExecution) -> dict[str, int]:
+def _ids(started: StartedExecution) -> dict[str, int]:
     return {"olt_id": started.olt_id, "execution_id": started.execution_id}

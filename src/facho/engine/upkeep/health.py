@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from django.db import DatabaseError
 
-from facho.apps.db import sql
 from facho.apps.db.clock import database_now
+from facho.apps.db.connections import check_reachable
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.config import Config
 from facho.core.disk import ALARM_DAYS, Forecast, Room
@@ -76,7 +76,7 @@ def health(config: Config) -> Health:
     writable = not cannot_write(config.logs)
     logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
     try:
-        sql.check_reachable()
+        check_reachable()
         if lacking := _lacking():
             told = f"{lacking} changes are missing"
             return Health((*logs, Reason("schema", told)), logs_writable=writable)

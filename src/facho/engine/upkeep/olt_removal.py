@@ -10,6 +10,7 @@ from django.db.models import Model
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.db import sql
+from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.db.rows import delete_plain_rows, delete_rows
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.execution_coordinator.models import ExecutionPlan, QuotaTracker, QuotaViolation
@@ -20,7 +21,6 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine.coordinate.changes import replan
 from facho.engine.process.command_transaction import command
-from facho.engine.process.loops import pause_for_other_writers
 from facho.engine.upkeep.retention import one_at_a_time
 
 _LONG: Final[tuple[type[Model], ...]] = (

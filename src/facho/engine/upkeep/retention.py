@@ -18,6 +18,7 @@ from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
+from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.db.rows import delete_rows
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
@@ -48,7 +49,6 @@ from facho.core.retention import (
 )
 from facho.engine.events.stream import publish
 from facho.engine.events.types import RemovalHeld, RemovalResumed
-from facho.engine.process.loops import pause_for_other_writers
 
 log = logging.getLogger(__name__)
 

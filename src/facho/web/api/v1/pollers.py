@@ -16,9 +16,8 @@ from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
 from facho.apps.executions.selectors import Queued, Reason
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
-from facho.apps.zabbix_pollers.selectors import pool
+from facho.apps.zabbix_pollers.selectors import last_poller_stats, poller_stats, pool
 from facho.config import current
-from facho.engine.schedule.pollers import last_stats, stats_now
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters
 from facho.web.words.executions import wait_reason
@@ -115,7 +114,7 @@ class Pollers(ReadOnlyRows[Poller]):
     def stats(self, request: Request) -> Response:  # noqa: ARG002
         """How busy they are now."""
         now = database_now()
-        return Response(StatsSerializer(stats_now(now, current(), last_stats(now))).data)
+        return Response(StatsSerializer(poller_stats(now, current(), last_poller_stats(now))).data)
 
 
 class StatsFilter(Filters):

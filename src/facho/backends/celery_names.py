@@ -1,10 +1,8 @@
-"""The names that travel over the broker, besides the queues of pollers: tasks, steps, entries of the beat."""
+"""The names of Celery tasks, of the queues of steps and of the entries of the beat."""
 
 from __future__ import annotations
 
 from typing import Final
-
-from facho.core.queue import RETRY, queue_of
 
 SCHEDULER: Final = "zabbix_scheduler"
 COORDINATOR: Final = "coordinator"
@@ -26,9 +24,3 @@ CHECK_QUOTAS_ENTRY: Final = "check-quota-violations"
 CLEAN_LOGS_ENTRY: Final = "cleanup-coordinator-logs"
 HOUSEKEEPING_ENTRY: Final = "housekeeping"
 NOTIFY_ENTRY: Final = "send-notifications"
-
-
-def route(*, run_now: bool, attempt: int) -> tuple[str, str]:
-    """Which task, over which queue, for an execution that so many attempts were made of."""
-    queue = queue_of(run_now=run_now, attempts=attempt)
-    return (EXECUTE_RETRY if queue == RETRY else EXECUTE), queue

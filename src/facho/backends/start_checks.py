@@ -1,4 +1,4 @@
-"""Whether this machine can take part in a system of several: each reason why not is a sentence."""
+"""Checks before a process of a distributed system starts: each reason not to start is a sentence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.keys import KeyProblem, WrongPlace
 
-# They end when their broker goes away, and do not come back.
-_DIE_WITH_THEIR_BROKER: Final = ((5, 7, 0),)
-_PATIENCE_S: Final = 3
+# Versions whose workers end when their broker goes away.
+_BAD_VERSIONS: Final = ((5, 7, 0),)
+_TIMEOUT_S: Final = 3
 
 
 def reasons_not_to_start(config: Config) -> Iterator[str]:
-    """The first one is enough not to start; later ones may follow from it."""
+    """Yield the reasons not to start; later ones may follow from the first."""
     yield from wrong_settings(config)
     yield from bad_version(celery.__version__)
     if config.broker_url:
@@ -41,14 +41,14 @@ def wrong_settings(config: Config) -> Iterator[str]:
 
 
 def bad_version(version: str) -> Iterator[str]:
-    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) in _DIE_WITH_THEIR_BROKER:
+    if tuple(int(part) for part in version.split(".")[:3] if part.isdigit()) in _BAD_VERSIONS:
         yield f"workers of Celery {version} end when their broker goes away: install 5.6.3"
 
 
 def broker_away(url: str) -> Iterator[str]:
     try:
-        with Connection(url, transport_options={"socket_connect_timeout": _PATIENCE_S}) as connection:
-            connection.ensure_connection(max_retries=1, interval_start=0, timeout=_PATIENCE_S)
+        with Connection(url, transport_options={"socket_connect_timeout": _TIMEOUT_S}) as connection:
+            connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_S)
     except (OperationalError, OSError) as error:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             yield (
@@ -60,13 +60,13 @@ def broker_away(url: str) -> Iterator[str]:
 
 
 def key_problem() -> str | None:
-    """All machines need the same keys: a file that was made here opens nothing that others closed."""
+    """Return why the newest OLT's credentials cannot be decrypted: all machines need the same keys."""
     try:
         olt = Olt.objects.order_by("-id").first()
         if olt is not None:
             olt.credentials.secrets()
     except WrongPlace:
-        # A key here opens it: it is the row that is wrong.
+        # A key here decrypts it, so the keys are right and only this row is wrong.
         return None
     except KeyProblem as error:
         return f"{error}; every machine needs the same keys, in FACHO_CREDENTIAL_KEYS"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from typing import Any
 
 from kombu.exceptions import OperationalError
 
-from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution
-from facho.backends import queues
-from facho.backends.local import unclaim
+from facho.apps.executions.store import return_to_queue
+from facho.backends.celery_names import EXECUTE, EXECUTE_RETRY
 from facho.config import Config
+from facho.core.queue import RETRY, queue_of
 from facho.engine.schedule.assign import claim_executions
 
 log = logging.getLogger(__name__)
@@ -26,22 +27,18 @@ class CeleryBackend:
     def submit(self, execution_id: int) -> None:
         found = Execution.objects.filter(id=execution_id).values_list("run_now", "attempt").first()
         run_now, attempt = found or (False, 0)
-        task, queue = queues.route(run_now=run_now, attempt=attempt)
+        queue = queue_of(run_now=run_now, attempts=attempt)
+        task = EXECUTE_RETRY if queue == RETRY else EXECUTE
         try:
             self._app.send_task(task, args=[execution_id], queue=queue)
         except OperationalError as error:
-            # Nobody will hear of it, so it waits for the next step, and not for its reservation to run out.
+            # No worker will hear of it, so it waits for the next step, not for its reservation to expire.
             log.error(
-                "the broker does not take messages",
+                "broker unavailable, retrying",
                 extra={"action": "broker_failed", "execution_id": execution_id, "error": str(error)},
             )
-            unclaim(execution_id)
+            return_to_queue(id=execution_id)
 
-    def room(self) -> None:
-        """The broker has a queue of its own, which all workers empty."""
-        return
-
-
-def assign(backend: CeleryBackend, config: Config) -> None:
-    for execution_id in claim_executions(database_now(), config):
-        backend.submit(execution_id)
+    def assign(self, now: datetime, config: Config) -> None:
+        for execution_id in claim_executions(now, config):
+            self.submit(execution_id)

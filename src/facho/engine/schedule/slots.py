@@ -1,0 +1,338 @@
+"""The scheduler's step: slots that have come become waiting executions, and the nodes' next slots are set.
+
+A step is idempotent, and two schedulers at once do no harm: each works on the nodes that it has locked, and a
+slot can be queued only once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from django.db import IntegrityError
+from django.db.models.functions import Coalesce
+
+from facho.apps.db import sql
+from facho.apps.db.rows import insert_rows, update_rows
+from facho.apps.execution_coordinator.selectors import Owed, owed_by
+from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
+from facho.apps.hosts.models import Olt
+from facho.apps.maintenance.selectors import closed_times
+from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
+from facho.apps.snmp_jobs.selectors import enabled_nodes
+from facho.config import Config
+from facho.core.delay import Why
+from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
+from facho.core.maintenance import Span, span_at, split_slots
+from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
+from facho.engine.collect.targets import asking_of
+from facho.engine.coordinate.quotas import (
+    SkippedRange,
+    count_failed_slot,
+    count_skipped_slots,
+    reconcile_trackers,
+    slot_from_row,
+)
+from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.stream import publish
+from facho.engine.events.types import ClockChanged
+
+log = logging.getLogger(__name__)
+
+# A transaction holds so many nodes at most, so that others get a turn between two of them.
+CHUNK: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What a step did."""
+
+    queued: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Queued) -> Queued:
+        return Queued(self.queued + other.queued, self.skipped + other.skipped)
+
+
+def queue_due_slots(now: datetime, config: Config) -> Queued:
+    done = Queued()
+    while True:
+        try:
+            with sql.write_transaction():
+                due = _due(now)
+                queued = _queue(due, now, config)
+        except IntegrityError:
+            # One of them is refused: that must not keep the others waiting, now and at every step.
+            return done + _queue_one_by_one(now, config)
+        done += queued
+        if len(due) < CHUNK:
+            return done
+
+
+def _queue_one_by_one(now: datetime, config: Config) -> Queued:
+    done = Queued()
+    for node_id in enabled_nodes().filter(next_run_at__lte=now).values_list("id", flat=True):
+        try:
+            with sql.write_transaction():
+                done += _queue(_due(now, only=node_id), now, config)
+        except IntegrityError as error:
+            log.error(
+                "a slot cannot be queued",
+                extra={"action": "not_queued", "node_id": node_id, "error": str(error)},
+            )
+            _pass_over_slot_that_ran(node_id, now, config)
+    return done
+
+
+def _pass_over_slot_that_ran(node_id: int, now: datetime, config: Config) -> None:
+    """Somebody set the node's time back by hand, to a slot that it has had."""
+    with sql.write_transaction():
+        for row in _due(now, only=node_id):
+            ahead = advance(row.next_run_at, row.interval, now)
+            if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
+                update_rows(SnmpJobHost, ["next_run_at"], [(node_id, ahead.next_run_at)])
+                reconcile_trackers([row.olt_id], now, config)
+
+
+class _Due(NamedTuple):
+    node_id: int
+    olt_id: int
+    next_run_at: datetime
+    interval_s: int
+    kind: str
+    suspended: str
+    olt_suspended: str
+    cpu_pct: float | None
+    cpu_read_at: datetime | None
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(seconds=self.interval_s)
+
+
+def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
+    nodes = enabled_nodes() if only is None else enabled_nodes().filter(id=only)
+    rows = (
+        nodes.filter(next_run_at__lte=now)
+        # Of two at once the older node: plans count on it.
+        .order_by("next_run_at", "id")
+        # Another scheduler has the nodes that are locked.
+        .select_for_update(of=("self",), skip_locked=True, no_key=True)
+        .values_list(
+            "id",
+            "olt_id",
+            "next_run_at",
+            Coalesce("interval_s", "job__interval_s"),
+            "job__kind",
+            "suspended_reason",
+            "olt__suspended_reason",
+            "olt__cpu_pct",
+            "olt__cpu_read_at",
+        )[:CHUNK]
+    )
+    return [_Due(*row) for row in rows]
+
+
+def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
+    if not due:
+        return Queued()
+    unfinished = _unfinished([row.node_id for row in due], now)
+    busy = dict(
+        Execution.objects.filter(olt__in={row.olt_id for row in due}, state__in=ACTIVE).values_list(
+            "olt", "id"
+        )
+    )
+    closed = _closed(due, now, config)
+    advanced = ((row, advance(row.next_run_at, row.interval, now)) for row in due)
+    fates: _Fates = [
+        (row, ahead, _fate(row, ahead.slot, closed, unfinished, busy, now, config)) for row, ahead in advanced
+    ]
+    owed = owed_by([row.node_id for row in due])
+    update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
+    _end_replaced(fates, now, config)
+    fates = _adopt(fates, owed, now)
+    queued = [
+        _waiting(row, ahead.slot, fate.attempt, owed[row.node_id], now)
+        for row, ahead, fate in fates
+        if isinstance(fate, Queue)
+    ]
+    insert_rows(Execution, _QUEUED, queued)
+    skipped = [*_missed(fates, closed), *_skipped(fates)]
+    SkippedSlots.objects.bulk_create(skipped)
+    count_skipped_slots(_passed(skipped, owed), now, config)
+    return Queued(len(queued), sum(each.count for each in skipped))
+
+
+def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[SkippedRange]:
+    """A reason names the job that was in the way, where one was; else it is what was said of it."""
+    in_the_way = {each.execution_id for each in skipped if each.execution_id is not None}
+    jobs = dict(Execution.objects.filter(id__in=in_the_way).values_list("id", "node__job__name"))
+    for each in skipped:
+        if each.why == Why.MAINTENANCE:
+            # Nobody owed them.
+            continue
+        what = (jobs.get(each.execution_id) if each.execution_id else None) or each.detail
+        yield SkippedRange(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
+
+
+_Fates = Sequence[tuple[_Due, Advance, Fate]]
+_OwedBy = Mapping[int, tuple[Owed, ...]]
+_Closed = Mapping[int, Sequence[Span]]
+
+
+def _closed(due: Sequence[_Due], now: datetime, config: Config) -> _Closed:
+    """When the OLTs were left alone, as far back as anybody accounts for slots."""
+    after = max(min(row.next_run_at for row in due), now - config.quota_catch_up)
+    olt_ids = list({row.olt_id for row in due})
+    return closed_times(olt_ids, after, now + timedelta(microseconds=1), config.time_zone)
+
+
+def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
+    """Of each node the one that matters: what waits, before what runs."""
+    rows = Execution.objects.filter(node__in=node_ids, state__in=OPEN).values_list(
+        "node", "id", "state", "trigger", "not_before", "attempt"
+    )
+    found: dict[int, Unfinished] = {}
+    for node, execution, state, trigger, not_before, attempt in rows:
+        waiting = state == State.WAITING
+        if waiting or node not in found:
+            retrying, by_hand = waiting and not_before > now, trigger == Trigger.RUN_NOW
+            found[node] = Unfinished(execution, waiting, retrying, by_hand, attempt)
+    return found
+
+
+def _fate(
+    row: _Due,
+    slot: datetime,
+    closed: _Closed,
+    unfinished: dict[int, Unfinished],
+    busy: dict[int, int],
+    now: datetime,
+    config: Config,
+) -> Fate:
+    node = Node(
+        is_get=row.kind == JobKind.GET,
+        suspended=row.suspended,
+        olt_suspended=row.olt_suspended,
+        asking=asking_of(row.cpu_pct, row.cpu_read_at, now, config),
+        olt_busy_with=busy.get(row.olt_id),
+        left_alone=span_at(closed.get(row.olt_id, ()), slot) is not None,
+    )
+    return fate_of_slot(node, unfinished.get(row.node_id))
+
+
+_QUEUED: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
+
+
+def _waiting(
+    row: _Due, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
+) -> tuple[Any, ...]:
+    """A row of what is _QUEUED."""
+    trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
+    return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt, owes
+
+
+def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
+    """Retries whose time has not come: their slot has failed, and the new slot is the next attempt."""
+    ids = [fate.replaces for _, _, fate in fates if isinstance(fate, Queue) and fate.replaces is not None]
+    if not ids:
+        return
+    waiting = Execution.objects.filter(id__in=ids, state=State.WAITING).select_for_update(no_key=True)
+    rows = list(waiting.values_list("id", "olt_id", "slot", "owes", "error"))
+    Execution.objects.filter(id__in=[row[0] for row in rows]).update(state=State.FAILED, ended_at=now)
+    for _, olt_id, slot, owes, error in rows:
+        count_failed_slot(slot_from_row(olt_id, slot, owes), error, now, config)
+    log_ended_executions([row[0] for row in rows])
+
+
+def _adopt(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
+    """One that began since we looked is nobody's slot any more: the slot is skipped because of it."""
+    return [
+        (row, ahead, Skip(Why.STILL_RUNNING, fate.execution_id))
+        if isinstance(fate, Adopt) and not _adopted(fate.execution_id, ahead.slot, owed[row.node_id], now)
+        else (row, ahead, fate)
+        for row, ahead, fate in fates
+    ]
+
+
+def _adopted(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
+    waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
+    return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
+
+
+def _missed(fates: _Fates, closed: _Closed) -> Iterable[SkippedSlots]:
+    """Slots that went by while nobody stepped."""
+    for row, ahead, fate in fates:
+        if ahead.first_skipped is not None and ahead.last_skipped is not None:
+            suspended = isinstance(fate, Skip) and fate.why in (Why.SUSPENDED, Why.OLT_UNREACHABLE)
+            why = fate.why if suspended and isinstance(fate, Skip) else Why.ENGINE_STOPPED
+            spans = closed.get(row.olt_id, ())
+            for run in split_slots(ahead.first_skipped, ahead.last_skipped, row.interval, spans):
+                yield SkippedSlots(
+                    node_id=row.node_id,
+                    olt_id=row.olt_id,
+                    first_slot=run.first,
+                    last_slot=run.last,
+                    count=run.count,
+                    why=Why.MAINTENANCE if run.inside else why,
+                )
+
+
+def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
+    for row, ahead, fate in fates:
+        if isinstance(fate, Skip):
+            yield SkippedSlots(
+                node_id=row.node_id,
+                olt_id=row.olt_id,
+                first_slot=ahead.slot,
+                last_slot=ahead.slot,
+                count=1,
+                why=fate.why,
+                detail=fate.detail[:300],
+                execution_id=fate.execution_id,
+            )
+
+
+def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
+    """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
+    slack = config.first_run_delay + config.spread_limit
+    with sql.write_transaction():
+        rows = list(
+            enabled_nodes()
+            .filter(next_run_at__gt=now + slack)
+            .select_for_update(of=("self",), skip_locked=True, no_key=True)
+            .values_list("id", "olt_id", "next_run_at", Coalesce("interval_s", "job__interval_s"))
+        )
+        olt_of = {node_id: olt_id for node_id, olt_id, *_ in rows}
+        too_far = [
+            (node_id, first_run_of_changed(now, interval))
+            for node_id, _, next_run_at, interval_s in rows
+            if next_run_at is not None
+            and is_too_far(next_run_at, now, interval := timedelta(seconds=interval_s), slack=slack)
+        ]
+        update_rows(SnmpJobHost, ["next_run_at"], too_far)
+        if too_far:
+            reconcile_trackers(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
+    _probe_sooner(now, config)
+    if too_far:
+        publish(ClockChanged(seconds=-_set_back(now, rows).total_seconds()), now)
+    return len(too_far)
+
+
+def _set_back(now: datetime, rows: Iterable[tuple[int, int, datetime | None, int]]) -> timedelta:
+    """At least: no slot was further away than its interval."""
+    return max(
+        next_run_at - now - timedelta(seconds=interval_s)
+        for *_, next_run_at, interval_s in rows
+        if next_run_at is not None
+    )
+
+
+def _probe_sooner(now: datetime, config: Config) -> None:
+    """What is suspended, and would not be asked until the clock has caught up."""
+    longest = now + max(config.probe_after)
+    for suspended in (Olt.objects, SnmpJobHost.objects):
+        suspended.filter(next_probe_at__gt=longest).update(next_probe_at=longest)
