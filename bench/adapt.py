@@ -20,7 +20,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
 from facho.snmp import Client, Learned, Limits, Oid, Target, WalkResult
-from facho.snmp.adapt import Decide, Epoch, Pace, decide
+from facho.snmp.pacing import Decide, Epoch, Pace, decide
 
 Address = tuple[str, int]
 

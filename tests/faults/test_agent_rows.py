@@ -106,7 +106,7 @@ def test_a_walk_of_a_tree_goes_around_what_is_not_wanted(how: dict[str, Any]) ->
         agent = await there.agent(**how)
         whole = (await agent.walk(tree)).rows
         before = there.requests
-        result = await agent.walk_table([tree], around=[SERIAL, DESCRIPTION, RUN_STATUS])
+        result = await agent.walk_table([tree], excluded=[SERIAL, DESCRIPTION, RUN_STATUS])
         unwanted = tuple(oid.content[len(tree.content) :] for oid in (SERIAL, DESCRIPTION))
         assert result.complete
         assert result.rows == {
@@ -121,7 +121,7 @@ def test_a_walk_of_a_tree_goes_around_what_is_not_wanted(how: dict[str, Any]) ->
 def test_an_agent_that_does_not_let_us_go_around_is_left() -> None:
     async def conversation(there: Line) -> None:
         # From the last row of the column it goes back to its first.
-        result = await (await there.agent()).walk_table([Oid.parse(f"{XPON}.2.43.1")], around=[SERIAL])
+        result = await (await there.agent()).walk_table([Oid.parse(f"{XPON}.2.43.1")], excluded=[SERIAL])
         assert RepeatingOids in kinds(result.errors)
 
     on_line(Scenario(repeat_row=99, repeat_back_to=0, columns=("serial",)), conversation)

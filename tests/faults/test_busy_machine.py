@@ -6,7 +6,7 @@ import asyncio
 from typing import cast
 
 from facho.snmp.message import Community, PduType, Version, decode_message, encode_pdu
-from facho.snmp.peer import Asking, Load, Peer
+from facho.snmp.peer import Load, Peer, RequestSettings
 from facho.snmp.transport import Endpoint, SocketAddress
 from tests import virtual_time
 from tests.virtual_time import VirtualTimeLoop
@@ -32,8 +32,8 @@ def test_an_answer_seen_in_the_same_turn_as_its_time_out_is_taken() -> None:
         assert isinstance(loop, VirtualTimeLoop)
         wire, load = Wire(), Load()
         peer = Peer(("192.0.2.1", 161), cast(Endpoint, wire), loop)
-        asking = Asking(timeout=0.02, retries=0, tag=0, guard=None)
-        asked = asyncio.ensure_future(peer.ask(PUBLIC, request, asking, load))
+        settings = RequestSettings(timeout=0.02, retries=0, tag=0, guard=None)
+        asked = asyncio.ensure_future(peer.ask(PUBLIC, request, settings, load))
         await asyncio.sleep(0)
         (request_id,) = wire.ids
         answer = PUBLIC.wrap(encode_pdu(PduType.RESPONSE, request_id, 0, 0, b""))

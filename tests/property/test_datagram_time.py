@@ -18,7 +18,6 @@ import pytest
 from facho.backends.poller_process import collect_young_objects_only
 from facho.sim.usm import SIMULATED_USERS
 from facho.snmp import ber, usm, v3
-from facho.snmp.allowance import MOST_ROWS
 from facho.snmp.errors import SnmpError
 from facho.snmp.message import (
     Community,
@@ -29,8 +28,9 @@ from facho.snmp.message import (
     encode_pdu,
 )
 from facho.snmp.page import ColumnReader, Shapes, _Shape
-from facho.snmp.peer import Answer, Asking, Load, Peer
-from facho.snmp.talk import Talk
+from facho.snmp.peer import Answer, Load, Peer, RequestSettings
+from facho.snmp.receive_limit import MOST_ROWS
+from facho.snmp.requester import Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid
 from facho.snmp.walk import Column, _ColumnWalk
@@ -123,7 +123,7 @@ def _quietly(use: Callable[[bytes], object], data: bytes) -> None:
 class AllowingTalk:
     """As much of a conversation as a walk needs to keep the rows of a page."""
 
-    asking = Asking(timeout=1.0, retries=0, tag=1, guard=None)
+    settings = RequestSettings(timeout=1.0, retries=0, tag=1, guard=None)
     peer = SimpleNamespace(name="agent")
 
 
@@ -141,8 +141,8 @@ async def peer_with_question(ids: list[int]) -> tuple[Peer, asyncio.Task[Answer]
         ids.append(request_id)
         return b""
 
-    asking = Asking(timeout=3600.0, retries=0, tag=1, guard=None)
-    task = asyncio.ensure_future(peer.ask(V2C, build, asking, Load()))
+    settings = RequestSettings(timeout=3600.0, retries=0, tag=1, guard=None)
+    task = asyncio.ensure_future(peer.ask(V2C, build, settings, Load()))
     for _ in range(10):
         await asyncio.sleep(0)
     return peer, task
@@ -223,10 +223,10 @@ def times_to_keep(pages: list[bytes]) -> list[float]:
     times, columns = [], [Column(Oid(COLUMN)) for _ in range(COLUMNS)]
     for column in columns:
         reader = ColumnReader(COLUMN, SHAPES)
-        walk = _ColumnWalk(cast(Talk, AllowingTalk()), column, Load(), None, 0, ())
+        walk = _ColumnWalk(cast(Requester, AllowingTalk()), column, Load(), None, 0, ())
         for page in pages:
             started = time.thread_time()
-            walk._take(reader.read(page))
+            walk._add_rows(reader.read(page))
             times.append(time.thread_time() - started)
     assert {len(column.rows) for column in columns} == {MOST_ROWS}
     return times

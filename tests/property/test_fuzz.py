@@ -30,7 +30,7 @@ from facho.snmp.message import (
     peek_request_id,
 )
 from facho.snmp.page import ColumnReader
-from facho.snmp.peer import MAX_TAG, TAG_SHIFT, Answer, Asking, Load, Peer
+from facho.snmp.peer import MAX_TAG, TAG_SHIFT, Answer, Load, Peer, RequestSettings
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import (
     Counter32,
@@ -178,8 +178,8 @@ class Question:
 
     def __init__(self, peer: Peer) -> None:
         self.request_id = 0
-        asking = Asking(timeout=3600.0, retries=0, tag=MAX_TAG, guard=None)
-        self.task = asyncio.ensure_future(peer.ask(V2C, self._build, asking, Load()))
+        settings = RequestSettings(timeout=3600.0, retries=0, tag=MAX_TAG, guard=None)
+        self.task = asyncio.ensure_future(peer.ask(V2C, self._build, settings, Load()))
 
     def _build(self, request_id: int, _attempt: int) -> bytes:
         self.request_id = request_id

@@ -30,7 +30,7 @@ from facho.snmp.message import (
     peek_request_id,
     version_of,
 )
-from facho.snmp.peer import Asking, Load, Peer
+from facho.snmp.peer import Load, Peer, RequestSettings
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.usm import User
 from facho.snmp.v3 import Discovery, Engine, Outgoing, Stat, UserSecurity
@@ -198,9 +198,9 @@ class Question:
 
     def __init__(self, peer: Peer, user: User) -> None:
         self.request_id = 0
-        asking = Asking(timeout=3600.0, retries=0, tag=0x7FFF, guard=None)
+        settings = RequestSettings(timeout=3600.0, retries=0, tag=0x7FFF, guard=None)
         security = UserSecurity(user, peer.engine)
-        self.task = asyncio.ensure_future(peer.ask(security, self._build, asking, Load()))
+        self.task = asyncio.ensure_future(peer.ask(security, self._build, settings, Load()))
 
     def _build(self, request_id: int, _attempt: int) -> bytes:
         self.request_id = request_id

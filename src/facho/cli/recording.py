@@ -133,11 +133,11 @@ async def record_into(
     agent = await client.agent(with_manners(target, asked.profile), guard=guard, tag=tag)
     todo = pieces(asked.profile, wanted.trees)
     steps.begin(len(todo) + 1)
-    around = [Oid.parse(each.oid) for each in never]
+    excluded = [Oid.parse(each.oid) for each in never]
     goes_on = True
     for piece in todo:
         steps.step(piece.name)
-        goes_on = await _walk(agent, asked, piece, around, clock, steps)
+        goes_on = await _walk(agent, asked, piece, excluded, clock, steps)
         if not goes_on:
             break
     if goes_on and not wanted.trees:
@@ -147,13 +147,13 @@ async def record_into(
 
 
 async def _walk(
-    agent: Agent, asked: Asked, piece: Piece, around: Sequence[Oid], clock: Clock, steps: Steps
+    agent: Agent, asked: Asked, piece: Piece, excluded: Sequence[Oid], clock: Clock, steps: Steps
 ) -> bool:
     """Whether there is any use in asking for more."""
     oids = map(Oid.parse, piece.oids)
     result = WalkResult({})
     try:
-        await agent.walk_table(oids, deadline=clock.left, progress=steps.more, around=around, into=result)
+        await agent.walk_table(oids, deadline=clock.left, progress=steps.more, excluded=excluded, into=result)
     finally:
         asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
         asked.errors.extend(result.errors)

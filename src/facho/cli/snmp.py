@@ -42,8 +42,8 @@ from facho.cli.target import (
 )
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
+from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import NoAnswer
-from facho.snmp.refusal import port_is_closed
 from facho.snmp.values import Missing, Unknown, type_name
 
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")

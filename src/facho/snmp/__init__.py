@@ -8,16 +8,16 @@
 
 What is where: `ber` and `values` are the encoding, `message` the PDUs, `page` the fast reading of an answer;
 `usm` and `v3` are SNMPv3's keys and messages; `address` and `transport` are where datagrams go, `peer` is one
-agent behind the socket, `window` and `adapt` how hard it is asked; `talk`, `get`, `walk` and `around` are
-what is asked, and what is done when the answer is not what it should be; `errors` are the names of that.
-`client` puts them together; `refusal` is for commands that a person waits for.
+agent behind the socket; `request_window`, `pacing` and `receive_limit` limit what is asked of it;
+`requester`, `get`, `walk` and `bad_row_search` ask, and handle bad answers; `errors` are the names of these.
+`client` puts them together; `closed_port` is for commands that test a connection.
 """
 
-from facho.snmp.adapt import Learned, Limits
 from facho.snmp.client import Agent, Client, Target
 from facho.snmp.errors import SnmpError
 from facho.snmp.get import GetResult
 from facho.snmp.message import Version
+from facho.snmp.pacing import Learned, Limits
 from facho.snmp.peer import Load
 from facho.snmp.values import Missing, Oid, Value
 from facho.snmp.walk import WalkResult

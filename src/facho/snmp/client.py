@@ -1,4 +1,4 @@
-"""The client: one for the process, and an Agent for each conversation with one of its devices."""
+"""The SNMP client of a process, and an Agent for each conversation with a device."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from types import MappingProxyType, TracebackType
 from typing import Final, Self
 from weakref import WeakValueDictionary
 
-from facho.snmp.adapt import Decide, Learned, Limits, decide
 from facho.snmp.address import DEFAULT_PORT, resolve
-from facho.snmp.allowance import MOST_OCTETS, MOST_ROWS, Allowance
 from facho.snmp.errors import ClientClosed
 from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Security, Version, peek_request_id
-from facho.snmp.peer import MAX_TAG, Asking, Dropped, Peer
-from facho.snmp.talk import Talk
+from facho.snmp.pacing import Decide, Learned, Limits, decide
+from facho.snmp.peer import MAX_TAG, Dropped, Peer, RequestSettings
+from facho.snmp.receive_limit import MOST_OCTETS, MOST_ROWS, ReceiveLimit
+from facho.snmp.requester import Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity
 from facho.snmp.values import Oid, Value
 from facho.snmp.walk import WalkResult, first_row, walk_table
 
-# Datagrams from addresses that were not asked are looked at, so many a second.
+# Datagrams a second from unknown addresses that are looked at.
 _STRANGERS_PER_S: Final = 50
 
 
@@ -50,14 +50,14 @@ class Target:
             raise ValueError("SNMPv3 needs a user, and a user needs SNMPv3")
 
 
-def allowance_of(target: Target) -> Allowance:
-    return Allowance(target.most_rows, target.most_octets)
+def receive_limit_of(target: Target) -> ReceiveLimit:
+    return ReceiveLimit(target.most_rows, target.most_octets)
 
 
 class Client:
     """Owns the sockets. Use it as an async context manager, one per event loop.
 
-    `decide` is how it adapts to each agent; the benchmarks put something simpler in its place.
+    `decide` is the rule by which it adapts to each agent; benchmarks replace it by simpler ones.
     """
 
     def __init__(self, decide: Decide = decide) -> None:
@@ -78,7 +78,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Operations under way end with ClientClosed."""
+        """Close the sockets; operations under way end with ClientClosed."""
         self._closed = True
         for peer in list(self._peers.values()):
             peer.close()
@@ -88,7 +88,7 @@ class Client:
 
     @property
     def pending(self) -> int:
-        """Requests that wait for their answer, of all agents."""
+        """Return the number of requests to all agents that wait for an answer."""
         return sum(peer.pending for peer in self._peers.values())
 
     async def agent(
@@ -98,14 +98,14 @@ class Client:
         guard: Callable[[], None] | None = None,
         tag: int = 0,
         learned: Learned | None = None,
-        allowance: Allowance | None = None,
+        receive_limit: ReceiveLimit | None = None,
     ) -> Agent:
-        """A conversation with a device. Resolves its name, sends nothing.
+        """Return a conversation with a device. Resolves its name, sends nothing.
 
         `guard` is called before every datagram that leaves, the repeated ones too; what it raises ends the
         operation and is raised to the caller. `tag` is carried in the upper bits of every request id.
-        `learned` is what an earlier conversation left. `allowance` is what several conversations share; else
-        this one has the target's for itself.
+        `learned` are the settings that an earlier conversation ended with. `receive_limit` is shared by
+        several conversations; without it, this one has the target's for itself.
         """
         if self._closed:
             raise ClientClosed("the SNMP client was closed")
@@ -117,7 +117,9 @@ class Client:
         return Agent(
             target,
             peer,
-            Asking(target.timeout, target.retries, tag, guard, allowance or allowance_of(target)),
+            RequestSettings(
+                target.timeout, target.retries, tag, guard, receive_limit or receive_limit_of(target)
+            ),
         )
 
     def _peer(self, family: socket.AddressFamily, address: SocketAddress) -> Peer:
@@ -138,9 +140,9 @@ class Client:
             self._received_from_stranger(data, address)
 
     def _received_from_stranger(self, data: bytes, address: SocketAddress) -> None:
-        """Never taken for an answer; but a device that answers from another address is worth a hint.
+        """Drop a datagram from an unknown address, and note the peer whose request it may answer.
 
-        To find out whose answer it is, all peers are asked: of a flood, a few a second are enough.
+        That search goes through all peers, so it is limited to some datagrams a second.
         """
         self.strangers += 1
         second = int(asyncio.get_running_loop().time())
@@ -160,10 +162,12 @@ class Client:
 class Agent:
     """One conversation with a device. Cheap to make; all conversations with an address share its limits."""
 
-    def __init__(self, target: Target, peer: Peer, asking: Asking) -> None:
+    def __init__(self, target: Target, peer: Peer, settings: RequestSettings) -> None:
         self.target = target
         self._peer = peer
-        self._talk = Talk(peer, asking, _security(target, peer), target.bulk and target.version != Version.V1)
+        self._requester = Requester(
+            peer, settings, _security(target, peer), target.bulk and target.version != Version.V1
+        )
 
     @property
     def learned(self) -> Learned:
@@ -171,12 +175,12 @@ class Agent:
 
     @property
     def in_flight(self) -> int:
-        """Requests of all conversations with this address that may be under way."""
+        """Return the number of requests in flight, of all conversations with this address."""
         return self._peer.window.in_flight
 
     @property
     def was_answered(self) -> bool:
-        """Whether anything at all came from the address yet."""
+        """Return whether the address has answered anything yet."""
         return self._peer.was_answered
 
     @property
@@ -184,19 +188,17 @@ class Agent:
         return self._peer.dropped
 
     async def get_many(self, oids: Iterable[Oid], *, deadline: float | None = None) -> GetResult:
-        """The values of these OIDs, in as few requests as the agent bears. `deadline` is in seconds, for all
-        of it.
-        """
-        return await get_many(self._talk, list(dict.fromkeys(oids)), deadline)
+        """Read these OIDs in as few requests as the agent bears; `deadline` is in seconds, for all."""
+        return await get_many(self._requester, list(dict.fromkeys(oids)), deadline)
 
     async def first_row(self, column: Oid) -> tuple[bytes, Value] | None:
-        """Whether a column has rows, and the first of them, for one request. Raises SnmpError."""
-        return await first_row(self._talk, column)
+        """Return the first row of a column, or None when it has no rows. Raises SnmpError."""
+        return await first_row(self._requester, column)
 
     async def walk(
         self, column: Oid, *, deadline: float | None = None, progress: Callable[[int], None] | None = None
     ) -> WalkResult:
-        return await walk_table(self._talk, [column], deadline, progress)
+        return await walk_table(self._requester, [column], deadline, progress)
 
     async def walk_table(
         self,
@@ -205,16 +207,16 @@ class Agent:
         deadline: float | None = None,
         progress: Callable[[int], None] | None = None,
         expected: Mapping[Oid, int] = MappingProxyType({}),
-        around: Sequence[Oid] = (),
+        excluded: Sequence[Oid] = (),
         into: WalkResult | None = None,
     ) -> WalkResult:
-        """Several columns at once. `progress` is told the number of rows of each answer as it comes.
+        """Walk several columns at once. `progress` is called with the number of rows of each answer.
 
-        `expected` is how many rows columns had the last time, so that no page goes far past their end.
-        Subtrees of `around` are left out. What comes is put `into` a result, for who may be cancelled.
+        `expected` is how many rows the columns had the last time, so that no page goes far past their end.
+        `excluded` subtrees are left out. Rows are put `into` a result of the caller, who may be cancelled.
         """
         oids = list(dict.fromkeys(columns))
-        return await walk_table(self._talk, oids, deadline, progress, expected, around, into)
+        return await walk_table(self._requester, oids, deadline, progress, expected, excluded, into)
 
 
 def _security(target: Target, peer: Peer) -> Security:

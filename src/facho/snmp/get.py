@@ -1,4 +1,4 @@
-"""Asking for chosen values: every OID ends with a value, or with the error that kept it from having one."""
+"""Reads chosen values: each OID ends with a value, or with the error because of which it has none."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from facho.snmp.errors import (
     UnreadableRows,
 )
 from facho.snmp.message import ErrorStatus, Version, decode_bindings
-from facho.snmp.peer import Answer, Load, Stopped, first_of
-from facho.snmp.talk import Talk
+from facho.snmp.peer import Answer, Load, Stopped, first_error
+from facho.snmp.requester import Requester
 from facho.snmp.values import Missing, Oid, Value
 
 
 @dataclass(slots=True)
 class GetResult:
-    """`values` and `failed` together hold what was answered; `error` says why the rest was not."""
+    """The values, the OIDs that failed, and the error because of which the rest was not read."""
 
     values: dict[Oid, Value] = field(default_factory=dict)
     failed: dict[Oid, SnmpError] = field(default_factory=dict)
@@ -39,83 +39,85 @@ class GetResult:
         return self.error is None and not self.failed
 
 
-async def get_many(talk: Talk, oids: list[Oid], deadline: float | None) -> GetResult:
-    """Asks in batches, several at once, under the agent's limits. Silence ends it: the dead are left alone.
+async def get_many(requester: Requester, oids: list[Oid], deadline: float | None) -> GetResult:
+    """Ask in batches, several at once, under the limits of the agent; stop when it does not answer.
 
-    Only what the guard raises, and a closed client, are raised.
+    Only errors of the guard, and ClientClosed, are raised.
     """
     result = GetResult()
     loop = asyncio.get_running_loop()
     started = loop.time()
     try:
         async with asyncio.timeout(deadline):
-            await _ask_all(talk, oids, result)
+            await _ask_all(requester, oids, result)
     except Stopped as stopped:
         raise stopped.error from None
     except (NoAnswer, SecurityError, TooMuch) as error:
         result.error = error
     except TimeoutError:
         result.error = DeadlineExceeded(
-            Reason.of("values_not_read_in_time", olt=talk.peer.name, seconds=deadline or 0.0)
+            Reason.of("values_not_read_in_time", olt=requester.peer.name, seconds=deadline or 0.0)
         )
     result.load.seconds = loop.time() - started
     result.unanswered = [oid for oid in oids if oid not in result.values and oid not in result.failed]
     return result
 
 
-async def _ask_all(talk: Talk, oids: list[Oid], result: GetResult) -> None:
-    batches = _batches(talk, oids)
+async def _ask_all(requester: Requester, oids: list[Oid], result: GetResult) -> None:
+    batches = _batches(requester, oids)
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(oids), talk.peer.window.limits.in_flight)):
-                group.create_task(_ask_batches(talk, batches, result))
+            for _ in range(min(len(oids), requester.peer.window.limits.in_flight)):
+                group.create_task(_ask_batches(requester, batches, result))
     except BaseExceptionGroup as errors:
-        raise first_of(errors) from None
+        raise first_error(errors) from None
 
 
-def _batches(talk: Talk, oids: list[Oid]) -> Iterator[list[Oid]]:
-    """As large as the agent bears at the moment each one is cut."""
+def _batches(requester: Requester, oids: list[Oid]) -> Iterator[list[Oid]]:
+    """Yield batches, each as large as the window allows when it is taken."""
     position = 0
     while position < len(oids):
-        size = talk.peer.window.varbinds
+        size = requester.peer.window.varbinds
         yield oids[position : position + size]
         position += size
 
 
-async def _ask_batches(talk: Talk, batches: Iterator[list[Oid]], result: GetResult) -> None:
+async def _ask_batches(requester: Requester, batches: Iterator[list[Oid]], result: GetResult) -> None:
     for batch in batches:
         pieces = [batch]
         while pieces:
-            pieces.extend(await _ask_batch(talk, pieces.pop(), result))
+            pieces.extend(await _ask_batch(requester, pieces.pop(), result))
 
 
-async def _ask_batch(talk: Talk, oids: list[Oid], result: GetResult) -> list[list[Oid]]:
-    """Asks once, keeps what came, and returns what is to be asked again in other pieces."""
+async def _ask_batch(requester: Requester, oids: list[Oid], result: GetResult) -> list[list[Oid]]:
+    """Ask once, keep the values, and return the batches that must be asked again."""
     try:
-        answer = await talk.ask_get([oid.content for oid in oids], result.load)
+        answer = await requester.ask_get([oid.content for oid in oids], result.load)
     except CorruptAnswer as error:
         return _halves(oids, error, result)
     status = answer.message.error_status
     if status == ErrorStatus.noError:
-        return _keep(talk, oids, answer, result)
+        return _keep_values(requester, oids, answer, result)
     if status in (ErrorStatus.tooBig, ErrorStatus.resourceUnavailable):
-        talk.peer.window.too_big(len(oids))
-        too_big = TooBig(Reason.of("value_too_big", olt=talk.peer.name, oid=str(oids[0])))
+        requester.peer.window.too_big(len(oids))
+        too_big = TooBig(Reason.of("value_too_big", olt=requester.peer.name, oid=str(oids[0])))
         return _halves(oids, too_big, result)
-    return _without_culprit(talk, oids, answer, result)
+    return _without_culprit(requester, oids, answer, result)
 
 
-def _keep(talk: Talk, oids: list[Oid], answer: Answer, result: GetResult) -> list[list[Oid]]:
+def _keep_values(requester: Requester, oids: list[Oid], answer: Answer, result: GetResult) -> list[list[Oid]]:
     try:
-        came = {Oid(name): value for name, value in decode_bindings(answer.message.bindings)}
+        received = {Oid(name): value for name, value in decode_bindings(answer.message.bindings)}
     except BerError as error:
-        return _halves(oids, talk.corrupt(error), result)
-    if not came.keys() <= set(oids):
-        return _halves(oids, talk.corrupt("it holds values that were not asked for"), result)
-    talk.learn(answer, len(oids), len(came), result.load)
-    result.values.update(came)
-    missing = [oid for oid in oids if oid not in came]
-    return _halves(missing, talk.corrupt("it lacks values that were asked for"), result) if missing else []
+        return _halves(oids, requester.corrupt(error), result)
+    if not received.keys() <= set(oids):
+        return _halves(oids, requester.corrupt("it holds values that were not asked for"), result)
+    requester.record_answer(answer, len(oids), len(received), result.load)
+    result.values.update(received)
+    missing = [oid for oid in oids if oid not in received]
+    if not missing:
+        return []
+    return _halves(missing, requester.corrupt("it lacks values that were asked for"), result)
 
 
 def _halves(oids: list[Oid], error: SnmpError, result: GetResult) -> list[list[Oid]]:
@@ -126,14 +128,16 @@ def _halves(oids: list[Oid], error: SnmpError, result: GetResult) -> list[list[O
     return [oids[middle:], oids[:middle]]
 
 
-def _without_culprit(talk: Talk, oids: list[Oid], answer: Answer, result: GetResult) -> list[list[Oid]]:
-    """The agent says which OID it fails on; the others are asked again without it."""
+def _without_culprit(
+    requester: Requester, oids: list[Oid], answer: Answer, result: GetResult
+) -> list[list[Oid]]:
+    """Record the OID that the agent names as the failing one, and return the others."""
     status, index = answer.message.error_status, answer.message.error_index
-    error = _error_of(talk, status)
+    error = _error_of(requester, status)
     if not 1 <= index <= len(oids):
         return _halves(oids, error, result)
     culprit = oids[index - 1]
-    if talk.version == Version.V1 and status == ErrorStatus.noSuchName:
+    if requester.version == Version.V1 and status == ErrorStatus.noSuchName:
         result.values[culprit] = Missing.NO_SUCH_OBJECT
     else:
         result.failed[culprit] = error
@@ -141,7 +145,7 @@ def _without_culprit(talk: Talk, oids: list[Oid], answer: Answer, result: GetRes
     return [rest] if rest else []
 
 
-def _error_of(talk: Talk, status: int) -> SnmpError:
+def _error_of(requester: Requester, status: int) -> SnmpError:
     if status == ErrorStatus.genErr:
-        return UnreadableRows(Reason.of("value_unreadable", olt=talk.peer.name))
-    return talk.refused_value(status)
+        return UnreadableRows(Reason.of("value_unreadable", olt=requester.peer.name))
+    return requester.refused_value(status)

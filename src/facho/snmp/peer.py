@@ -1,8 +1,8 @@
-"""One agent as the transport sees it: questions under way, and the answers that belong to them.
+"""One agent as the transport sees it: questions under way, and matching answers to them.
 
-All conversations with one address share one Peer, so the limits hold whoever asks. A question that is sent
-again gets a new id each time, and an answer to any of its ids is an answer to it: nothing is asked twice
-because the first answer was slow.
+All conversations with one address share one Peer, so that its limits hold for all of them. A question that is
+sent again gets a new id each time, and an answer to any of its ids is an answer to it: a slow first answer
+still counts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from facho.core.reasons import Param, Reason, text_reason
-from facho.snmp.adapt import Decide, decide
 from facho.snmp.address import address_name
-from facho.snmp.allowance import Allowance
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer, TooMuch
 from facho.snmp.message import (
     Community,
@@ -29,12 +27,14 @@ from facho.snmp.message import (
     peek_head,
     version_of,
 )
+from facho.snmp.pacing import Decide, decide
+from facho.snmp.receive_limit import ReceiveLimit
 from facho.snmp.request_ids import RequestNumbers
+from facho.snmp.request_window import RequestWindow
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.v3 import Engine, decode_header
-from facho.snmp.window import Window
 
-# A request id has 31 bits: an execution's tag in the upper 15, a number of chance in the lower 16.
+# A request id has 31 bits: an execution's tag in the upper 15, a random number in the lower 16.
 TAG_SHIFT: Final = 16
 MAX_TAG: Final = 0x7FFF
 
@@ -47,7 +47,7 @@ _SEND_ERRORS: Final = {
 
 @dataclass(slots=True)
 class Load:
-    """What one operation put on the agent."""
+    """The load that one operation put on the agent."""
 
     requests: int = 0
     timeouts: int = 0
@@ -59,8 +59,9 @@ class Load:
 
 @dataclass(slots=True)
 class Dropped:
-    """Messages that answered nothing: too late, given before, to nothing we asked, or not to be decoded;
-    and those that no one can be sure of: not signed as they should be, or replayed.
+    """Counts of dropped messages: late, repeated, not asked for, not decodable, or not trusted.
+
+    Untrusted ones are not signed as they should be, or replayed.
     """
 
     late: int = 0
@@ -71,14 +72,14 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """How the requests of one conversation are sent."""
+class RequestSettings:
+    """Settings with which the requests of one conversation are sent."""
 
     timeout: float
     retries: int
     tag: int
     guard: Callable[[], None] | None
-    allowance: Allowance = field(default_factory=Allowance)
+    receive_limit: ReceiveLimit = field(default_factory=ReceiveLimit)
 
     def check(self) -> None:
         if self.guard is not None:
@@ -89,16 +90,14 @@ class Asking:
 
 
 class Stopped(Exception):
-    """What the guard raised. Wrapped, so that nobody on the way up takes it for an error of the agent or for
-    the deadline.
-    """
+    """Wraps an error of the guard, so that it is not taken for an error of the agent or for the deadline."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
-def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What a group of questions ended with. What the guard said comes before what the agent did."""
+def first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the error that ended a group of questions; that of the guard comes first."""
     return next((error for error in errors.exceptions if isinstance(error, Stopped)), errors.exceptions[0])
 
 
@@ -107,7 +106,7 @@ class Answer(NamedTuple):
     attempt: int
     latency: float
     generation: int
-    # It may be somebody else's.
+    # It may have been forged.
     unverified: bool = False
 
 
@@ -116,12 +115,12 @@ class _Sent(NamedTuple):
     attempt: int
     at: float
     generation: int
-    # An unverified answer came to it: the next one is no news.
+    # An unverified answer came already; further ones are dropped.
     had_unverified: bool = False
 
 
 class _Question:
-    """What is asked until it is answered, under as many request ids as it took."""
+    """A question under way, with the request ids under which it was sent."""
 
     __slots__ = ("answer", "broken", "ids", "late", "security")
 
@@ -129,9 +128,9 @@ class _Question:
         self.security = security
         self.ids: list[int] = []
         self.answer: asyncio.Future[Answer | None] = loop.create_future()
-        # What came between the time-out and its being noticed.
+        # An answer that came after the time-out, before its task ran.
         self.late: Answer | None = None
-        # What to end with when nothing better comes in time.
+        # Raised when no better answer comes in time.
         self.broken: CorruptAnswer | None = None
 
     def expire(self) -> None:
@@ -140,6 +139,8 @@ class _Question:
 
 
 class Peer:
+    """The agent at one address."""
+
     def __init__(
         self,
         address: SocketAddress,
@@ -149,7 +150,7 @@ class Peer:
     ) -> None:
         self.address = address
         self.engine = Engine(loop.time)
-        self.window = Window(loop, decide, self._oldest)
+        self.window = RequestWindow(loop, decide, self._oldest)
         self.dropped = Dropped()
         self.answered_from: SocketAddress | None = None
         self.other_community = False
@@ -170,7 +171,7 @@ class Peer:
         return len(self._sent)
 
     def _oldest(self) -> float:
-        """Seconds since the first request that is still unanswered was sent, repetitions left aside."""
+        """Return the age in seconds of the oldest unanswered request."""
         now = self._loop.time()
         return max((now - sent.at for sent in self._sent.values()), default=0.0)
 
@@ -188,9 +189,9 @@ class Peer:
                 sent.question.answer.set_exception(ClientClosed("the SNMP client was closed"))
 
     async def ask(
-        self, security: Security, build: Callable[[int, int], bytes], asking: Asking, load: Load
+        self, security: Security, build: Callable[[int, int], bytes], settings: RequestSettings, load: Load
     ) -> Answer:
-        """The answer to `build(request id, attempt)`, sent up to 1 + retries times.
+        """Send `build(request id, attempt)` up to 1 + retries times and return the answer.
 
         Raises NoAnswer after the last of them, CorruptAnswer for an answer that cannot be decoded (in v3 not
         before the time is over, for only an answer that can be decoded shows who sent it), and TooMuch when
@@ -200,18 +201,18 @@ class Peer:
         unverified: Answer | None = None
         attempt = 0
         try:
-            while attempt <= asking.retries:
-                # Entered anew each time: the window may have shrunk meanwhile. An answer that comes while we
-                # wait is as good as any.
+            while attempt <= settings.retries:
+                # Entered for each attempt, because the window may have shrunk. An answer that comes while
+                # waiting for it counts.
                 await self.window.enter()
                 try:
-                    answer = await self._attempt(question, build, attempt, asking, load)
+                    answer = await self._attempt(question, build, attempt, settings, load)
                 finally:
                     self.window.leave()
                 if answer is not None:
-                    asking.allowance.received += len(answer.message.bindings)
+                    settings.receive_limit.received += len(answer.message.bindings)
                 if answer is not None and (unverified is not None or not answer.unverified):
-                    self._check(asking.allowance)
+                    self._check_received(settings.receive_limit)
                     return answer
                 question.answer = self._loop.create_future()
                 if answer is None and question.broken is not None and unverified is None:
@@ -219,12 +220,12 @@ class Peer:
                 if answer is None:
                     attempt += 1
                 else:
-                    # Asked once more: the answer to the first question still counts, and who forged a
-                    # message about it does not know the id of the second one.
+                    # Ask once more: the answer to the first request still counts, and a forger of this
+                    # message does not know the id of the second one.
                     unverified = answer
             if unverified is not None:
                 return unverified
-            raise NoAnswer(self._silence(asking, security))
+            raise NoAnswer(self._silence_reason(settings, security))
         finally:
             for request_id in question.ids:
                 if self._sent.pop(request_id, None) is not None:
@@ -235,21 +236,21 @@ class Peer:
         question: _Question,
         build: Callable[[int, int], bytes],
         attempt: int,
-        asking: Asking,
+        settings: RequestSettings,
         load: Load,
     ) -> Answer | None:
         await self.window.wait_for_turn()
         if question.answer.done():
             return question.answer.result()
-        generation = self._send(question, build, attempt, asking, load)
-        timer = self._loop.call_later(asking.timeout, question.expire)
+        generation = self._send(question, build, attempt, settings, load)
+        timer = self._loop.call_later(settings.timeout, question.expire)
         try:
             answer = await question.answer
         finally:
             timer.cancel()
         if answer is None and question.late is None:
             load.timeouts += 1
-            self.window.timed_out(generation, asking.timeout)
+            self.window.timed_out(generation, settings.timeout)
         return (
             question.late if answer is None or (answer.unverified and question.late is not None) else answer
         )
@@ -259,15 +260,15 @@ class Peer:
         question: _Question,
         build: Callable[[int, int], bytes],
         attempt: int,
-        asking: Asking,
+        settings: RequestSettings,
         load: Load,
     ) -> int:
-        """The generation of the settings that it was sent under."""
-        asking.check()
-        self._check(asking.allowance)
+        """Send one request and return the generation of the settings at that time."""
+        settings.check()
+        self._check_received(settings.receive_limit)
         if self._closed:
             raise ClientClosed("the SNMP client was closed")
-        request_id = self._new_id(asking.tag)
+        request_id = self._new_id(settings.tag)
         data = build(request_id, attempt)
         question.ids.append(request_id)
         self._sent[request_id] = _Sent(question, attempt, self._loop.time(), self.window.generation)
@@ -280,9 +281,9 @@ class Peer:
             raise NoAnswer(Reason.of("cannot_send", olt=self.name, why=why)) from error
         return self.window.generation
 
-    def _check(self, allowance: Allowance) -> None:
-        if allowance.is_used_up:
-            raise TooMuch(Reason.of("too_many_octets", olt=self.name, most=allowance.octets))
+    def _check_received(self, receive_limit: ReceiveLimit) -> None:
+        if receive_limit.is_exceeded:
+            raise TooMuch(Reason.of("too_many_octets", olt=self.name, most=receive_limit.octets))
 
     def _new_id(self, tag: int) -> int:
         while True:
@@ -291,9 +292,9 @@ class Peer:
             if request_id and request_id not in self._sent:
                 return request_id
 
-    def _silence(self, asking: Asking, security: Security) -> Reason:
-        sent = asking.retries + 1
-        asked: dict[str, Param] = {"olt": self.name, "sent": sent, "seconds": sent * asking.timeout}
+    def _silence_reason(self, settings: RequestSettings, security: Security) -> Reason:
+        sent = settings.retries + 1
+        asked: dict[str, Param] = {"olt": self.name, "sent": sent, "seconds": sent * settings.timeout}
         if self.answered_from is not None:
             return Reason.of("answer_from_elsewhere", **asked, other=address_name(self.answered_from))
         why = Reason.of("answers_in_other_community") if self.other_community else security.silence
@@ -309,7 +310,7 @@ class Peer:
             self._received_corrupt(data, error)
             return
         if sent is None or message is None:
-            self._drop(request_id)
+            self._count_dropped(request_id)
             self._note_community(sent, received)
             return
         unverified = sent.question.security.is_unverified(received)
@@ -321,7 +322,7 @@ class Peer:
         else:
             del self._sent[request_id]
             self._answered.append(request_id)
-            # It knows the community: a later silence has another cause.
+            # The agent knows the community, so a later silence has another cause.
             self.other_community = False
         answer = Answer(message, sent.attempt, self._loop.time() - sent.at, sent.generation, unverified)
         if sent.question.answer.done():
@@ -339,18 +340,18 @@ class Peer:
         question, security = sent.question, sent.question.security
         broken = CorruptAnswer(Reason.of("broken_message", olt=self.name, why=str(error)))
         if not isinstance(security, Community):
-            # Its signature cannot be checked, and anybody may have sent it.
+            # Its signature cannot be checked, so it may have been forged.
             question.broken = broken
         elif (head.version, head.community) == (security.version, security.name):
             question.answer.set_exception(broken)
 
     def _note_community(self, sent: _Sent | None, received: Received) -> None:
-        """That an answer came in another community is worth a hint."""
+        """Note an answer in another community, as a hint for the error message."""
         security = sent.question.security if sent is not None else None
         if isinstance(security, Community) and isinstance(received, Message):
             self.other_community |= received.community != security.name
 
-    def _drop(self, request_id: int) -> None:
+    def _count_dropped(self, request_id: int) -> None:
         if request_id in self._sent:
             self.dropped.untrusted += 1
         elif request_id in self._expired:

@@ -1,4 +1,4 @@
-"""Request numbers that cannot be guessed, and that are not repeated before all others were used.
+"""Request numbers that cannot be guessed, and do not repeat until all others were used.
 
 An attacker who cannot see our requests must guess their ids to answer in an agent's place. And a late answer
 must not be taken for the answer to another request.

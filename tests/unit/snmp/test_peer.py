@@ -10,14 +10,14 @@ from typing import Any, cast
 import pytest
 
 from facho.core.reasons import text_reason
-from facho.snmp.adapt import Learned, Limits
 from facho.snmp.errors import CorruptAnswer, NoAnswer
 from facho.snmp.message import Community, Message, PduType, Received, Version, decode_message, encode_pdu
-from facho.snmp.peer import Answer, Asking, Dropped, Load, Peer
+from facho.snmp.pacing import Learned, Limits
+from facho.snmp.peer import Answer, Dropped, Load, Peer, RequestSettings
 from facho.snmp.transport import Endpoint, SocketAddress
 
 PUBLIC = Community(Version.V2C, b"public")
-PATIENT = Asking(timeout=3600.0, retries=0, tag=0, guard=None)
+PATIENT = RequestSettings(timeout=3600.0, retries=0, tag=0, guard=None)
 
 
 class Wire:
@@ -43,8 +43,8 @@ class Line:
         self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self.wire), asyncio.get_running_loop())
         self.load = Load()
 
-    def ask(self, asking: Asking = PATIENT) -> asyncio.Task[Answer]:
-        return asyncio.ensure_future(self.peer.ask(PUBLIC, question, asking, self.load))
+    def ask(self, settings: RequestSettings = PATIENT) -> asyncio.Task[Answer]:
+        return asyncio.ensure_future(self.peer.ask(PUBLIC, question, settings, self.load))
 
 
 def question(request_id: int, _attempt: int) -> bytes:
@@ -93,7 +93,7 @@ def test_each_repetition_has_its_own_id_and_the_answer_to_any_of_them_counts() -
                 line.peer.received(answer(line.wire.ids()[0]))
 
         line.wire.after_send = answer_the_first_after_the_second
-        given = await line.ask(Asking(timeout=0.0, retries=2, tag=0, guard=None))
+        given = await line.ask(RequestSettings(timeout=0.0, retries=2, tag=0, guard=None))
         first, second = line.wire.ids()
         assert (given.message.request_id, given.attempt) == (first, 0)
         assert second != first
@@ -109,7 +109,7 @@ def test_an_answer_that_comes_while_the_repetition_waits_for_its_turn_is_taken()
         turns: asyncio.Queue[None] = asyncio.Queue()
         turns.put_nowait(None)
         line.peer.window.wait_for_turn = turns.get  # type: ignore[method-assign]
-        task = line.ask(Asking(timeout=0.0, retries=1, tag=0, guard=None))
+        task = line.ask(RequestSettings(timeout=0.0, retries=1, tag=0, guard=None))
         await settle()
         assert line.load.timeouts == 1
         line.peer.received(answer(line.wire.ids()[0]))
@@ -124,7 +124,7 @@ def test_silence_through_every_repetition_is_said() -> None:
     async def run() -> None:
         line = Line()
         with pytest.raises(NoAnswer, match=r"no answer from 192\.0\.2\.1:161 to 3 requests"):
-            await line.ask(Asking(timeout=0.0, retries=2, tag=0, guard=None))
+            await line.ask(RequestSettings(timeout=0.0, retries=2, tag=0, guard=None))
         assert (line.load.requests, line.load.timeouts) == (3, 3)
         line.peer.received(answer(line.wire.ids()[0]))
         assert line.peer.dropped == Dropped(late=1)
@@ -215,13 +215,13 @@ class SignedByUser:
 def test_a_broken_message_that_nobody_can_be_sure_of_counts_when_the_time_is_over(is_honest: bool) -> None:
     async def run() -> None:
         line = Line()
-        asking = Asking(timeout=3600.0 if is_honest else 0.0, retries=2, tag=0, guard=None)
+        settings = RequestSettings(timeout=3600.0 if is_honest else 0.0, retries=2, tag=0, guard=None)
 
         def break_answer() -> None:
             line.peer.received(answer(line.wire.ids()[-1])[:-1])
 
         line.wire.after_send = break_answer
-        task = asyncio.ensure_future(line.peer.ask(SignedByUser(), question, asking, line.load))
+        task = asyncio.ensure_future(line.peer.ask(SignedByUser(), question, settings, line.load))
         await settle()
         if is_honest:
             assert not task.done()
@@ -254,7 +254,7 @@ def test_rubbish_without_a_request_id_is_counted_and_ends_nothing() -> None:
 def test_an_answer_in_another_community_is_not_taken_and_is_named() -> None:
     async def run() -> None:
         line = Line()
-        task = line.ask(Asking(timeout=0.0, retries=0, tag=0, guard=None))
+        task = line.ask(RequestSettings(timeout=0.0, retries=0, tag=0, guard=None))
         line.wire.after_send = lambda: line.peer.received(
             answer(line.wire.ids()[0], community=b"another community")
         )
@@ -274,7 +274,7 @@ def test_an_answer_that_is_taken_ends_the_hint_at_another_community() -> None:
         line.peer.received(answer(line.wire.ids()[0]))
         await answered
         with pytest.raises(NoAnswer, match="it is off or unreachable"):
-            await line.ask(Asking(timeout=0.0, retries=0, tag=0, guard=None))
+            await line.ask(RequestSettings(timeout=0.0, retries=0, tag=0, guard=None))
 
     asyncio.run(run())
 

@@ -10,7 +10,6 @@ from typing import cast
 import pytest
 
 from facho.snmp import ber, usm, v3
-from facho.snmp.adapt import Learned, Limits
 from facho.snmp.errors import (
     BerError,
     DecryptionFailed,
@@ -22,8 +21,9 @@ from facho.snmp.errors import (
     WrongDigest,
 )
 from facho.snmp.message import Message, PduType, Version, decode_bindings, encode_binding, encode_pdu
-from facho.snmp.peer import Asking, Load, Peer
-from facho.snmp.talk import Talk
+from facho.snmp.pacing import Learned, Limits
+from facho.snmp.peer import Load, Peer, RequestSettings
+from facho.snmp.requester import Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.usm import Auth, Priv, User
 from facho.snmp.v3 import Discovery, Engine, Header, Outgoing, Stat, UserSecurity
@@ -428,7 +428,7 @@ class ScriptedEngine:
         self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self), loop)
         self.peer.window.configure(Limits(), Learned())
         security = UserSecurity(user, self.peer.engine)
-        self.talk = Talk(self.peer, Asking(3600.0, 0, 0, None), security, bulk=True)
+        self.requester = Requester(self.peer, RequestSettings(3600.0, 0, 0, None), security, bulk=True)
 
     def send(self, data: bytes, _address: SocketAddress) -> None:
         header = v3.decode_header(data)
@@ -437,7 +437,7 @@ class ScriptedEngine:
 
     async def ask(self) -> list[object]:
         # What is expected comes at once; without it the test would wait for the time-out of the question.
-        answer = await asyncio.wait_for(self.talk.ask_get([NAME], Load()), PATIENCE_S)
+        answer = await asyncio.wait_for(self.requester.ask_get([NAME], Load()), PATIENCE_S)
         return [value for _, value in decode_bindings(answer.message.bindings)]
 
 

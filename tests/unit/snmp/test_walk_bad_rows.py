@@ -7,17 +7,17 @@ from typing import Any, cast
 from unittest.mock import Mock
 
 from facho.snmp import ber
-from facho.snmp.allowance import Allowance
 from facho.snmp.errors import UnreadableRows
 from facho.snmp.message import ErrorStatus, Version, encode_binding
-from facho.snmp.talk import Talk
+from facho.snmp.receive_limit import ReceiveLimit
+from facho.snmp.requester import Requester
 from facho.snmp.values import Oid, encode_value
 from facho.snmp.walk import walk_table
 
 COLUMN = Oid.parse("1.3.6.1.4.1.99999.1")
 
 
-class OnceTalk:
+class OneRequester:
     """An agent with one good row: of what comes after it, each place is told once, and then fails."""
 
     bulk = True
@@ -28,7 +28,7 @@ class OnceTalk:
         self.peer = Mock()
         self.peer.name = "agent"
         self.peer.window.varbinds = 1
-        self.asking = Mock(retries=0, allowance=Allowance())
+        self.settings = Mock(retries=0, receive_limit=ReceiveLimit())
         self.learn = Mock()
         self._asked: set[bytes] = set()
 
@@ -50,17 +50,17 @@ class OnceTalk:
 
 
 def test_an_agent_that_fails_wherever_the_walk_goes_on_ends_the_column() -> None:
-    talk = OnceTalk()
-    result = asyncio.run(walk_table(cast(Talk, talk), [COLUMN], None, None))
+    requester = OneRequester()
+    result = asyncio.run(walk_table(cast(Requester, requester), [COLUMN], None, None))
     assert result.rows == {ber.encode_arcs((1,)): 5}
     assert {type(error) for error in result.errors} == {UnreadableRows}
     assert "in more than 100 places, and the walk was ended" in str(result.errors[-1])
-    assert talk.requests < 400
+    assert requester.requests < 400
 
 
 def test_the_rows_of_a_failed_walk_are_freed_with_it() -> None:
     """Its errors would keep them until the next garbage collection, by the frames of their tracebacks."""
-    result = asyncio.run(walk_table(cast(Talk, OnceTalk()), [COLUMN], None, None))
+    result = asyncio.run(walk_table(cast(Requester, OneRequester()), [COLUMN], None, None))
     assert result.errors
     held = [(error.__traceback__, error.__cause__, error.__context__) for error in result.errors]
     assert set(held) == {(None, None, None)}

@@ -17,7 +17,7 @@ from facho.engine.collect.row_counts import RowCounts
 from facho.engine.collect.work import AskedColumn, Batching
 from facho.snmp import Agent, GetResult, Load, Missing, Oid, SnmpError, Value, WalkResult
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, TooMuch
-from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.requester import SYS_UP_TIME
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import Column
 from facho.vendors import Key

@@ -9,9 +9,9 @@ from typing import Final
 from facho.core.cpu import Asking
 from facho.engine.collect.work import Work
 from facho.snmp import Agent, Client, Learned, Limits, Target
-from facho.snmp.adapt import within
-from facho.snmp.client import allowance_of
+from facho.snmp.client import receive_limit_of
 from facho.snmp.errors import AddressError
+from facho.snmp.pacing import within
 from facho.vendors import Profile
 
 _TAGS: Final = 0x7FFF
@@ -75,7 +75,7 @@ class Conversation:
         self._tag = tag_of(work.run_id)
         self._target = _as_asked(with_manners(work.target, work.profile), work.asking)
         # What the OLT may send in all parts together.
-        self._allowance = allowance_of(self._target)
+        self._receive_limit = receive_limit_of(self._target)
         self._varbinds = work.varbinds
         self._learned = work.learned
         self._limits: Limits | None = None
@@ -113,7 +113,7 @@ class Conversation:
     async def _ask_for(self, target: Target, learned: Learned | None) -> Agent:
         try:
             self._agent = await self._client.agent(
-                target, guard=self._guard, tag=self._tag, learned=learned, allowance=self._allowance
+                target, guard=self._guard, tag=self._tag, learned=learned, receive_limit=self._receive_limit
             )
         except AddressError as error:
             raise NoAddress(error) from error

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from facho.snmp import Client, Oid, SnmpError, Target, Value, Version
+from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import DeadlineExceeded, NoAnswer
-from facho.snmp.refusal import port_is_closed
-from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.requester import SYS_UP_TIME
 from facho.snmp.values import TimeTicks
 from facho.vendors import Detection, Identity, Profile, detect, probes
 

@@ -9,7 +9,7 @@ from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.config import Config
 from facho.core.cpu import Asking, how_to_ask
 from facho.snmp import Limits, Target, Version
-from facho.snmp.adapt import Learned
+from facho.snmp.pacing import Learned
 
 if TYPE_CHECKING:
     pass

@@ -9,7 +9,7 @@ from datetime import timedelta
 from facho.core.cpu import Asking
 from facho.masking import masked
 from facho.snmp import Target
-from facho.snmp.adapt import Learned
+from facho.snmp.pacing import Learned
 from facho.snmp.peer import Load
 from facho.vendors import Decoded, Entity, Key, Profile
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.core.oid_limits import LARGEST_ARC
-from facho.snmp.around import Index, past_bad_row
+from facho.snmp.bad_row_search import Index, past_bad_row
 from tests.hypothesis_runs import often
 
 # More than this, and an agent that fails would be asked for minutes.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facho.snmp.adapt import MOST_EXCUSED, Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
+from facho.snmp.pacing import MOST_EXCUSED, Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
 
 TIMEOUT: Final = 3.0
 LIMITS: Final = Limits(in_flight=5, varbinds=50)

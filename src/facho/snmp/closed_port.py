@@ -1,8 +1,8 @@
-"""Whether the host itself says that nothing listens on the port.
+"""Tests whether a host refuses datagrams to the port of its agent.
 
-The client's one socket serves all agents and is never told so: the system reports a refusal only to a socket
-that is connected to the address. So this asks once more, on a socket of its own, for the commands with which
-a person tries a connection.
+The socket of the client serves all agents and never learns that: the system reports a refusal only to a
+socket that is connected to the address. So this asks once more on a socket of its own, for the commands with
+which a person tests a connection.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import time
 from facho.snmp.address import resolve
 from facho.snmp.client import Target
 from facho.snmp.message import Community, PduType, encode_names, encode_pdu
-from facho.snmp.talk import SYS_UP_TIME
+from facho.snmp.requester import SYS_UP_TIME
 from facho.snmp.v3 import Discovery, Engine
 
 
 async def port_is_closed(target: Target, wait: float = 1.0) -> bool:
-    """True when the host refuses, False when it answers or says nothing within `wait` seconds."""
+    """Return True when the host refuses, False when it answers or is silent for `wait` seconds."""
     family, address = await resolve(target.host, target.port)
     loop = asyncio.get_running_loop()
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
@@ -37,7 +37,7 @@ async def port_is_closed(target: Target, wait: float = 1.0) -> bool:
 
 
 def _request(target: Target) -> bytes:
-    """One that the agent, if there is one, takes for what it is: a stranger's may raise its alarm."""
+    """Return a request with valid credentials: another one may raise an alarm at the agent."""
     if target.user is not None:
         return Discovery(Engine(time.monotonic)).seal(1, encode_pdu(PduType.GET, 1, 0, 0, b""))
     pdu = encode_pdu(PduType.GET, 1, 0, 0, encode_names((SYS_UP_TIME.content,)))

@@ -1,4 +1,4 @@
-"""One conversation with one agent: how its requests are written and sent."""
+"""Builds and sends the requests of one conversation with an agent."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from facho.snmp.message import (
     encode_pdu,
     error_name,
 )
-from facho.snmp.peer import Answer, Asking, Load, Peer
+from facho.snmp.peer import Answer, Load, Peer, RequestSettings
 from facho.snmp.v3 import Discovery, Stat, UserSecurity, stat_of
 from facho.snmp.values import Oid, TimeTicks
 
-# An engine may report another id and then another clock; after that, it is no misunderstanding.
+# An engine may report another id and then another clock; a third report is a refusal.
 _MOST_REPORTS: Final = 3
 
 _FORBIDDEN: Final = frozenset({ErrorStatus.authorizationError, ErrorStatus.noAccess})
@@ -33,9 +33,11 @@ SYS_UP_TIME: Final = Oid.parse("1.3.6.1.2.1.1.3.0")
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Requester:
+    """The requests of one conversation, as one community or user."""
+
     peer: Peer
-    asking: Asking
+    settings: RequestSettings
     security: Security
     bulk: bool
 
@@ -52,9 +54,7 @@ class Talk:
         return self._ask(pdu, load)
 
     def ask_next(self, name: bytes, rows: int, load: Load) -> Awaitable[Answer]:
-        """Up to `rows` rows after `name`. Each time it is sent again it asks for half as many: they may not
-        have fitted.
-        """
+        """Ask for up to `rows` rows after `name`; each retry asks for half as many, which may fit better."""
         bindings = encode_names((name,))
 
         def pdu(request_id: int, attempt: int) -> bytes:
@@ -66,7 +66,7 @@ class Talk:
         return self._ask(pdu, load)
 
     def _ask(self, pdu: Callable[[int, int], bytes], load: Load) -> Awaitable[Answer]:
-        """What only passes on is no coroutine of its own: this is done for every page of every walk."""
+        """Return the awaitable of the answer. Not a coroutine: this runs for every page of every walk."""
         security = self.security
         if isinstance(security, UserSecurity):
             return self._ask_as_user(security, pdu, load)
@@ -75,7 +75,7 @@ class Talk:
     async def _ask_as_user(
         self, security: UserSecurity, pdu: Callable[[int, int], bytes], load: Load
     ) -> Answer:
-        """Raises SecurityError when the engine reports that it will not answer."""
+        """Ask with SNMPv3. Raises SecurityError when the engine reports that it will not answer."""
         reports = 0
         while True:
             if not security.is_ready:
@@ -93,7 +93,7 @@ class Talk:
                 raise security.complain(answer.message, self.peer.name)
 
     def _is_misunderstanding(self, report: Message, security: UserSecurity) -> bool:
-        """Whether asking again may help. Our clock of the engine has been set by its report already."""
+        """Return whether asking again may help; the report has already set our clock of the engine."""
         stat = stat_of(report)
         if stat is Stat.UNKNOWN_ENGINE:
             # Another device answers at this address now.
@@ -110,20 +110,22 @@ class Talk:
         def build(request_id: int, attempt: int) -> bytes:
             return security.seal(request_id, pdu(request_id, attempt))
 
-        return self.peer.ask(security, build, self.asking, load)
+        return self.peer.ask(security, build, self.settings, load)
 
     def rows_asked(self, rows: int, attempt: int) -> int:
         return max(1, rows >> attempt) if self.bulk else 1
 
-    def learn(self, answer: Answer, asked: int, came: int, load: Load) -> None:
-        load.varbinds += came
+    def record_answer(self, answer: Answer, asked: int, received: int, load: Load) -> None:
+        load.varbinds += received
         octets = len(answer.message.bindings)
         load.bytes_received += octets
-        self.peer.window.answered(asked, came, octets, answer.latency, answer.generation, self.asking.timeout)
+        self.peer.window.answered(
+            asked, received, octets, answer.latency, answer.generation, self.settings.timeout
+        )
 
     async def up_time(self, load: Load) -> TimeTicks | None:
-        """The agent's sysUpTime, or None when it does not show it. Raises NoAnswer."""
-        for _ in range(self.asking.retries + 1):
+        """Return sysUpTime, or None when the agent does not show it. Raises NoAnswer."""
+        for _ in range(self.settings.retries + 1):
             with contextlib.suppress(BerError, CorruptAnswer):
                 return await self._read_up_time(load)
         return None

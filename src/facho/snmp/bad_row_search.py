@@ -1,9 +1,9 @@
-"""The way around a row that makes the agent fail.
+"""Searches for the end of a row that makes the agent fail.
 
 GETNEXT from the last good row fails because the row after it is bad, and its index is not known. Asking for
-what follows some index x fails as long as x lies before the bad row, and works from the bad row on: so the
-smallest x that works is the bad row itself, and it is searched for as in a sorted list, one sub-identifier of
-the index at a time.
+what follows some index x fails as long as x lies before the bad row, and works from the bad row on. So the
+smallest x that works is the bad row itself; a binary search finds it, one sub-identifier of the index at a
+time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from facho.core.oid_limits import LARGEST_ARC
 
 Index = tuple[int, ...]
 
-# Bad rows mostly follow their neighbour at once; one by one first, so that good rows between two bad ones are
-# not jumped over.
+# The next row mostly has the next number. Small steps first, so that good rows between two bad ones are not
+# skipped.
 _STEPS: Final = (1, 2, 3, 4, *(2**n for n in range(3, 33)))
 
 # Yields an index to try; is sent the index of the row that follows it, () when the column ends there, None
@@ -25,9 +25,7 @@ Search = Generator[Index, Index | None, Index | None]
 
 
 def past_bad_row(last_good: Index) -> Search:
-    """Returns the smallest index from which the walk can go on, or None when nothing after `last_good` can be
-    read.
-    """
+    """Return the smallest index from which the walk can go on, or None when nothing after it can be read."""
     depth = len(last_good)
     known, start = (last_good[:-1], last_good[-1]) if last_good else ((), -1)
     while True:
@@ -57,7 +55,7 @@ def past_bad_row(last_good: Index) -> Search:
 
 
 def _smallest(known: Index, start: int) -> Generator[Index, Index | None, tuple[Index, Index] | None]:
-    """The smallest `known + (x,)` with x > start that works, and the row that follows it."""
+    """Return the smallest `known + (x,)` with x > start that works, and the row that follows it."""
     fails = start
     works: int | None = None
     follower: Index = ()

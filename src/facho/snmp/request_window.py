@@ -1,7 +1,6 @@
-"""How hard one agent may be asked right now: a window of requests in flight, a rate, and what was learned so
-far.
+"""The requests to one agent that may be in flight: number, rate, and the measuring of answers.
 
-This holds and measures; facho.snmp.adapt decides.
+`facho.snmp.pacing` decides how the settings change.
 """
 
 from __future__ import annotations
@@ -11,22 +10,22 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from facho.snmp import adapt
+from facho.snmp import pacing
 
-_ENOUGH: Final = 2
+_SUSPICIONS_NEEDED: Final = 2
 
 
-class Window:
+class RequestWindow:
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, decide: adapt.Decide, oldest: Callable[[], float]
+        self, loop: asyncio.AbstractEventLoop, decide: pacing.Decide, oldest: Callable[[], float]
     ) -> None:
-        """`oldest` says for how long the oldest request has been under way."""
-        self.limits = adapt.Limits()
-        self.pace = adapt.Pace.start(adapt.Learned(), self.limits)
-        # Settings change while requests are under way; what those show is about a setting that is gone.
+        """`oldest` returns for how many seconds the oldest request has been under way."""
+        self.limits = pacing.Limits()
+        self.pace = pacing.Pace.start(pacing.Learned(), self.limits)
+        # Counts changes of the settings: answers to requests of earlier settings are not measured.
         self.generation = 0
         self._loop = loop
-        self._next_pace = decide
+        self._decide_pace = decide
         self._oldest = oldest
         self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -41,17 +40,17 @@ class Window:
     def varbinds(self) -> int:
         return self.pace.learned.varbinds
 
-    def configure(self, limits: adapt.Limits, learned: adapt.Learned | None) -> None:
-        """The limits last given are those in force."""
+    def configure(self, limits: pacing.Limits, learned: pacing.Learned | None) -> None:
+        """Take new limits, and the settings learned in an earlier conversation."""
         self.limits = limits
         start = learned or self.pace.learned
-        if learned is not None or adapt.within(start, limits) != start:
-            self._follow(adapt.Pace.start(start, limits))
+        if learned is not None or pacing.within(start, limits) != start:
+            self._apply(pacing.Pace.start(start, limits))
 
     async def enter(self) -> None:
-        """Returns when one more request may be in flight; each call is paired with leave()."""
-        if not self._in_flight and self._loop.time() - self._idle_since > adapt.NOISE:
-            # Time in which nothing was asked says nothing about the agent.
+        """Wait until one more request may be in flight; each call is paired with leave()."""
+        if not self._in_flight and self._loop.time() - self._idle_since > pacing.NOISE:
+            # Idle time says nothing about the agent.
             self._start_epoch()
         if self._in_flight < self.pace.learned.in_flight and not self._waiting:
             self._in_flight += 1
@@ -80,7 +79,7 @@ class Window:
     def _admit(self) -> None:
         while self._waiting and self._in_flight < self.pace.learned.in_flight:
             waiter = self._waiting.popleft()
-            # Who leaves may be cancelled together with those who wait, and before they could leave the queue.
+            # A waiter that was cancelled may still be in the queue.
             if not waiter.cancelled():
                 self._in_flight += 1
                 waiter.set_result(None)
@@ -89,26 +88,26 @@ class Window:
         if self.limits.requests_per_second is None:
             return
         now = self._loop.time()
-        at, self._next_send = adapt.send_time(now, self._next_send, self.limits)
+        at, self._next_send = pacing.send_time(now, self._next_send, self.limits)
         if at > now:
             await asyncio.sleep(at - now)
 
     def answered(
-        self, asked: int, came: int, octets: int, latency: float, generation: int, timeout: float
+        self, asked: int, received: int, octets: int, latency: float, generation: int, timeout: float
     ) -> None:
-        """An answer to a request for `asked` values. Only full-sized ones tell what the setting is worth."""
+        """Measure an answer to a request for `asked` values. Only full-sized requests count."""
         self._largest_answer = max(self._largest_answer, octets)
         if generation != self.generation or asked < self.varbinds:
             return
         now = self._loop.time()
         if self._epoch_start is None:
-            # Up to the first answer, requests of the setting before are still being worked on.
+            # Until the first answer the agent still works on requests of the settings before.
             self._epoch_start = now
             return
         self._answers += 1
-        self._varbinds += came
+        self._varbinds += received
         self._latency += latency
-        # Whoever got this answer is out of the window already, and will be back.
+        # The one that got this answer has left the window and will be back.
         streams = self._in_flight + len(self._waiting) + 1
         if self._answers >= self.pace.epoch_size(streams):
             self._decide(0, now - self._epoch_start, timeout)
@@ -118,22 +117,22 @@ class Window:
             self._decide(1, 0.0, timeout)
 
     def smaller_worked(self, asked: int, octets: int) -> None:
-        """A request for `asked` values was lost or came broken, and one for fewer of the same was answered.
+        """Note that a request for `asked` values was lost, and one for fewer of the same was answered.
 
-        That happens to any packet. But if an answer of so many octets has never arrived, and it happens
-        again, then so large ones do not get through, and are not asked for any more.
+        Any packet can be lost. But if no answer of so many octets has ever arrived, and this happens again,
+        answers of that size do not get through, and are not asked for any more.
         """
         if octets > self._largest_answer:
             self._suspicions += 1
-            if self._suspicions >= _ENOUGH:
+            if self._suspicions >= _SUSPICIONS_NEEDED:
                 self.too_big(asked)
 
     def too_big(self, asked: int) -> None:
         self._suspicions = 0
-        self._follow(adapt.too_big(self.pace, asked))
+        self._apply(pacing.too_big(self.pace, asked))
 
     def _decide(self, timeouts: int, seconds: float, timeout: float) -> None:
-        epoch = adapt.Epoch(
+        epoch = pacing.Epoch(
             self._answers,
             timeouts,
             self._varbinds,
@@ -142,7 +141,7 @@ class Window:
             self._contended,
             self._oldest(),
         )
-        self._follow(self._next_pace(self.pace, epoch, self.limits, timeout))
+        self._apply(self._decide_pace(self.pace, epoch, self.limits, timeout))
 
     def _start_epoch(self) -> None:
         self._answers = self._varbinds = 0
@@ -150,7 +149,7 @@ class Window:
         self._contended = False
         self._epoch_start = None
 
-    def _follow(self, pace: adapt.Pace) -> None:
+    def _apply(self, pace: pacing.Pace) -> None:
         if pace.learned != self.pace.learned:
             self.generation += 1
         self.pace = pace

@@ -9,8 +9,6 @@ from typing import cast
 import pytest
 
 from facho.snmp import ber
-from facho.snmp.adapt import Learned, Limits
-from facho.snmp.allowance import Allowance
 from facho.snmp.errors import TooMuch
 from facho.snmp.get import get_many
 from facho.snmp.message import (
@@ -23,8 +21,10 @@ from facho.snmp.message import (
     encode_pdu,
     iterate_bindings,
 )
-from facho.snmp.peer import Asking, Peer
-from facho.snmp.talk import SYS_UP_TIME, Talk
+from facho.snmp.pacing import Learned, Limits
+from facho.snmp.peer import Peer, RequestSettings
+from facho.snmp.receive_limit import ReceiveLimit
+from facho.snmp.requester import SYS_UP_TIME, Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid, TimeTicks, encode_value
 from facho.snmp.walk import WalkResult, walk_table
@@ -38,13 +38,15 @@ ROWS = 20
 class Wire:
     """Answers every request with `bindings(name, request)`."""
 
-    def __init__(self, bindings: Callable[[bytes, Message], bytes], allowance: Allowance) -> None:
+    def __init__(self, bindings: Callable[[bytes, Message], bytes], receive_limit: ReceiveLimit) -> None:
         self.requests = 0
         self._bindings = bindings
         self._loop = asyncio.get_running_loop()
         self.peer = Peer(("192.0.2.1", 161), cast(Endpoint, self), self._loop)
         self.peer.window.configure(Limits(varbinds=ROWS), Learned(varbinds=ROWS))
-        self.talk = Talk(self.peer, Asking(3600.0, 0, 1, None, allowance), PUBLIC, bulk=True)
+        self.requester = Requester(
+            self.peer, RequestSettings(3600.0, 0, 1, None, receive_limit), PUBLIC, bulk=True
+        )
 
     def send(self, data: bytes, _address: SocketAddress) -> None:
         self.requests += 1
@@ -71,16 +73,16 @@ def endless_rows(name: bytes, asked: Message) -> bytes:
     )
 
 
-def walk(allowance: Allowance) -> tuple[WalkResult, Wire]:
+def walk(receive_limit: ReceiveLimit) -> tuple[WalkResult, Wire]:
     async def run() -> tuple[WalkResult, Wire]:
-        wire = Wire(endless_rows, allowance)
-        return await walk_table(wire.talk, [COLUMN, OTHER], None, None), wire
+        wire = Wire(endless_rows, receive_limit)
+        return await walk_table(wire.requester, [COLUMN, OTHER], None, None), wire
 
     return asyncio.run(run())
 
 
 def test_an_endless_table_ends_in_an_error_that_says_how_many_rows_came() -> None:
-    result, _ = walk(Allowance(rows=100))
+    result, _ = walk(ReceiveLimit(rows=100))
     assert {type(error) for error in result.errors} == {TooMuch}
     assert result.reason is not None
     assert f"{COLUMN}: 192.0.2.1:161 gave more than 100 rows, and the walk was ended" in result.reason
@@ -88,7 +90,7 @@ def test_an_endless_table_ends_in_an_error_that_says_how_many_rows_came() -> Non
 
 
 def test_endless_tables_end_when_the_agent_has_sent_too_many_octets() -> None:
-    result, _ = walk(Allowance(rows=10**9, octets=30_000))
+    result, _ = walk(ReceiveLimit(rows=10**9, octets=30_000))
     assert {type(error) for error in result.errors} == {TooMuch}
     assert result.reason is not None
     assert "192.0.2.1:161 sent more than 30,000 octets, and was not asked for more" in result.reason
@@ -96,12 +98,12 @@ def test_endless_tables_end_when_the_agent_has_sent_too_many_octets() -> None:
 
 def test_an_agent_that_has_sent_too_much_is_not_asked_again() -> None:
     async def run() -> None:
-        allowance = Allowance(octets=1_000)
-        wire = Wire(endless_rows, allowance)
-        await walk_table(wire.talk, [COLUMN], None, None)
+        receive_limit = ReceiveLimit(octets=1_000)
+        wire = Wire(endless_rows, receive_limit)
+        await walk_table(wire.requester, [COLUMN], None, None)
         before = wire.requests
-        assert isinstance((await walk_table(wire.talk, [COLUMN], None, None)).errors[0], TooMuch)
-        assert isinstance((await get_many(wire.talk, [COLUMN], None)).error, TooMuch)
+        assert isinstance((await walk_table(wire.requester, [COLUMN], None, None)).errors[0], TooMuch)
+        assert isinstance((await get_many(wire.requester, [COLUMN], None)).error, TooMuch)
         assert wire.requests == before
 
     asyncio.run(run())
@@ -110,11 +112,11 @@ def test_an_agent_that_has_sent_too_much_is_not_asked_again() -> None:
 @pytest.mark.parametrize("size", [60_000])
 def test_huge_values_of_a_get_count_too(size: int) -> None:
     async def run() -> None:
-        allowance = Allowance(octets=10 * size)
-        wire = Wire(lambda name, _: encode_binding(name, encode_value(b"x" * size)), allowance)
+        receive_limit = ReceiveLimit(octets=10 * size)
+        wire = Wire(lambda name, _: encode_binding(name, encode_value(b"x" * size)), receive_limit)
         wire.peer.window.configure(Limits(varbinds=1), Learned(varbinds=1))
         oids = [COLUMN.child(number) for number in range(1_000)]
-        result = await get_many(wire.talk, oids, None)
+        result = await get_many(wire.requester, oids, None)
         assert isinstance(result.error, TooMuch)
         assert len(result.values) <= 10
         assert len(result.unanswered) >= 990
