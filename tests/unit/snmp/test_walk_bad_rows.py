@@ -29,7 +29,7 @@ class OneRequester:
         self.peer.name = "agent"
         self.peer.window.varbinds = 1
         self.settings = Mock(retries=0, receive_limit=ReceiveLimit())
-        self.learn = Mock()
+        self.record_answer = Mock()
         self._asked: set[bytes] = set()
 
     def rows_asked(self, rows: int, _attempt: int) -> int:

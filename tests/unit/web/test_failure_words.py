@@ -55,7 +55,7 @@ def _piece(part: ast.expr) -> str:
 
 def sentences_of_snmp() -> Iterator[str]:
     people = {name for name in vars(errors) if name[0].isupper()} - NOT_FOR_PEOPLE
-    for path in ("get.py", "peer.py", "talk.py", "v3.py", "walk.py"):
+    for path in ("get.py", "peer.py", "requester.py", "v3.py", "walk.py"):
         for node in ast.walk(ast.parse((SOURCES / path).read_text("utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in people:
                 yield from (written(each) for each in node.args[:1] if isinstance(each, ast.JoinedStr))
