@@ -12,4 +12,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("facho.web.api.v1.urls")),
 ]
 handler403 = "facho.web.access.pages.forbidden"
-handler500 = "facho.web.api.problems.bug"
+handler500 = "facho.web.api.problems.handle_server_error"

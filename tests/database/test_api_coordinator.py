@@ -22,7 +22,7 @@ from facho.apps.executions.models import State
 from facho.apps.history.store import append_frame
 from facho.core.roles import Role
 from facho.engine.upkeep.system_status import Condition
-from facho.web.api.values import described
+from facho.web.api.dataclass_schema import describe_dataclass
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_node, make_olt
 from tests.sample_rows import NOW, fill
@@ -127,7 +127,7 @@ def test_the_state_of_the_coordinator_is_as_it_is_described() -> None:
     make_execution(node, now, State.RUNNING)
     make_execution(make_node(node.olt), now)
     said = ask("coordinator")
-    assert differences(described(Condition)(), said) == []
+    assert differences(describe_dataclass(Condition)(), said) == []
     assert said["executions"]["running"] == 1
     assert [each["because_of"] for each in said["queue"]["first"] if each["olt_id"] == node.olt_id] == [
         node.job.name

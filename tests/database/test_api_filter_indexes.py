@@ -14,8 +14,8 @@ from django.http import QueryDict
 from django.utils.http import urlencode
 
 from facho.core.roles import Role
-from facho.web.api.filters import Filters, names_of, orderings_of
-from facho.web.api.paging import Order
+from facho.web.api.filters import Filters, allowed_orderings, filter_names
+from facho.web.api.pagination import Order
 from facho.web.api.v1 import urls
 from tests.api_clients import asking, refused_at
 
@@ -83,7 +83,7 @@ def test_every_filter_of_a_long_list_is_looked_up_by_an_index(prefix: str, asked
     view: Any = dict(long_lists())[prefix]
     filters: Any = view.filterset_class(data=QueryDict(urlencode(asked)), queryset=view.queryset)
     assert filters.is_valid(), filters.errors
-    rows = Order.read(orderings_of(view, asked)[0]).sort(filters.qs)[:101]
+    rows = Order.read(allowed_orderings(view, asked)[0]).sort(filters.qs)[:101]
     table = view.queryset.model._meta.db_table
     (step,) = (step for step in plan_of(rows) if step.split()[1] == table)
     assert step.startswith("SEARCH") or step.endswith(OWN_INDEXES), plan_of(rows)
@@ -93,7 +93,7 @@ def test_every_list_that_is_not_short_has_filters_of_our_own() -> None:
     """Which alone refuse what they have no index for; and no name in the list above is out of date."""
     assert all(issubclass(view.filterset_class, Filters) for _prefix, view in long_lists())
     assert {prefix for prefix, *_ in urls.router.registry} >= SHORT
-    every = {prefix: names_of(view(), view.queryset) for prefix, view in long_lists()}
+    every = {prefix: filter_names(view(), view.queryset) for prefix, view in long_lists()}
     assert every.keys() == {
         "audit", "events", "executions", "logs", "onus", "quotas", "skipped-slots", "violations",
     }  # fmt: skip

@@ -54,15 +54,20 @@ def _add_channel(name: str, url: SecretText, language: str, enabled: bool) -> No
 
 
 def update_channel(
-    name: str, *, new_name: str | None = None, url: str | None = None, language: str | None = None
+    name: str,
+    *,
+    new_name: str | None = None,
+    url: str | None = None,
+    language: str | None = None,
+    enabled: bool | None = None,
 ) -> NotificationChannel:
     """Change a channel. What is None stays."""
-    return _update_channel(name, new_name, None if url is None else _check_address(url), language)
+    return _update_channel(name, new_name, None if url is None else _check_address(url), language, enabled)
 
 
 @command
 def _update_channel(
-    name: str, new_name: str | None, url: SecretText | None, language: str | None
+    name: str, new_name: str | None, url: SecretText | None, language: str | None, enabled: bool | None
 ) -> NotificationChannel:
     channel = channel_named(name)
     if new_name is not None:
@@ -72,6 +77,8 @@ def _update_channel(
     if language is not None:
         channel.language = check_choice(language, Language.values, "language")
     channel.save()
+    if enabled is not None:
+        set_channel_enabled(channel.name, enabled=enabled)
     return channel
 
 

@@ -1,4 +1,4 @@
-"""What the views of the API have in common."""
+"""Base classes of the views of the API, and answers that several views give."""
 
 from __future__ import annotations
 
@@ -10,33 +10,65 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from rest_framework import mixins
+from rest_framework import mixins, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
+
+from facho.engine.coordinate.changes import ReplanResult
 
 M = TypeVar("M", bound=Model)
 
 
 class Rows(GenericViewSet[M]):
-    """Things of one kind. Those that people change are changed by commands, never by a serializer's save."""
+    """The rows of one model. They are changed by commands, never by the save of a serializer."""
 
-    # What it is about, as roles name it, and the right that each action of its own needs.
+    # The model as roles name it, and the right that each extra action needs.
     about: ClassVar[str]
     rights: ClassVar[Mapping[str, str]] = {}
-    # What may be ordered by; the first is the usual order.
+    # Columns that `?ordering=` may name; the first is the default.
     orderings: ClassVar[Sequence[str]] = ("id",)
-    # An address with anything else is no row's.
+    # Any other path is answered with 404 before the database is asked.
     lookup_value_regex = "[0-9]{1,18}"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # Times are told in UTC wherever the operator is, and one without a zone is taken for it.
+        # Times are shown in UTC whatever the time zone of the operator, and read so without a zone.
         with timezone.override(UTC):
             return super().dispatch(request, *args, **kwargs)
 
     def get_queryset(self) -> QuerySet[M]:
-        # Described, it is asked for its rows without a request.
+        # drf-spectacular asks for the rows without a request.
         rows = super().get_queryset()
         return rows.none() if getattr(self, "swagger_fake_view", False) else rows
+
+    def show_row(self, pk: int) -> Response:
+        """Answer with a row as it is after a command has changed it."""
+        return Response(self.get_serializer(self.get_queryset().get(pk=pk)).data)
+
+    def show_created(self, request: Request, pk: int) -> Response:
+        url = reverse(f"api:{self.basename}-detail", args=[pk], request=request)
+        shown = self.show_row(pk).data
+        return Response(shown, status=status.HTTP_201_CREATED, headers={"Location": url})
 
 
 class ReadOnlyRows(mixins.ListModelMixin, mixins.RetrieveModelMixin, Rows[M]):
     pass
+
+
+def no_content() -> Response:
+    return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ReplannedSerializer(serializers.Serializer[Any]):
+    """The effect on the schedule."""
+
+    nodes = serializers.IntegerField(help_text="nodes that got a new first slot")
+    first_run_at = serializers.DateTimeField(allow_null=True, help_text="the earliest of these slots")
+    aborted = serializers.IntegerField(help_text="executions that were aborted")
+
+
+def show_replanned(done: ReplanResult) -> Response:
+    first = min(done.first_runs.values(), default=None)
+    shown = {"nodes": len(done.first_runs), "first_run_at": first, "aborted": done.aborted}
+    return Response(ReplannedSerializer(shown).data)

@@ -137,13 +137,13 @@ class OfOlt(Filters):
     site = kinds.CharFilter(field_name="olt__site", help_text="of the OLT")
 
 
-def names_of(view: Any, rows: models.QuerySet[Any]) -> list[str]:
+def filter_names(view: Any, rows: models.QuerySet[Any]) -> list[str]:
     """What the rows of a view can be narrowed by."""
     filters: Any = DjangoFilterBackend().get_filterset_class(view, rows)
     return [] if filters is None else list(filters.base_filters)
 
 
-def orderings_of(view: Any, given: Collection[str]) -> Sequence[str]:
+def allowed_orderings(view: Any, given: Collection[str]) -> Sequence[str]:
     """What the rows may be ordered by. Between two times, only by the time: by anything else, all rows would
     be looked through for them.
     """

@@ -30,7 +30,7 @@ class Index(APIView):
         return Response({name: reverse(f"api:{name}", request=request) for name in _names(self.patterns)})
 
 
-class Nothing(APIView):
+class NotFoundView(APIView):
     """Else Django would answer with a page."""
 
     permission_classes = (AnyRole,)

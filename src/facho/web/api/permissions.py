@@ -31,7 +31,7 @@ class ByRole(BasePermission):
     """A view says what it is about in `about` ("hosts.olt"), and in `rights` what its own actions need."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        right = right_of(view)
+        right = required_right(view)
         if isinstance(request.auth, ApiToken) and needs_log_in(right, view.about):
             raise PermissionDenied(
                 _("a token cannot manage tokens or accounts: log in to the pages, or use the command line")
@@ -39,7 +39,7 @@ class ByRole(BasePermission):
         return may(role_of_request(request), right, view.about)
 
 
-def right_of(view: Any) -> str:
+def required_right(view: Any) -> str:
     """Return the right that the view's current action needs."""
     # None for a method that the view has not: it is answered as such, to who may see the rest.
     action = getattr(view, "action", None) or "list"

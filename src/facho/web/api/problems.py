@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 CONTENT_TYPE = PROBLEM_TYPE
 
 
-def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """None for what is nobody's input: it is a bug, and is answered and logged as one."""
     if isinstance(error, Refused):
         return _refused(error)
@@ -64,7 +64,7 @@ def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
     return {**found, "detail": str(error.detail)}
 
 
-def bug(request: HttpRequest) -> HttpResponse:
+def handle_server_error(request: HttpRequest) -> HttpResponse:
     """What Django answers when something raised that nobody expected; it is in the log."""
     error = sys.exc_info()[1]
     if database_is_busy(error):

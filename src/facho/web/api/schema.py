@@ -8,7 +8,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
 from facho.core.roles import needs_log_in
-from facho.web.api.permissions import right_of
+from facho.web.api.permissions import required_right
 from facho.web.api.problems import CONTENT_TYPE
 
 _PROBLEM: Final = {
@@ -49,7 +49,7 @@ class Description(AutoSchema):
         """Name the ways to authenticate; a token is none of them for what needs a log-in."""
         found: Any = super().get_auth()
         about = getattr(self.view, "about", "")
-        if not needs_log_in(right_of(self.view), about):
+        if not needs_log_in(required_right(self.view), about):
             return found
         return [each for each in found if Bearer.name not in each]
 

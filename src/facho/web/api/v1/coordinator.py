@@ -20,9 +20,9 @@ from facho.core.event_types import EventType, Level
 from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.upkeep.retention import read_hold
 from facho.engine.upkeep.system_status import Condition, coordinator_state
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import ReadOnlyRows, no_content
+from facho.web.api.dataclass_schema import describe_dataclass
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
-from facho.web.api.values import described
 
 
 class LogSerializer(serializers.ModelSerializer[CoordinatorLog]):
@@ -95,13 +95,13 @@ class Retention(GenericViewSet[Any]):
     def confirm(self, request: Request, pk: str) -> Response:
         """Let go what was shown under this number. It goes bit by bit."""
         confirm_removal(int(pk), request.user.get_username(), database_now())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        return no_content()
 
 
 class Coordinator(APIView):
     about = "execution_coordinator.coordinatorstate"
 
-    @extend_schema(responses=described(Condition))
+    @extend_schema(responses=describe_dataclass(Condition))
     def get(self, request: Request) -> Response:  # noqa: ARG002
         """OLTs, nodes, leases, queue, quotas of this hour, and when the loops last stepped."""
         return Response(coordinator_state(database_now(), current()).as_json())

@@ -6,13 +6,18 @@ from typing import Any, ClassVar
 
 from django.db.models import F, QuerySet
 from django_filters import CharFilter
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger
 from facho.core.delay import Why
-from facho.web.api.base import ReadOnlyRows
+from facho.engine.commands import runs
+from facho.web.api.base import ReadOnlyRows, no_content
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
-from facho.web.api.v1.acting import CanBeAborted
 
 
 class AttemptSerializer(serializers.ModelSerializer[Attempt]):
@@ -76,8 +81,9 @@ class ExecutionFilter(OfOlt):
         return rows.exclude(why_late="") if wanted else rows.filter(why_late="")
 
 
-class Executions(CanBeAborted, ReadOnlyRows[Execution]):
+class Executions(ReadOnlyRows[Execution]):
     about = "executions.execution"
+    rights: ClassVar = {"abort": "run"}
     queryset = Execution.objects.annotate(
         olt_name=F("olt__name"),
         job=F("node__job"),
@@ -95,6 +101,13 @@ class Executions(CanBeAborted, ReadOnlyRows[Execution]):
         if self.action == "list":
             return rows.defer("owes", "lease_token", "parts", "result")
         return rows.prefetch_related("attempts")
+
+    @extend_schema(request=None, responses={status.HTTP_204_NO_CONTENT: None})
+    @action(methods=["post"], detail=True)
+    def abort(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Abort an execution. A running one stops at its next request and stores nothing."""
+        runs.abort_execution(self.get_object().id, database_now())
+        return no_content()
 
 
 class SkippedSlotsSerializer(serializers.ModelSerializer[SkippedSlots]):

@@ -11,7 +11,7 @@ from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob
 from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.jobs import JobChanges, NewJob
-from facho.web.api.given import Given, Interval, Named
+from facho.web.api.input import Given, Interval, RowNames
 
 _MOST: Final = 200
 _SAME: Final = (
@@ -52,7 +52,7 @@ class JobGiven(JobChange):
 
     brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all())
     kind = serializers.ChoiceField(JobKind.choices)
-    olts = Named(Olt, required=False)
+    olts = RowNames(Olt, required=False)
 
 
 def new_job(given: Mapping[str, Any]) -> NewJob:

@@ -11,7 +11,6 @@ from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
@@ -19,9 +18,8 @@ from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands import jobs
 from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.engine.commands.what_if import Change, change_of
-from facho.web.api.base import ReadOnlyRows
-from facho.web.api.given import Given, Interval, Named, given_to
-from facho.web.api.v1.answers import ReplannedSerializer, replanned
+from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
+from facho.web.api.input import Given, Interval, RowNames, read_input
 from facho.web.api.v1.job_input import JobChange, JobGiven, job_changes, new_job
 from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, previewed, wants_preview
 
@@ -66,7 +64,7 @@ def _or_what_if(answer: type[serializers.Serializer[Any]]) -> PolymorphicProxySe
 
 
 class OltsGiven(Given):
-    olts = Named(Olt, allow_empty=False)
+    olts = RowNames(Olt, allow_empty=False)
 
 
 class CopyGiven(Given):
@@ -97,10 +95,10 @@ class Jobs(ReadOnlyRows[SnmpJob]):
     )
     def create(self, request: Request) -> Response:
         """Make a job, and attach it to its OLTs: there it runs a minute from now, and then every interval."""
-        new = new_job(given_to(JobGiven, request))
+        new = new_job(read_input(JobGiven, request))
         if wants_preview(request):
             return previewed(request, change_of(new, (), None))
-        return self._created(request, jobs.create_job(new, database_now()))
+        return self.show_created(request, jobs.create_job(new, database_now()).pk)
 
     @extend_schema(
         request=JobChange,
@@ -110,60 +108,53 @@ class Jobs(ReadOnlyRows[SnmpJob]):
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays. With another interval it runs one such interval from now."""
         job = self.get_object()
-        changes = job_changes(given_to(JobChange, request, partial=True))
+        changes = job_changes(read_input(JobChange, request, partial=True))
         if wants_preview(request):
             change = Change(lambda schedule: schedule.update_job(job.name, changes), _olts_of(job))
             return previewed(request, change)
         jobs.update_job(job.name, changes, database_now())
-        return Response(self._shown(job.pk))
+        return self.show_row(job.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With its nodes and their executions. Refused while it runs somewhere: abort that first."""
         jobs.remove_job(self.get_object().name, database_now())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        return no_content()
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Let it run again, after one full interval. Also brings its suspended nodes back."""
-        return replanned(jobs.enable_jobs([self.get_object().name], database_now()))
+        return show_replanned(jobs.enable_jobs([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """What runs finishes and counts; nothing of it begins any more."""
-        return replanned(jobs.disable_jobs([self.get_object().name], database_now()))
+        return show_replanned(jobs.disable_jobs([self.get_object().name], database_now()))
 
     @extend_schema(request=CopyGiven, responses={status.HTTP_201_CREATED: JobSerializer})
     @action(methods=["post"], detail=True)
     def duplicate(self, request: Request, **_: Any) -> Response:
         """The same job under another name, attached to no OLT."""
-        name = self.get_object().name
-        return self._created(request, jobs.duplicate_job(name, given_to(CopyGiven, request)["name"]))
+        copy = jobs.duplicate_job(self.get_object().name, read_input(CopyGiven, request)["name"])
+        return self.show_created(request, copy.pk)
 
     @extend_schema(request=OltsGiven, parameters=[PREVIEW], responses=_or_what_if(ReplannedSerializer))
     @action(methods=["post"], detail=True)
     def attach(self, request: Request, **_: Any) -> Response:
         """Put it on more OLTs. Those that have it already keep their times."""
-        job, names = self.get_object().name, given_to(OltsGiven, request)["olts"]
+        job, names = self.get_object().name, read_input(OltsGiven, request)["olts"]
         if wants_preview(request):
             return previewed(request, change_of(job, names, None))
-        return replanned(jobs.attach(job, names, database_now()))
+        return show_replanned(jobs.attach(job, names, database_now()))
 
     @extend_schema(request=OltsGiven, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def detach(self, request: Request, **_: Any) -> Response:
         """Take it off OLTs, with the executions that it had there. Refused while it runs on one of them."""
-        job, names = self.get_object().name, given_to(OltsGiven, request)["olts"]
-        return replanned(jobs.detach(job, names, database_now()))
-
-    def _created(self, request: Request, job: SnmpJob) -> Response:
-        url = reverse("api:job-detail", args=[job.pk], request=request)
-        return Response(self._shown(job.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
-
-    def _shown(self, job_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=job_id)).data
+        job, names = self.get_object().name, read_input(OltsGiven, request)["olts"]
+        return show_replanned(jobs.detach(job, names, database_now()))
 
 
 def _olts_of(job: SnmpJob) -> dict[int, str]:

@@ -10,7 +10,6 @@ from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
@@ -18,8 +17,8 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.core.maintenance import WEEKDAYS
 from facho.engine.commands import maintenance
 from facho.engine.commands.input_checks import LONGEST_NAME
-from facho.web.api.base import ReadOnlyRows
-from facho.web.api.given import Given, Interval, given_to, said_at
+from facho.web.api.base import ReadOnlyRows, no_content
+from facho.web.api.input import Given, Interval, errors_at, read_input
 
 _FIELDS: Final = {"start": "start_time"}
 
@@ -73,25 +72,24 @@ class Windows(ReadOnlyRows[MaintenanceWindow]):
     @extend_schema(request=WindowGiven, responses={status.HTTP_201_CREATED: WindowSerializer})
     def create(self, request: Request) -> Response:
         """From its start to its end nothing is asked, alarms are silent and slots do not count."""
-        with said_at(_FIELDS):
-            made = maintenance.add_window(_window(given_to(WindowGiven, request)), database_now())
-        url = reverse("api:maintenance-window-detail", args=[made.pk], request=request)
-        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+        with errors_at(_FIELDS):
+            made = maintenance.add_window(_window(read_input(WindowGiven, request)), database_now())
+        return self.show_created(request, made.pk)
 
     @extend_schema(request=WindowGiven, responses=WindowSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays."""
         window = self.get_object()
-        given = {**_as_given(window), **given_to(WindowGiven, request, partial=True)}
-        with said_at(_FIELDS):
+        given = {**_as_given(window), **read_input(WindowGiven, request, partial=True)}
+        with errors_at(_FIELDS):
             maintenance.change_window(window.pk, _window(given), database_now())
-        return Response(self._shown(window.pk))
+        return self.show_row(window.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """What lasts ends with it."""
         maintenance.remove_windows([self.get_object().name], database_now())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        return no_content()
 
     @extend_schema(request=None, responses=WindowSerializer)
     @action(methods=["post"], detail=True)
@@ -99,10 +97,7 @@ class Windows(ReadOnlyRows[MaintenanceWindow]):
         """The one that lasts now ends now; a weekly one comes again in its time."""
         window = self.get_object()
         maintenance.end_window(window.name, database_now())
-        return Response(self._shown(window.pk))
-
-    def _shown(self, window_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=window_id)).data
+        return self.show_row(window.pk)
 
 
 def _as_given(window: MaintenanceWindow) -> dict[str, Any]:

@@ -16,9 +16,8 @@ from facho.apps.db.clock import database_now
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands import nodes, runs
 from facho.engine.commands.nodes import KEEP, NodeChanges
-from facho.web.api.base import ReadOnlyRows, Rows
-from facho.web.api.given import Given, Interval, given_to
-from facho.web.api.v1.answers import ReplannedSerializer, replanned
+from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, Rows, show_replanned
+from facho.web.api.input import Given, Interval, read_input
 
 
 class NodeSerializer(serializers.ModelSerializer[SnmpJobHost]):
@@ -89,28 +88,28 @@ class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays. With another interval it runs one such interval from now."""
         node = self.get_object()
-        given = given_to(NodeChange, request, partial=True)
+        given = read_input(NodeChange, request, partial=True)
         wanted = NodeChanges(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
         nodes.update_node(node.id, wanted, database_now())
-        return Response(self.get_serializer(self.get_object()).data)
+        return self.show_row(node.pk)
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Let it run again, after one full interval. Also ends a suspension."""
-        return replanned(nodes.enable_nodes([self.get_object().id], database_now()))
+        return show_replanned(nodes.enable_nodes([self.get_object().id], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """What runs finishes and counts; nothing of it begins any more."""
-        return replanned(nodes.disable_nodes([self.get_object().id], database_now()))
+        return show_replanned(nodes.disable_nodes([self.get_object().id], database_now()))
 
     @extend_schema(request=ShiftGiven, responses=ShiftedSerializer)
     @action(methods=["post"], detail=True)
     def shift(self, request: Request, **_: Any) -> Response:
         """All its slots come so much later, from the next one on."""
-        by = given_to(ShiftGiven, request)["by"]
+        by = read_input(ShiftGiven, request)["by"]
         moved = nodes.shift_grid(self.get_object().id, by, database_now())
         return Response(ShiftedSerializer({"next_run_at": moved}).data)
 

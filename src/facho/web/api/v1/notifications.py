@@ -13,7 +13,6 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import ViolationSeverity
@@ -23,10 +22,9 @@ from facho.config import current
 from facho.core.notifications import RULE_KINDS
 from facho.engine.commands import notifications
 from facho.engine.commands.input_checks import LONGEST_NAME
-from facho.engine.process.command_transaction import command
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import ReadOnlyRows, no_content
 from facho.web.api.filters import Number
-from facho.web.api.given import Given, Named, given_to
+from facho.web.api.input import Given, RowNames, read_input
 
 _NOTICES: Final = [each.value for each in RULE_KINDS]
 
@@ -67,22 +65,22 @@ class Channels(ReadOnlyRows[NotificationChannel]):
     @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
     def create(self, request: Request) -> Response:
         """Its address holds secrets: it is kept encrypted, and never shown."""
-        made = notifications.add_channel(**given_to(ChannelGiven, request))
-        url = reverse("api:notification-channel-detail", args=[made.pk], request=request)
-        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+        made = notifications.add_channel(**read_input(ChannelGiven, request))
+        return self.show_created(request, made.pk)
 
     @extend_schema(request=ChannelGiven, responses=ChannelSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays."""
         channel = self.get_object()
-        _change_channel(channel.name, given_to(ChannelGiven, request, partial=True))
-        return Response(self._shown(channel.pk))
+        given = read_input(ChannelGiven, request, partial=True)
+        notifications.update_channel(channel.name, new_name=given.pop("name", None), **given)
+        return self.show_row(channel.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Refused while a rule has no other channel."""
         notifications.remove_channel(self.get_object().name)
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        return no_content()
 
     @extend_schema(request=None, responses=TriedSerializer)
     @action(methods=["post"], detail=True)
@@ -90,17 +88,6 @@ class Channels(ReadOnlyRows[NotificationChannel]):
         """Sends a message at once, and says what came of it."""
         tried = notifications.try_channel(self.get_object().name, database_now(), current())
         return Response({"sent": tried.sent, "sentence": tried.sentence})
-
-    def _shown(self, channel_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=channel_id)).data
-
-
-@command
-def _change_channel(name: str, given: dict[str, Any]) -> None:
-    changed = {"url": given.get("url"), "language": given.get("language")}
-    found = notifications.update_channel(name, new_name=given.get("name"), **changed)
-    if "enabled" in given:
-        notifications.set_channel_enabled(found.name, enabled=given["enabled"])
 
 
 class RuleSerializer(serializers.ModelSerializer[NotificationRule]):
@@ -120,7 +107,7 @@ class RuleGiven(Given):
     """Without notices it is about all of them, without an OLT or a site about all OLTs."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
-    channels = Named(NotificationChannel, allow_empty=False)
+    channels = RowNames(NotificationChannel, allow_empty=False)
     notices = serializers.ListField(child=serializers.ChoiceField(_NOTICES), required=False, max_length=50)
     min_severity = serializers.ChoiceField(ViolationSeverity.choices, required=False)
     olt = serializers.PrimaryKeyRelatedField(
@@ -161,24 +148,20 @@ class NotificationRules(ReadOnlyRows[NotificationRule]):
     @extend_schema(request=RuleGiven, responses={status.HTTP_201_CREATED: RuleSerializer})
     def create(self, request: Request) -> Response:
         """Say who is told what, and when not."""
-        made = notifications.save_rule(None, _changes(given_to(RuleGiven, request)))
-        url = reverse("api:notification-rule-detail", args=[made.pk], request=request)
-        return Response(self._shown(made.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+        made = notifications.save_rule(None, _changes(read_input(RuleGiven, request)))
+        return self.show_created(request, made.pk)
 
     @extend_schema(request=RuleGiven, responses=RuleSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays."""
         rule = self.get_object()
-        notifications.update_rule(rule.name, _changes(given_to(RuleGiven, request, partial=True)))
-        return Response(self._shown(rule.pk))
+        notifications.update_rule(rule.name, _changes(read_input(RuleGiven, request, partial=True)))
+        return self.show_row(rule.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         notifications.remove_rule(self.get_object().name)
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-    def _shown(self, rule_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=rule_id)).data
+        return no_content()
 
 
 def _changes(given: dict[str, Any]) -> notifications.RuleChanges:

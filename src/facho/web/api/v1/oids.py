@@ -10,15 +10,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from facho.apps.hosts.models import Brand, Oid, OltModel
 from facho.engine.commands import oids
 from facho.engine.commands.input_checks import LONGEST_NAME
 from facho.vendors import Entity
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import ReadOnlyRows, no_content
 from facho.web.api.filters import Filters, TrueOrFalse
-from facho.web.api.given import Given, given_to, said_at
+from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import model_name
 
 _FIELDS: Final = {"read_as": "profile_oid"}
@@ -90,28 +89,24 @@ class Oids(ReadOnlyRows[Oid]):
     @extend_schema(request=OidGiven, responses={status.HTTP_201_CREATED: OidSerializer})
     def create(self, request: Request) -> Response:
         """Add a row of your own; jobs of its brand can ask for it."""
-        with said_at(_FIELDS):
-            row = oids.add_oid(oids.NewOid(**_named(given_to(OidGiven, request), None)))
-        url = reverse("api:oid-detail", args=[row.pk], request=request)
-        return Response(self._shown(row.pk), status=status.HTTP_201_CREATED, headers={"Location": url})
+        with errors_at(_FIELDS):
+            row = oids.add_oid(oids.NewOid(**_named(read_input(OidGiven, request), None)))
+        return self.show_created(request, row.pk)
 
     @extend_schema(request=OidGiven, responses=OidSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays. A row that comes from a profile is refused."""
         row = self.get_object()
-        with said_at(_FIELDS):
-            named = _named(given_to(OidGiven, request, partial=True), row.brand)
+        with errors_at(_FIELDS):
+            named = _named(read_input(OidGiven, request, partial=True), row.brand)
             oids.change_oid(row.pk, oids.OidChanges(**named))
-        return Response(self._shown(row.pk))
+        return self.show_row(row.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Not one that comes from a profile, nor one that a job asks for."""
         oids.remove_oid(self.get_object().pk)
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-    def _shown(self, oid_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=oid_id)).data
+        return no_content()
 
 
 def _named(given: dict[str, Any], brand: Brand | None) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
 from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
 from facho.snmp.usm import Auth, Priv
-from facho.web.api.given import Given
+from facho.web.api.input import Given
 
 # The field of the API for that of a command.
 FIELDS: Final[Mapping[str, str]] = {

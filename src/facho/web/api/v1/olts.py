@@ -11,7 +11,6 @@ from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from facho.apps.db.clock import database_now
 from facho.apps.hosts.health import Health, health_of, with_health
@@ -29,9 +28,8 @@ from facho.engine.commands.connection_test import (
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 from facho.engine.upkeep.olt_removal import FEW
-from facho.web.api.base import ReadOnlyRows
-from facho.web.api.given import given_to, said_at
-from facho.web.api.v1.answers import ReplannedSerializer, replanned
+from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
+from facho.web.api.input import errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
 # What this version of the API has always called them, where that differs.
@@ -111,20 +109,19 @@ class Olts(ReadOnlyRows[Olt]):
     @extend_schema(request=OltGiven, responses={status.HTTP_201_CREATED: OltSerializer})
     def create(self, request: Request) -> Response:
         """Add an OLT. Without a brand it is asked what it is, and not saved when it does not answer."""
-        with said_at(FIELDS):
-            new = new_olt(given_to(OltGiven, request))
+        with errors_at(FIELDS):
+            new = new_olt(read_input(OltGiven, request))
             olt = olts.add_olt(new, detected=_detect(new) if new.brand == olts.AUTO else None)
-        url = reverse("api:olt-detail", args=[olt.id], request=request)
-        return Response(self._shown(olt.id), status=status.HTTP_201_CREATED, headers={"Location": url})
+        return self.show_created(request, olt.pk)
 
     @extend_schema(request=OltGiven, responses=OltSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
         """What is given changes; the rest stays."""
         olt = self.get_object()
-        given = given_to(OltGiven, request, partial=True)
-        with said_at(FIELDS):
+        given = read_input(OltGiven, request, partial=True)
+        with errors_at(FIELDS):
             olts.update_olt(olt.name, olt_changes(olt, given), database_now())
-        return Response(self._shown(olt.id))
+        return self.show_row(olt.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None, status.HTTP_202_ACCEPTED: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
@@ -144,22 +141,19 @@ class Olts(ReadOnlyRows[Olt]):
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Let it be asked again: its nodes run after one full interval. Also ends a suspension."""
-        return replanned(olts.enable_olts([self.get_object().name], database_now()))
+        return show_replanned(olts.enable_olts([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Leave it alone: what runs there stops at its next request, and writes nothing."""
-        return replanned(olts.disable_olts([self.get_object().name], database_now()))
+        return show_replanned(olts.disable_olts([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=TestedSerializer)
     @action(methods=["post"], detail=True)
     def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Ask it what it is, with what is stored. It takes as long as the OLT, or its silence, takes."""
         return Response(TestedSerializer(_test(self.get_object())).data)
-
-    def _shown(self, olt_id: int) -> Any:
-        return self.get_serializer(self.get_queryset().get(id=olt_id)).data
 
 
 def _detect(new: olts.NewOlt) -> Identified:

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.db.clock import database_now
-from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.searching import MOST, SHORTEST, onus_found
 from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.told import HISTORY_FACTS
@@ -25,7 +25,6 @@ from facho.engine.commands import runs
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
-from facho.web.api.v1.events import EventSerializer
 from facho.web.api.v1.nodes import StartedSerializer, accepted
 from facho.web.words.states import ONU_STATES
 
@@ -45,6 +44,14 @@ class OnuSerializer(serializers.ModelSerializer[Onu]):
 
     def get_interface(self, onu: Onu) -> str:
         return interface_of(onu)
+
+
+class EventSerializer(serializers.ModelSerializer[OnuEvent]):
+    olt_name = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = OnuEvent
+        fields = ("id", "at", "kind", "olt", "olt_name", "onu", "serial", "place", "before", "cause")
 
 
 def _long_enough(text: str) -> None:
@@ -114,3 +121,22 @@ class Onus(ReadOnlyRows[Onu]):
         rows: Any = events_of(self.get_object()).annotate(olt_name=F("olt__name"))
         page: Any = self.paginate_queryset(rows)
         return self.get_paginated_response(EventSerializer(page, many=True).data)
+
+
+class EventFilter(OfOlt):
+    by_time = "at"
+    only_with: ClassVar = {"cause": ("olt", "onu", "from")}
+    kind = OneOf(EventKind.values)
+    cause = CharFilter()
+
+    class Meta:
+        model = OnuEvent
+        fields = ("onu",)
+
+
+class Events(ReadOnlyRows[OnuEvent]):
+    about = "discovery.onuevent"
+    queryset = OnuEvent.objects.annotate(olt_name=F("olt__name"))
+    serializer_class = EventSerializer
+    filterset_class = EventFilter
+    orderings: ClassVar = ("-at",)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db.models import F
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import (
     QuotaStatus,
     QuotaTracker,
@@ -14,9 +19,9 @@ from facho.apps.execution_coordinator.models import (
     ViolationSeverity,
 )
 from facho.config import current
-from facho.web.api.base import ReadOnlyRows
+from facho.engine.commands.acknowledgements import acknowledge_violation
+from facho.web.api.base import ReadOnlyRows, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
-from facho.web.api.v1.acting import CanBeAcknowledged
 from facho.web.components.quotas import at_risk
 
 
@@ -83,9 +88,17 @@ class ViolationFilter(OfOlt):
         return rows.filter(notified__in=[wanted])
 
 
-class Violations(CanBeAcknowledged, ReadOnlyRows[QuotaViolation]):
+class Violations(ReadOnlyRows[QuotaViolation]):
     about = "execution_coordinator.quotaviolation"
+    rights: ClassVar = {"acknowledge": "acknowledge"}
     queryset = QuotaViolation.objects.annotate(olt_name=F("olt__name"))
     serializer_class = ViolationSerializer
     filterset_class = ViolationFilter
     orderings: ClassVar = ("-created_at",)
+
+    @extend_schema(request=None, responses={status.HTTP_204_NO_CONTENT: None})
+    @action(methods=["post"], detail=True)
+    def acknowledge(self, request: Request, **_: Any) -> Response:
+        """Record that a person has seen the violation. The first person stays recorded."""
+        acknowledge_violation(self.get_object().id, request.user.get_username(), database_now())
+        return no_content()

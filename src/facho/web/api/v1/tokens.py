@@ -21,7 +21,7 @@ from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.tokens import create_token, revoke_tokens
 from facho.web.api.authentication import role_of_request
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import ReadOnlyRows, no_content
 
 
 class TokenSerializer(serializers.ModelSerializer[ApiToken]):
@@ -104,7 +104,7 @@ class Tokens(ReadOnlyRows[ApiToken]):
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Refuse it from now on. It stays in the list for a while. It needs a log-in, not a token."""
         revoke_tokens([self.get_object().pk], database_now())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+        return no_content()
 
 
 def _owner(request: Request, role: Role | None, wanted: int | None) -> User:

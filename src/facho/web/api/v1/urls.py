@@ -6,11 +6,10 @@ from rest_framework.routers import SimpleRouter
 
 from facho.core.roles import Role
 from facho.web.access.pages import for_role
-from facho.web.api.index import Index, Nothing
+from facho.web.api.index import Index, NotFoundView
 from facho.web.api.v1.audit import Audit
 from facho.web.api.v1.brands import Brands, Models
 from facho.web.api.v1.coordinator import Coordinator, Logs, Retention
-from facho.web.api.v1.events import Events
 from facho.web.api.v1.executions import Executions, SkippedSlotsRows
 from facho.web.api.v1.health import LastCollected, OltHealths, TablesWithUnreadableRows
 from facho.web.api.v1.jobs import Jobs
@@ -19,7 +18,7 @@ from facho.web.api.v1.nodes import Nodes, RunNow
 from facho.web.api.v1.notifications import Channels, NotificationRules
 from facho.web.api.v1.oids import Oids
 from facho.web.api.v1.olts import Olts
-from facho.web.api.v1.onus import Onus
+from facho.web.api.v1.onus import Events, Onus
 from facho.web.api.v1.plans import Forecasts, Plans
 from facho.web.api.v1.pollers import Pollers, StatsHistory
 from facho.web.api.v1.ports import Outages, Ports, UnprovisionedOnus
@@ -77,5 +76,5 @@ urlpatterns = [
     path("", Index.as_view(patterns=_things), name="index"),
     *_things,
     # Whatever is in it: a dot alone would leave out the end of a line.
-    re_path(r"^[\s\S]*/$", Nothing.as_view()),
+    re_path(r"^[\s\S]*/$", NotFoundView.as_view()),
 ]

@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob
 from facho.engine.commands.what_if import Change, WhatIf, change_of
 from facho.web.api.authentication import role_of_request
-from facho.web.api.given import Given, Interval, Named, given_to
+from facho.web.api.input import Given, Interval, RowNames, read_input
 from facho.web.api.v1.job_input import JobGiven, new_job
 from facho.web.what_if_limits import ask_what_if
 
@@ -65,7 +65,7 @@ class WhatIfGiven(Given):
 
     new_job = JobGiven(required=False)
     job = serializers.PrimaryKeyRelatedField(queryset=SnmpJob.objects.all(), required=False)
-    olts = Named(Olt, required=False)
+    olts = RowNames(Olt, required=False)
     interval = Interval(required=False)
 
     def validate(self, attrs: Any) -> Any:
@@ -86,7 +86,7 @@ class WhatIfs(ViewSet):
     @extend_schema(request=WhatIfGiven, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
         """Minutes of SNMP work in an hour, and which quotas would become impossible. Saves nothing."""
-        given = given_to(WhatIfGiven, request)
+        given = read_input(WhatIfGiven, request)
         job = new_job(given["new_job"]) if "new_job" in given else given["job"].name
         return previewed(request, change_of(job, given.get("olts", ()), given.get("interval")))
 

@@ -26,7 +26,7 @@ _PREFIXES: Final = {"system_status": "Condition"}
 
 
 @cache
-def described(value: type) -> type[serializers.Serializer[Any]]:
+def describe_dataclass(value: type) -> type[serializers.Serializer[Any]]:
     """A serializer that has what this dataclass has. Only to describe: the value is JSON already."""
     fields = {name: _field(hint) for name, hint in typing.get_type_hints(value).items()}
     # Named after the module too: others call their parts a step or a queue as well.
@@ -46,7 +46,7 @@ def _field(hint: Any, **rest: Any) -> Any:
     if origin is Mapping:
         return serializers.DictField(child=_field(inner[1]), **rest)
     if is_dataclass(hint):
-        return described(hint)(**rest)  # type: ignore[arg-type]  # it is a class, from a hint
+        return describe_dataclass(hint)(**rest)  # type: ignore[arg-type]  # it is a class, from a hint
     if isinstance(hint, type) and issubclass(hint, Enum):
         return serializers.ChoiceField(choices=[each.name.lower() for each in hint], **rest)
     return _PLAIN[hint](**rest)

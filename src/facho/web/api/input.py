@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from facho.core.interval import BadInterval, format_interval, parse_interval
 from facho.engine.commands.errors import CommandError
-from facho.web.api.parsing import MOST_ITEMS
+from facho.web.api.json_parser import MOST_ITEMS
 
 # Nobody names more at once.
 MOST_NAMED = MOST_ITEMS
@@ -59,7 +59,7 @@ class Interval(serializers.Field[Any, Any, str, Any]):
 
 
 @extend_schema_field({"type": "array", "items": {"type": "integer"}})
-class Named(serializers.ListField):
+class RowNames(serializers.ListField):
     """Rows by their ids, as their names: commands take those. One query, however many they are."""
 
     child = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
@@ -77,7 +77,7 @@ class Named(serializers.ListField):
 
 
 @contextmanager
-def said_at(names: Mapping[str, str]) -> Iterator[None]:
+def errors_at(names: Mapping[str, str]) -> Iterator[None]:
     """What a command refuses is said at the field that the API has for it."""
     try:
         yield
@@ -85,7 +85,7 @@ def said_at(names: Mapping[str, str]) -> Iterator[None]:
         raise CommandError(names.get(refused.field, refused.field), refused.message) from None
 
 
-def given_to(serializer: type[Given], request: Request, *, partial: bool = False) -> dict[str, Any]:
+def read_input(serializer: type[Given], request: Request, *, partial: bool = False) -> dict[str, Any]:
     found = serializer(data=request.data, partial=partial)
     found.is_valid(raise_exception=True)
     given: dict[str, Any] = found.validated_data

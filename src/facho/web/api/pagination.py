@@ -21,13 +21,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
-from facho.web.api.filters import names_of, orderings_of, refuse_unknown
+from facho.web.api.filters import allowed_orderings, filter_names, refuse_unknown
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
-USUAL_SIZE: Final = 100
-LARGEST_SIZE: Final = 1000
+DEFAULT_PAGE_SIZE: Final = 100
+LARGEST_PAGE_SIZE: Final = 1000
 _OWN: Final = ("cursor", "page_size", "ordering")
 
 
@@ -77,13 +77,13 @@ def _may_be_null(model: type[Model], column: str) -> bool:
     return False
 
 
-class Keyset(BasePagination):
+class KeysetPagination(BasePagination):
     """A view lists in `orderings` the columns that `?ordering=` may name; the first is the usual one."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
-        refuse_unknown(request, [*_OWN, *names_of(view, queryset)])
-        self.order = self._order(request, orderings_of(view, request.query_params))
+        refuse_unknown(request, [*_OWN, *filter_names(view, queryset)])
+        self.order = self._order(request, allowed_orderings(view, request.query_params))
         self.size = self._size(request)
         self.reverse, place = self._place(request)
         rows = self.order.sort(queryset, reverse=self.reverse)
@@ -123,7 +123,7 @@ class Keyset(BasePagination):
             _parameter(
                 "page_size",
                 "rows of a page",
-                {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE, "default": USUAL_SIZE},
+                {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
             ),
             _parameter("ordering", "a column; with `-` backwards", {"type": "string", "enum": choices}),
         ]
@@ -136,9 +136,11 @@ class Keyset(BasePagination):
         return Order.read(text)
 
     def _size(self, request: Request) -> int:
-        text = request.query_params.get("page_size", str(USUAL_SIZE))
-        if not (text.isdecimal() and text.isascii() and len(text) < 6 and 1 <= int(text) <= LARGEST_SIZE):
-            raise _refused("page_size", _("it must be a number from 1 to %d") % LARGEST_SIZE)
+        text = request.query_params.get("page_size", str(DEFAULT_PAGE_SIZE))
+        if not (
+            text.isdecimal() and text.isascii() and len(text) < 6 and 1 <= int(text) <= LARGEST_PAGE_SIZE
+        ):
+            raise _refused("page_size", _("it must be a number from 1 to %d") % LARGEST_PAGE_SIZE)
         return int(text)
 
     def _place(self, request: Request) -> tuple[bool, tuple[Any, int] | None]:
