@@ -17,7 +17,7 @@ from facho.engine.commands.jobs import change_interval, disable_jobs, enable_job
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import abort_execution, run_now
-from facho.engine.coordinate.coordinator import close_hours
+from facho.engine.coordinate.quota_hours import close_quota_hours
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.schedule.recovery import recover
 from tests.engine_day import Day, figures, reasons, violations
@@ -425,5 +425,5 @@ def test_two_that_close_at_once_close_once(day: Day) -> None:
     day.pass_until(at("11:00"))
     day.now = at("11:00:05")
     day.queue()
-    assert (close_hours(day.now, day.config), close_hours(day.now, day.config)) == (1, 0)
+    assert (close_quota_hours(day.now, day.config), close_quota_hours(day.now, day.config)) == (1, 0)
     assert CoordinatorState.objects.filter(name=COORDINATOR).exists()

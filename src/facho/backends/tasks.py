@@ -14,7 +14,8 @@ from facho.backends.celery_backend import CeleryBackend
 from facho.backends.celery_worker import poller
 from facho.celery import app
 from facho.config import current
-from facho.engine.coordinate.coordinator import close_hours, coordinator_step
+from facho.engine.coordinate.coordinator import coordinator_step
+from facho.engine.coordinate.quota_hours import close_quota_hours
 from facho.engine.events.sender import Sender
 from facho.engine.process.loops import run_step
 from facho.engine.schedule.scheduler import scheduler_step
@@ -79,7 +80,7 @@ def _run_unless_running(lock: threading.Lock, name: str, step: Callable[[], obje
 @app.task(name=celery_names.CHECK_QUOTAS)
 def check_quota_violations_task() -> None:
     """Close the hours, also when the coordinator's step fails before it gets to that."""
-    run_step("quotas", lambda: close_hours(database_now(), current()))
+    run_step("quotas", lambda: close_quota_hours(database_now(), current()))
 
 
 @app.task(name=celery_names.CLEAN_LOGS)

@@ -1,4 +1,4 @@
-"""Reads what OLTs are owed: from the grids of their nodes, and from executions that are open."""
+"""Reads what OLTs are owed: from the grids of their nodes, and from open executions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 class Owed(NamedTuple):
-    """A part of a slot: what it counts for, and how many seconds pass until the next one."""
+    """What one part of a slot counts for, and the seconds until the next slot."""
 
     node_id: int
     task_type: str
@@ -37,7 +37,7 @@ def owed_by(master_ids: Sequence[int]) -> dict[int, tuple[Owed, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class GridSlots:
-    """Slots that are yet to come, of one part."""
+    """The slots of one part that have not come yet."""
 
     olt_id: int
     task_type: str
@@ -47,7 +47,7 @@ class GridSlots:
 
 @dataclass(frozen=True, slots=True)
 class OpenExecution:
-    """An execution that has not ended, and counts."""
+    """An execution that has not ended and counts."""
 
     olt_id: int
     slot: datetime
@@ -59,23 +59,23 @@ class OpenExecution:
 
 @dataclass(frozen=True, slots=True)
 class PendingSlots:
-    """What is owed and has not come to its end, at one instant."""
+    """The slots that are owed and have no outcome, at one instant."""
 
     grids: list[GridSlots]
     open: list[OpenExecution]
-    # OLTs that are switched on.
+    # OLTs that are enabled.
     enabled: frozenset[int]
-    # When they are left alone: slots that lie in there are not owed.
+    # Slots in maintenance are not owed.
     closed: Mapping[int, Sequence[Span]] = field(default_factory=dict)
 
     def pending(self, hours: Sequence[Hour]) -> dict[TrackerKey, int]:
-        """Nothing for what has no slot in an hour."""
+        """Return the number of pending slots of each tracker that has any."""
         found: dict[TrackerKey, int] = defaultdict(int)
-        for key, count in (*self.to_come(hours), *self.under_way(hours)):
+        for key, count in (*self.on_grids(hours), *self._in_executions(hours)):
             found[key] += count
         return {key: count for key, count in found.items() if count}
 
-    def to_come(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
+    def on_grids(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
         for hour in hours:
             for grid in self.grids:
                 if grid.next_run_at <= hour.end:
@@ -84,7 +84,7 @@ class PendingSlots:
                     count = slots_from(grid.next_run_at, grid.interval, hour)
                     yield key, count - slots_inside(grid.next_run_at, grid.interval, hour, closed)
 
-    def under_way(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
+    def _in_executions(self, hours: Sequence[Hour]) -> Iterator[tuple[TrackerKey, int]]:
         for each in self.open:
             for hour in hours:
                 if each.slot in hour:
@@ -93,10 +93,10 @@ class PendingSlots:
 
 
 def load_pending_slots(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zone: tzinfo) -> PendingSlots:
-    """What these hours owe, of all OLTs, if none are named.
+    """Return what these hours owe to these OLTs, or to all for None.
 
-    Grids and executions in one statement: a slot leaves its grid and becomes an execution in one transaction,
-    and between two statements it would be seen twice, or not at all.
+    Grids and executions are read in one statement: a slot leaves its grid and becomes an execution in one
+    transaction, and between two statements it would be counted twice, or not at all.
     """
     if olt_ids is not None and not olt_ids:
         return PendingSlots([], [], frozenset())
@@ -108,12 +108,12 @@ def load_pending_slots(olt_ids: Sequence[int] | None, hours: Sequence[Hour], zon
     nodes, executions, olts = found
     enabled = frozenset(olt for olt, *_ in olts)
     after, until = min(hour.start for hour in hours), max(hour.end for hour in hours)
-    # A slot on the stroke belongs to the hour that ends, and a window that begins then is about it.
+    # A slot on the full hour belongs to the hour that ends, and is closed by a window that begins then.
     closed = closed_times(olt_ids, after, until + _TICK, zone)
     return PendingSlots(list(_grids(nodes)), list(map(_open, executions)), enabled, closed)
 
 
-# Nodes; executions; OLTs: each in the columns that it has.
+# Nodes (0), executions (1) and OLTs (2), in the columns that each has.
 _OUTLOOK: Final = (
     "SELECT 0, n.olt_id, n.job_id, j.master_id, COALESCE(n.interval_s, j.interval_s), j.task_type,"
     " n.next_run_at, CAST(NULL AS text), CAST(NULL AS timestamp with time zone)"
@@ -127,7 +127,7 @@ _OUTLOOK: Final = (
 
 
 def _grids(nodes: Iterable[sql.Row]) -> Iterator[GridSlots]:
-    """A chained node has no time of its own, and the slots of its master."""
+    """Yield the grid of each node; a chained one has the slots of its master."""
     rows = list(nodes)
     times = {
         (olt, job): (sql.parse_time(next_run_at), timedelta(seconds=interval_s))

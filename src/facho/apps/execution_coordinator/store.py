@@ -1,7 +1,7 @@
-"""Writes what hours owe and what became of it.
+"""Writes trackers: what hours owe, and the outcomes of their slots.
 
-Rows of trackers are the last that a transaction locks, and in the order of their keys, so that no two wait
-for each other. One that is closed is never written again.
+A transaction locks trackers last and in the order of their keys, so that no two wait for each other. A closed
+tracker is never written again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AT_ONCE: Final = 500
 
 
 class TrackerKey(NamedTuple):
-    """One tracker."""
+    """The key of a tracker."""
 
     olt_id: int
     task_type: str
@@ -35,7 +35,7 @@ class TrackerKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CountedSlots:
-    """Slots that have their outcome. `reason` for those that were not completed."""
+    """Slots with one outcome. Those that were not completed have a reason."""
 
     key: TrackerKey
     outcome: Outcome
@@ -45,22 +45,22 @@ class CountedSlots:
 
 
 def count_outcomes(outcomes: Iterable[CountedSlots], now: datetime) -> None:
-    """Each slot was pending and is no more. In the transaction of what they are the outcomes of."""
+    """Move slots from pending to their outcomes, in the transaction that decides these."""
     by_key: dict[TrackerKey, list[CountedSlots]] = defaultdict(list)
     for each in outcomes:
         by_key[each.key].append(each)
     keys = sorted(by_key)
     for first in range(0, len(keys), _AT_ONCE):
         chunk = keys[first : first + _AT_ONCE]
-        rows = [_row(key, by_key[key], now) for key in chunk]
-        sql.execute(_settle(len(rows)), [value for row in rows for value in row])
+        rows = [_new_row(key, by_key[key], now) for key in chunk]
+        sql.execute(_upsert_statement(len(rows)), [value for row in rows for value in row])
     _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
 
 
-def _row(key: TrackerKey, settled: Sequence[CountedSlots], now: datetime) -> tuple[Any, ...]:
-    """In the order of _NEW."""
-    counts = {outcome: sum(each.count for each in settled if each.outcome is outcome) for outcome in Outcome}
-    total = sum(each.duration_ms for each in settled)
+def _new_row(key: TrackerKey, counted: Sequence[CountedSlots], now: datetime) -> tuple[Any, ...]:
+    """Return the values of a row in the order of _NEW."""
+    counts = {outcome: sum(each.count for each in counted if each.outcome is outcome) for outcome in Outcome}
+    total = sum(each.duration_ms for each in counted)
     completed = counts[Outcome.COMPLETED]
     moment = sql.db_time(now)
     return (
@@ -85,7 +85,7 @@ _NEW: Final = (
     " updated_at, quota_pending, reasons, status) VALUES "
 )
 _VALUES: Final = "(" + "%s, " * 12 + "0, '[]', 'IN_PROGRESS')"
-# A tracker that nobody has made yet is made by its first outcome; by a slot that was not expected it grows.
+# The first outcome creates a missing tracker; a slot that was not expected raises what is required.
 _AND_ADD: Final = (
     " ON CONFLICT (olt_id, task_type, period_start) DO UPDATE SET"
     " quota_required = {greatest}(q.quota_required,"
@@ -101,17 +101,17 @@ _AND_ADD: Final = (
 )
 
 
-def _settle(rows: int) -> str:
+def _upsert_statement(rows: int) -> str:
     greatest = "GREATEST" if connection.vendor == "postgresql" else "MAX"
     return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=greatest)
 
 
-def _reasons(settled: Iterable[CountedSlots]) -> list[LostSlots]:
-    return merged(each.reason for each in settled if each.reason is not None)
+def _reasons(counted: Iterable[CountedSlots]) -> list[LostSlots]:
+    return merged(each.reason for each in counted if each.reason is not None)
 
 
 def _add_reasons(new: Mapping[TrackerKey, Sequence[LostSlots]]) -> None:
-    """To rows that this transaction has just written, and so has to itself."""
+    """Add reasons to rows that this transaction has just written, and so has locked."""
     if not new:
         return
     rows = []
@@ -137,7 +137,7 @@ def _known_reasons(new: Iterable[TrackerKey]) -> Iterable[tuple[int, TrackerKey,
 
 
 def create_missing_trackers(pending: Mapping[TrackerKey, int], now: datetime) -> None:
-    """Trackers with so many slots pending, where there are none."""
+    """Create trackers with these numbers of pending slots, where none exist."""
     rows = [
         (key.olt_id, key.task_type, key.hour.start, key.hour.end, count, count, now, now)
         for key, count in sorted(pending.items())
@@ -153,7 +153,7 @@ _MISSING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Tracker:
-    """An open one, whose row this transaction holds."""
+    """An open tracker, whose row this transaction has locked."""
 
     id: int
     key: TrackerKey
@@ -169,7 +169,7 @@ class Tracker:
         return self.completed + self.failed + self.skipped
 
 
-# As Python sorts: a server's language has another idea of it.
+# Sort as Python does: the collation of a server can differ.
 _IN_ORDER: Final[Mapping[str, Sequence[Any]]] = {
     "sqlite": ["task_type"],
     "postgresql": [Collate("task_type", "C")],
@@ -177,7 +177,7 @@ _IN_ORDER: Final[Mapping[str, Sequence[Any]]] = {
 
 
 def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
-    """Those of the hours that begin then; of all OLTs, if none are named."""
+    """Lock the open trackers of the hours that begin then; None stands for all OLTs."""
     trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
     if olt_ids is not None:
         trackers = trackers.filter(olt__in=olt_ids)
@@ -209,7 +209,7 @@ def _read(reasons: Iterable[Mapping[str, Any]]) -> tuple[LostSlots, ...]:
 
 
 def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None:
-    """With each how many slots are pending, and its status."""
+    """Store the number of pending slots and the status of each tracker."""
     update_rows(
         QuotaTracker,
         ["quota_pending", "quota_required", "status", "updated_at"],
@@ -218,13 +218,13 @@ def set_pending(rows: Sequence[tuple[Tracker, int, str]], now: datetime) -> None
 
 
 def delete_trackers(trackers: Sequence[Tracker]) -> None:
-    """Hours without slots have no trackers."""
+    """Delete the trackers of hours without slots."""
     if trackers:
         QuotaTracker.objects.filter(id__in=[each.id for each in trackers]).delete()
 
 
 def close_trackers(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetime) -> None:
-    """Nothing of them is pending any more."""
+    """Close trackers that have nothing pending."""
     update_rows(
         QuotaTracker,
         ["status", "closed_at", "updated_at"],
