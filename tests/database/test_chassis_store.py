@@ -15,7 +15,7 @@ from facho.apps.chassis.selectors import health_of, kinds_told, ports_of, waitin
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.told import Told
-from facho.vendors import Entity, Facts, Key, Said
+from facho.vendors import Entity, Facts, Key, State
 from tests.findings import NOW, an_olt
 
 pytestmark = pytest.mark.django_db
@@ -53,8 +53,8 @@ def writes(do: Callable[[], object]) -> list[str]:
 
 def test_ports_are_stored_by_place() -> None:
     olt = an_olt()
-    told = {"state": Said("up", "UP"), "tx_dbm": 3.5, "onus_known": 12, "name": "GPON 0/1/7"}
-    store_ports(olt.pk, [ports({7: told, 10: {"state": Said("down", "2")}})], NOW)
+    told = {"state": State("up", "UP"), "tx_dbm": 3.5, "onus_known": 12, "name": "GPON 0/1/7"}
+    store_ports(olt.pk, [ports({7: told, 10: {"state": State("down", "2")}})], NOW)
     row = PonPort.objects.get(place="0/1/7")
     assert (row.frame, row.slot, row.port, row.technology) == (0, 1, 7, "gpon")
     assert (row.state, row.tx_dbm, row.onus_told, row.name) == ("up", 3.5, 12, "GPON 0/1/7")
@@ -65,7 +65,7 @@ def test_ports_are_stored_by_place() -> None:
 def test_what_an_olt_ever_told_of_is_known() -> None:
     olt, other = an_olt(), an_olt("other")
     store_ports(olt.pk, [ports({7: {"tx_dbm": 3.0}})], NOW)
-    fans = facts(Entity.FAN, {Key(0, extra=number): {"state": Said("ok", "1")} for number in (1, 2)})
+    fans = facts(Entity.FAN, {Key(0, extra=number): {"state": State("ok", "1")} for number in (1, 2)})
     for each in (olt, other):
         store_health(each.pk, [], [], [fans], NOW)
     assert (kinds_told(olt.pk), kinds_told(other.pk)) == ({"port", "fan"}, {"fan"})
@@ -74,7 +74,7 @@ def test_what_an_olt_ever_told_of_is_known() -> None:
 
 def test_a_port_is_written_when_something_changed_and_only_then() -> None:
     olt = an_olt()
-    rows: dict[int, dict[str, Any]] = {port: {"tx_dbm": 3.0, "state": Said("up", "")} for port in range(16)}
+    rows: dict[int, dict[str, Any]] = {port: {"tx_dbm": 3.0, "state": State("up", "")} for port in range(16)}
     store_ports(olt.pk, [ports(rows)], NOW)
     assert writes(lambda: store_ports(olt.pk, [ports(rows)], LATER)) == []
     rows[3]["tx_dbm"] = 3.1
@@ -97,7 +97,7 @@ def test_a_whole_olt_takes_as_many_statements_as_one_port() -> None:
 
 def test_what_is_not_told_stays_and_what_has_no_value_any_more_goes() -> None:
     olt = an_olt()
-    store_ports(olt.pk, [ports({1: {"tx_dbm": 3.0, "state": Said("up", "")}, 2: {"tx_dbm": 4.0}})], NOW)
+    store_ports(olt.pk, [ports({1: {"tx_dbm": 3.0, "state": State("up", "")}, 2: {"tx_dbm": 4.0}})], NOW)
     store_ports(olt.pk, [ports({1: {"tx_dbm": None}})], LATER)
     first, second = PonPort.objects.order_by("port")
     assert (first.state, first.tx_dbm) == ("up", None)
@@ -106,8 +106,8 @@ def test_what_is_not_told_stays_and_what_has_no_value_any_more_goes() -> None:
 
 def test_a_reading_that_broke_off_takes_nothing_away() -> None:
     olt = an_olt()
-    store_ports(olt.pk, [ports({1: {"tx_dbm": 3.0}, 2: {"tx_dbm": 4.0, "state": Said("up", "")}})], NOW)
-    cut = ports({1: {"tx_dbm": 3.3, "state": Said("down", "")}, 2: {"tx_dbm": None, "state": None}})
+    store_ports(olt.pk, [ports({1: {"tx_dbm": 3.0}, 2: {"tx_dbm": 4.0, "state": State("up", "")}})], NOW)
+    cut = ports({1: {"tx_dbm": 3.3, "state": State("down", "")}, 2: {"tx_dbm": None, "state": None}})
     store_ports(olt.pk, [], LATER, partial=[cut])
     assert list(PonPort.objects.order_by("port").values_list("tx_dbm", "state")) == [
         (3.3, "down"),
@@ -117,7 +117,7 @@ def test_a_reading_that_broke_off_takes_nothing_away() -> None:
 
 def test_the_numbers_of_ports_are_told_on_with_their_ids() -> None:
     olt = an_olt()
-    first = ports({1: {"tx_dbm": 3.0, "state": Said("up", "")}, 2: {"tx_dbm": None}})
+    first = ports({1: {"tx_dbm": 3.0, "state": State("up", "")}, 2: {"tx_dbm": None}})
     told = store_ports(olt.pk, [first, ports({2: {"onus_online": 5}, 3: {"onus_online": 0}})], NOW)
     ids = dict(PonPort.objects.values_list("place", "id"))
     assert told.ids == [ids["0/1/1"], ids["0/1/2"], ids["0/1/3"]]
@@ -131,7 +131,7 @@ def test_no_value_of_a_device_breaks_a_row() -> None:
         "name": "a\0b" + "c" * 500,
         "tx_dbm": float("inf"),
         "onus_known": 2**40,
-        "state": Said("s" * 50, ""),
+        "state": State("s" * 50, ""),
     }
     store_ports(olt.pk, [facts(Entity.PORT, {Key(2**40, None, 2**33): wild})], NOW)
     row = PonPort.objects.get()
@@ -168,7 +168,7 @@ def test_onus_are_counted_at_their_ports() -> None:
 
 def health(olt_id: int, now: datetime = NOW, **cpus: float) -> None:
     known = facts(Entity.BOARD, {Key(0, slot): {"cpu_pct": 10.0 * slot, "name": "GPHF"} for slot in (2, 1)})
-    fans = facts(Entity.FAN, {Key(0, extra=2): {"speed_rpm": 3300.0, "state": Said("ok", "")}})
+    fans = facts(Entity.FAN, {Key(0, extra=2): {"speed_rpm": 3300.0, "state": State("ok", "")}})
     itself = facts(Entity.OLT, {Key(): {"version": "V1", "model": "X17", "uptime_s": 7, **cpus}})
     store_health(olt_id, [itself], [known], [fans], now)
 
@@ -191,7 +191,7 @@ def test_the_health_of_an_olt_has_a_row_for_each_part() -> None:
 
 
 def boards(*slots: int, **more: Any) -> Facts:
-    rows = {Key(0, slot): {"state": Said("ok", ""), "cpu_pct": 50.0, **more} for slot in slots}
+    rows = {Key(0, slot): {"state": State("ok", ""), "cpu_pct": 50.0, **more} for slot in slots}
     return facts(Entity.BOARD, rows)
 
 

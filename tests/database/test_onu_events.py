@@ -13,7 +13,7 @@ from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.selectors import events_like, events_of, onus_like
 from facho.apps.discovery.store import Finding
 from facho.apps.hosts.models import Olt
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
@@ -36,9 +36,9 @@ def told() -> list[tuple[str, ...]]:
 
 def said(state: str | None, cause: str | None = None, *, onu: int = 1) -> Finding:
     """What a GET of the state brings."""
-    row: dict[str, Any] = {"state": state and Said(state, "its word")}
+    row: dict[str, Any] = {"state": state and State(state, "its word")}
     if cause is not None:
-        row["down_cause"] = Said(cause, "its word") if cause else None
+        row["down_cause"] = State(cause, "its word") if cause else None
     return Finding(facts([(onu, row)]))
 
 
@@ -83,9 +83,12 @@ def test_who_lost_its_place_and_is_found_elsewhere_moved_from_there(olt: Olt) ->
 
 
 def test_a_collection_that_broke_off_tells_of_states_and_of_nothing_else(olt: Olt) -> None:
-    store(olt, Finding(facts([(1, {"serial": "A", "state": Said("online", "1")})]), True))
+    store(olt, Finding(facts([(1, {"serial": "A", "state": State("online", "1")})]), True))
     told()
-    rows = [(1, {"serial": "A", "state": Said("los", "2")}), (5, {"serial": "E", "state": Said("los", "2")})]
+    rows = [
+        (1, {"serial": "A", "state": State("los", "2")}),
+        (5, {"serial": "E", "state": State("los", "2")}),
+    ]
     store(olt, Finding(facts(rows)), absent_after=1)
     assert told() == [("offline", "A", "0/1/7:1", "los")]
 
@@ -133,17 +136,17 @@ def test_the_cause_may_come_in_another_part(olt: Olt) -> None:
     store(olt, discovered({1: "A", 2: "B"}))
     store(olt, said("online"))
     told()
-    store(olt, said("offline"), Finding(facts([(2, {}), (1, {"down_cause": Said("power_off", "gasp")})])))
+    store(olt, said("offline"), Finding(facts([(2, {}), (1, {"down_cause": State("power_off", "gasp")})])))
     assert told() == [("offline", "A", "0/1/7:1", "power_off")]
 
 
 def test_the_first_state_of_a_new_onu_is_no_event(olt: Olt) -> None:
-    store(olt, Finding(facts([(1, {"serial": "A", "state": Said("los", "2")})]), True))
+    store(olt, Finding(facts([(1, {"serial": "A", "state": State("los", "2")})]), True))
     assert told() == [("new", "A", "0/1/7:1")]
 
 
 def test_two_that_swapped_places_have_each_its_own_state(olt: Olt) -> None:
-    on, gone = {"state": Said("online", "1")}, {"state": Said("los", "2")}
+    on, gone = {"state": State("online", "1")}, {"state": State("los", "2")}
     store(olt, Finding(facts([(1, {"serial": "A", **on}), (2, {"serial": "B", **gone})]), True))
     told()
     store(olt, discovered({1: "B", 2: "A"}), Finding(facts([(1, gone), (2, gone)])))
@@ -197,13 +200,13 @@ def test_duplicates_can_be_looked_for(olt: Olt) -> None:
 
 def test_events_are_written_in_one_statement_and_only_if_there_are_any(olt: Olt) -> None:
     store(olt, discovered({onu: f"S{onu}" for onu in range(20)}))
-    online = Finding(facts((onu, {"state": Said("online", "1")}) for onu in range(20)))
+    online = Finding(facts((onu, {"state": State("online", "1")}) for onu in range(20)))
     store(olt, online)
     with CaptureQueriesContext(connection) as none:
         store(olt, online)
     assert len([query for query in none if "SAVEPOINT" not in query["sql"]]) == 1
     with CaptureQueriesContext(connection) as some:
-        store(olt, Finding(facts((onu, {"state": Said("los", "1")}) for onu in range(20))))
+        store(olt, Finding(facts((onu, {"state": State("los", "1")}) for onu in range(20))))
     assert len([query for query in some if "onu_events" in query["sql"]]) == 1
     assert OnuEvent.objects.filter(kind="offline").count() == 20
 

@@ -10,7 +10,7 @@ from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.selectors import known_onus, onu_rows, onus_like
 from facho.apps.discovery.store import Finding
 from facho.apps.hosts.models import Olt
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from facho.vendors.index import join_arcs
 from tests.findings import an_olt, facts, store
 
@@ -112,8 +112,8 @@ def test_who_comes_to_another_index_keeps_the_port_that_was_told(olt: Olt) -> No
 
 
 def test_an_event_says_the_port_that_a_column_told_before(olt: Olt) -> None:
-    store(olt, table(3, state=Said("online", "1")))
-    store(olt, Finding(facts([(NAMED, {"state": Said("offline", "2")})])))
+    store(olt, table(3, state=State("online", "1")))
+    store(olt, Finding(facts([(NAMED, {"state": State("offline", "2")})])))
     assert OnuEvent.objects.get(kind="offline").place == "3:UBNT20731888"
 
 

@@ -13,7 +13,7 @@ from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, kno
 from facho.apps.discovery.store import Finding
 from facho.cli.acting.onus import list_onus
 from facho.engine.commands.errors import CommandError
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def test_who_can_be_asked_is_who_is_present_at_a_place() -> None:
     store(olt, discovered({1: "A", 2: "B", 3: "C"}))
     store(olt, discovered({1: "A", 2: "B"}), absent_after=1)
     store(olt, discovered({1: "A", 2: "X"}))
-    online, offline = Said("online", "1"), Said("offline", "2")
+    online, offline = State("online", "1"), State("offline", "2")
     store(olt, Finding(facts([(1, {"state": online}), (2, {"state": offline})])))
     assert [row[:3] for row in known_onus(olt.pk)] == [
         (Key(0, 1, 7, 1), "gpon", True),
@@ -41,7 +41,7 @@ def test_onus_are_counted_by_what_is_known_of_them() -> None:
     olt = an_olt()
     store(olt, discovered({1: "A", 2: "B", 3: "C", 4: "D"}))
     store(olt, discovered({1: "A", 2: "B", 3: "C"}), absent_after=1)
-    online, unknown = Said("online", "1"), Said("unknown", "9")
+    online, unknown = State("online", "1"), State("unknown", "9")
     store(olt, Finding(facts([(1, {"state": online}), (2, {"state": unknown})])))
     assert census(olt.pk) == {"gpon": Census(known=4, present=3, online=1, told=1)}
     assert census(an_olt("other").pk) == {}
@@ -69,7 +69,7 @@ def all_rows() -> list[OnuRow]:
 def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
     olt = an_olt()
     rows: list[tuple[int | Key, dict[str, Any]]] = [
-        (3, {"serial": "A", "onu_rx_dbm": 0.0, "distance_m": 0, "state": Said("online", "1")}),
+        (3, {"serial": "A", "onu_rx_dbm": 0.0, "distance_m": 0, "state": State("online", "1")}),
         (Key(None, 2, 1, 4), {}),
         (Key(extra="pon1/onu2"), {}),
     ]
@@ -108,8 +108,8 @@ def test_rows_are_ordered_by_number() -> None:
 def test_rows_can_be_looked_for(asked: dict[str, Any], expected: str) -> None:
     olt, other = an_olt(), an_olt("other")
     rows: list[tuple[int | Key, dict[str, Any]]] = [
-        (1, {"serial": "HWTC0A", "description": "Mariana", "state": Said("online", "1")}),
-        (2, {"serial": "HWTC0B", "mac": "aa:00:00:00:00:02", "state": Said("los", "2")}),
+        (1, {"serial": "HWTC0A", "description": "Mariana", "state": State("online", "1")}),
+        (2, {"serial": "HWTC0B", "mac": "aa:00:00:00:00:02", "state": State("los", "2")}),
     ]
     store(olt, Finding(facts(rows), True))
     store(other, discovered({1: "HWTC0C"}))

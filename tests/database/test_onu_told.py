@@ -9,7 +9,7 @@ import pytest
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.store import Finding, Stored
 from facho.apps.hosts.models import Olt
-from facho.vendors import Said
+from facho.vendors import State
 from tests.findings import an_olt, discovered, facts, store
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +80,7 @@ def test_one_that_loses_its_place_to_another_of_the_same_collection_is_not_mixed
 
 
 def test_it_is_no_count(olt: Olt) -> None:
-    stored = store(olt, Finding(facts([(1, {"serial": "A", "state": Said("online", "1")})]), True))
+    stored = store(olt, Finding(facts([(1, {"serial": "A", "state": State("online", "1")})]), True))
     assert stored.told.columns == {}
     assert stored.told.ids == [Onu.objects.get().pk]
     assert stored.counts() == {

@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.discovery.models import Collected, Onu
 from facho.apps.discovery.store import Finding, Stored, note_collected
 from facho.apps.hosts.models import Olt
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, places, store
 
 pytestmark = pytest.mark.django_db
-ONLINE, LOS = Said("online", "working"), Said("los", "LOSi")
+ONLINE, LOS = State("online", "working"), State("los", "LOSi")
 KNOWN: dict[str, Any] = {
     "serial": "A",
     "mac": "aa:00:00:00:00:01",

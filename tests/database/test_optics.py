@@ -17,7 +17,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.config import Config
 from facho.engine.record.optics import limits_of, tell_optics, tend_optics
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from tests.factories import make_olt
 from tests.findings import NOW, an_olt, facts
 
@@ -31,7 +31,7 @@ HOUR = timedelta(hours=1)
 def olt() -> Olt:
     NotificationRule.objects.create(name="all")
     olt = an_olt()
-    rows = [(onu, {"serial": f"S{onu}", "state": Said("online", "1")}) for onu in range(1, 11)]
+    rows = [(onu, {"serial": f"S{onu}", "state": State("online", "1")}) for onu in range(1, 11)]
     collect(olt, Finding(facts(rows), True))
     OnuEvent.objects.all().delete()
     return olt
@@ -103,9 +103,9 @@ def test_it_fell_when_it_is_three_decibels_under_its_own_week(olt: Olt) -> None:
 
 
 def test_who_is_offline_is_not_weak(olt: Olt) -> None:
-    says(olt, {1: -40.0}, state=Said("los", "2"))
+    says(olt, {1: -40.0}, state=State("los", "2"))
     assert told() == []
-    says(olt, {1: -40.0}, state=Said("online", "1"))
+    says(olt, {1: -40.0}, state=State("online", "1"))
     assert told() == [("OPTICAL_WEAK", "S1", 1)]
     # Without a power nothing is known, and nothing is well either.
     says(olt, {1: None})

@@ -20,7 +20,7 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.cli.acting.outages import list_outages
 from facho.config import Config
 from facho.engine.record.outages import update_outages
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts
 
 pytestmark = pytest.mark.django_db
@@ -52,9 +52,9 @@ class Port:
     ) -> None:
         rows = []
         for onu, state in states.items():
-            row: dict[str, Any] = {"state": Said(state, "its word")}
+            row: dict[str, Any] = {"state": State(state, "its word")}
             if cause is not None and state != "online":
-                row["down_cause"] = Said(cause, "its word")
+                row["down_cause"] = State(cause, "its word")
             rows.append((onu, row))
         self.store(Finding(facts(rows), broken=broken))
 

@@ -19,7 +19,7 @@ from facho.sim import snmprec
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from facho.vendors import Decoder, Facts, Said, builtin
+from facho.vendors import Decoder, Facts, State, builtin
 from tests.integration.own_facho import new_facho
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -58,7 +58,7 @@ def onus_in(file: Path) -> Facts:
 def told(onus: Facts) -> list[dict[str, object]]:
     """States and numbers."""
     return [
-        {fact: value for fact, value in onus.row(number).items() if isinstance(value, Said | int | float)}
+        {fact: value for fact, value in onus.row(number).items() if isinstance(value, State | int | float)}
         for number in range(len(onus))
     ]
 

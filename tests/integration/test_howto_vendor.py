@@ -16,9 +16,9 @@ import pytest
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.vendors import parse, parse_columns, parse_index
+from facho.vendors.facts import CONFIDENCE_WORDS, FACTS
 from facho.vendors.profile_entries import Form
 from facho.vendors.schema import PARTS
-from facho.vendors.vocabulary import CONFIDENCE_WORDS, FACTS
 from tests.integration.own_facho import new_facho
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from facho.snmp import ber
 from facho.snmp.values import Counter64, Gauge32, Missing, Oid, OpaqueDouble, Unknown
 from facho.vendors import BadProfile, Decoder, Key, builtin
+from facho.vendors.encode import encode_fact, encode_index
 from facho.vendors.errors import BadIndex, BadValue, Mistake
+from facho.vendors.facts import FACTS, Confidence, Entity
 from facho.vendors.index import POSITIONS, compile_index, join_arcs, split_arcs
 from facho.vendors.parse import parse_profile
 from facho.vendors.rules import compile_rule
@@ -31,8 +33,6 @@ from facho.vendors.schema import (
     Skip,
     packings_of,
 )
-from facho.vendors.unread import encode_fact, encode_index
-from facho.vendors.vocabulary import FACTS, Confidence, Entity
 from tests.hypothesis_runs import often
 
 ORIGIN = Origin(Confidence.GUESS, "a test")

@@ -7,7 +7,7 @@ from facho.cli.recording import Gently, left_out, never_read, pieces, records_of
 from facho.sim.snmprec import Record
 from facho.snmp import Limits, Missing, Oid, Target, Value
 from facho.vendors import builtin
-from facho.vendors.schema import Asking, table_oids
+from facho.vendors.schema import ReadMethod, table_oids
 
 PASSWORDS = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4"
 
@@ -20,8 +20,8 @@ def test_all_that_a_profile_walks_is_asked_for_once_and_nothing_that_onus_are_as
         for table in profile.tables:
             for oid in table_oids(table):
                 covered = any(f"{oid}.".startswith(f"{each}.") for each in asked)
-                assert covered or table.asking is Asking.GET_ONLINE
-                if table.asking is Asking.GET_ONLINE and table.index.named is None:
+                assert covered or table.read_method is ReadMethod.GET_ONLINE
+                if table.read_method is ReadMethod.GET_ONLINE and table.index.named is None:
                     assert oid not in asked
 
 

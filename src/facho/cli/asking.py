@@ -18,8 +18,8 @@ from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.errors import DeadlineExceeded
-from facho.vendors import Decoder, Detection, Facts, Key, Profile, Said, detect, probes
-from facho.vendors.schema import Asking, Table, table_oids
+from facho.vendors import Decoder, Detection, Facts, Key, Profile, State, detect, probes
+from facho.vendors.schema import ReadMethod, Table, table_oids
 
 _BATCH: Final = 20
 
@@ -95,7 +95,7 @@ async def ask_device(
 
 
 async def _walk(agent: Agent, asked: Asked, clock: Clock, progress: Callable[[int], None]) -> None:
-    walked = [table for table in asked.profile.tables if table.asking is Asking.WALK]
+    walked = [table for table in asked.profile.tables if table.read_method is ReadMethod.WALK]
     oids = dict.fromkeys(oid for table in walked for oid in table_oids(table))
     result = await agent.walk_table(map(Oid.parse, oids), deadline=clock.left, progress=progress)
     asked.rows.update((str(oid), column.rows) for oid, column in result.columns.items())
@@ -107,7 +107,7 @@ async def get_online(
     agent: Agent, asked: Asked, most: int, clock: Clock, progress: Callable[[int], None]
 ) -> None:
     """What the OLT has to ask each ONU for: only of those that are online, some of them, a few at a time."""
-    tables = [table for table in asked.profile.tables if table.asking is Asking.GET_ONLINE]
+    tables = [table for table in asked.profile.tables if table.read_method is ReadMethod.GET_ONLINE]
     if not tables:
         return
     onus = Decoder(asked.profile).decode(asked.rows).onus
@@ -178,7 +178,7 @@ def _online(onus: Facts, table: Table) -> Iterator[KnownOnu]:
     for key, index, technology, state in rows:
         if technology and table.technology and technology != table.technology:
             continue
-        if isinstance(state, Said) and state.meaning == "online":
+        if isinstance(state, State) and state.meaning == "online":
             yield KnownOnu(key, technology, online=True, index=index)
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from facho.vendors import Decoded, Entity, Facts, Key, Said
+from facho.vendors import Decoded, Entity, Facts, Key, State
 
 _TITLES: Final = {
     Entity.OLT: "OLT",
@@ -68,7 +68,7 @@ def _place(key: Key) -> dict[str, Any]:
 
 def _plain(value: object) -> Any:
     match value:
-        case Said():
+        case State():
             return {"is": value.meaning, "word": value.word}
         case datetime():
             return value.isoformat()
@@ -116,7 +116,7 @@ def _written(value: object) -> Text:
     match value:
         case None:
             return Text("")
-        case Said() if value.word != value.meaning:
+        case State() if value.word != value.meaning:
             return Text(f"{value.meaning} ({value.word})")
         case datetime():
             return Text(f"{value:%Y-%m-%d %H:%M:%S}")

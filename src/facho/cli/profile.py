@@ -43,7 +43,7 @@ from facho.cli.target import (
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
 from facho.vendors import BadProfile, Decoder, Detection, Profile, builtin, load
-from facho.vendors.vocabulary import CONFIDENCE_WORDS, Confidence
+from facho.vendors.facts import CONFIDENCE_WORDS, Confidence
 
 app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables of each brand mean.")
 
@@ -106,7 +106,7 @@ def _described(profile: Profile) -> dict[str, Any]:
         "tables": len(profile.tables),
         "facts": _facts(profile),
         "confidence": {str(each): _confidence(profile)[each] for each in Confidence},
-        "never_read": [never.oid for never in profile.manners.never],
+        "never_read": [never.oid for never in profile.request_rules.never],
         "quirks": [quirk.what for quirk in profile.quirks],
         "notes": {
             f"{table.name}.{column.fact}": column.note

@@ -15,7 +15,7 @@ from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
 from facho.snmp.errors import BadOid, BerError, DeadlineExceeded, NoAnswer, SecurityError
 from facho.vendors import Profile
-from facho.vendors.schema import Asking, NeverRead, table_oids
+from facho.vendors.schema import NeverRead, ReadMethod, table_oids
 
 SYSTEM: Final = "1.3.6.1.2.1.1"
 _IF_MIB: Final = ("1.3.6.1.2.1.2", "1.3.6.1.2.1.31")
@@ -88,9 +88,9 @@ def pieces(profile: Profile, trees: Sequence[str]) -> list[Piece]:
 
 
 def _tables(profile: Profile) -> Iterator[Piece]:
-    never = [each.oid for each in profile.manners.never]
+    never = [each.oid for each in profile.request_rules.never]
     for table in profile.tables:
-        if table.asking is Asking.WALK:
+        if table.read_method is ReadMethod.WALK:
             oids = (oid for oid in table_oids(table) if not any(is_under(oid, each) for each in never))
             yield Piece(table.name, tuple(oids))
 
@@ -108,7 +108,7 @@ def _recognised_by(profile: Profile) -> Piece:
 
 def never_read(profiles: Iterable[Profile]) -> list[NeverRead]:
     """Of all of them: in a tree of an unknown device there may be the tables of a known relative."""
-    never = {each.oid: each for profile in profiles for each in profile.manners.never}
+    never = {each.oid: each for profile in profiles for each in profile.request_rules.never}
     return list(never.values())
 
 

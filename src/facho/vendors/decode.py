@@ -13,6 +13,7 @@ from operator import eq
 from typing import Final, cast
 
 from facho.vendors.errors import BadIndex, BadValue
+from facho.vendors.facts import Entity
 from facho.vendors.index import (
     CompiledIndex,
     Key,
@@ -24,7 +25,6 @@ from facho.vendors.index import (
 )
 from facho.vendors.rules import Read, Reader, compile_rule
 from facho.vendors.schema import Column, IndexLayout, Named, Profile, Source, Table, When
-from facho.vendors.vocabulary import Entity
 
 # The client's rows: index octets -> value, by the column's OID in dots.
 Rows = Mapping[bytes, object]

@@ -26,7 +26,7 @@ from facho.vendors.schema import (
     Plain,
     Skip,
     TextPart,
-    told_by,
+    parts_in_names,
 )
 
 Arcs = tuple[int, ...]
@@ -207,7 +207,7 @@ class _PortNames:
     """The names of ports by what their numbers count, for numbers that are not their own: those of ONUs."""
 
     def __init__(self, named: Named, names: Mapping[int, Parts | None]) -> None:
-        self._told = [POSITIONS[part] for part in told_by(named.names)]
+        self._told = [POSITIONS[part] for part in parts_in_names(named.names)]
         self._names = {
             self._count(counted): parts
             for number, parts in names.items()
@@ -239,7 +239,7 @@ def _port_counted(named: Named, number: int) -> Parts | None:
 @lru_cache(maxsize=256)
 def _port_packings(named: Named) -> list[tuple[Bits, Bits]]:
     """Each packing, and what is left of it without the parts that the names do not tell."""
-    told = told_by(named.names)
+    told = parts_in_names(named.names)
     return [
         (bits, replace(bits, fields=tuple(field for field in bits.fields if field.part in told)))
         for bits in named.packings
@@ -363,7 +363,7 @@ def _packed(packings: tuple[Bits, ...], ignore_others: bool = False) -> _Step:
 
 
 def _named(named: Named, names: Mapping[int, Parts | None]) -> _Step:
-    more = {field.part for bits in named.packings for field in bits.fields} > set(told_by(named.names))
+    more = {field.part for bits in named.packings for field in bits.fields} > set(parts_in_names(named.names))
     by_count = more or any(bits.apart for bits in named.packings)
     ports = _PortNames(named, names) if by_count else None
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from facho.vendors.facts import Confidence, Entity
 from facho.vendors.parse_columns import ORIGIN_KEYS, parse_column, pop_origin
 from facho.vendors.parse_index import parse_layout
 from facho.vendors.profile_entries import Entry, Form, Mistakes, list_of, one_of, read_file, unread, whole
 from facho.vendors.schema import (
-    Asking,
     Column,
     DetectRule,
     IndexLayout,
-    Manners,
     NeverRead,
     Origin,
     Profile,
     Quirk,
+    ReadMethod,
+    RequestRules,
     Table,
     table_oids,
 )
-from facho.vendors.vocabulary import Confidence, Entity
 
 _NEVER: Final = Form({"oid": Entry.oid, "why": Entry.text}, ("oid", "why"))
 _MANNERS: Final = Form(
@@ -44,7 +44,7 @@ _DETECT_RULE: Final = Form(
         **ORIGIN_KEYS,
     }
 )
-_ASK: Final = Form({"how": one_of(Asking), "batch": whole(1, 1000), "slow": Entry.flag})
+_ASK: Final = Form({"how": one_of(ReadMethod), "batch": whole(1, 1000), "slow": Entry.flag})
 _TABLE: Final = Form(
     {
         "of": one_of(Entity),
@@ -65,7 +65,7 @@ _PROFILE: Final = Form(
         "vendor": Entry.text,
         **ORIGIN_KEYS,
         "detect": _DETECT.read,
-        "ask": lambda entry: _MANNERS.read(entry).build(Manners),
+        "ask": lambda entry: _MANNERS.read(entry).build(RequestRules),
         "indexes": unread,
         "tables": unread,
         "quirks": list_of(_QUIRK.read),
@@ -112,10 +112,10 @@ def parse_profile(text: str, file: str) -> Profile:
         for key, value in (values["tables"].pairs() if "tables" in values else ())
         if (table := _parse_table(key.name(), value, indexes, origin)) is not None
     )
-    manners: Manners = values.get("ask", Manners())
+    request_rules: RequestRules = values.get("ask", RequestRules())
     _check_joins(entry.mistakes, tables)
     _check_doubles(entry.mistakes, tables)
-    _check_never(entry.mistakes, tables, manners)
+    _check_never(entry.mistakes, tables, request_rules)
     quirks = [each.build(Quirk, origin=pop_origin(each, origin)) for each in values.get("quirks", ())]
     entry.mistakes.raise_if_any()
     return Profile(
@@ -126,7 +126,7 @@ def parse_profile(text: str, file: str) -> Profile:
         exceptions,
         tuple(indexes.values()),
         tables,
-        manners,
+        request_rules,
         origin,
         tuple(quirk for quirk in quirks if quirk is not None),
     )
@@ -162,7 +162,7 @@ def _parse_table(name: str, entry: Entry, indexes: dict[str, IndexLayout], origi
         needed = " or ".join("+".join(sorted(each)) for each in _NEEDED[entity])
         fields.wrong("index", f"index '{index.name}' does not tell {needed}, which a table of {entity} needs")
     asked = values["ask"].values if "ask" in values else {}
-    if asked.get("how") is Asking.GET_ONLINE and entity is not Entity.ONU:
+    if asked.get("how") is ReadMethod.GET_ONLINE and entity is not Entity.ONU:
         fields.wrong("ask", "only tables of ONUs can be asked for those that are online")
     origin = pop_origin(fields, origin)
     columns = [
@@ -176,7 +176,7 @@ def _parse_table(name: str, entry: Entry, indexes: dict[str, IndexLayout], origi
         tuple(column for column in columns if column is not None),
         origin,
         values.get("technology", ""),
-        asked.get("how", Asking.WALK),
+        asked.get("how", ReadMethod.WALK),
         asked.get("batch", 0),
         asked.get("slow", False),
         entry.line,
@@ -218,10 +218,10 @@ def _check_doubles(mistakes: Mistakes, tables: tuple[Table, ...]) -> None:
             seen.setdefault(place, (table, column))
 
 
-def _check_never(mistakes: Mistakes, tables: tuple[Table, ...], manners: Manners) -> None:
+def _check_never(mistakes: Mistakes, tables: tuple[Table, ...], request_rules: RequestRules) -> None:
     for table in tables:
         for oid in table_oids(table):
-            for never in manners.never:
+            for never in request_rules.never:
                 if f"{oid}.".startswith(f"{never.oid}."):
                     mistakes.add(
                         table.line, f"tables.{table.name}", f"{oid} is never to be read: {never.why}"

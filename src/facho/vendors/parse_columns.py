@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC
+from facho.vendors.facts import FACTS, Confidence, Entity, Fact, Kind
 from facho.vendors.profile_entries import (
     Entry,
     Fields,
@@ -18,7 +19,6 @@ from facho.vendors.profile_entries import (
     whole,
 )
 from facho.vendors.schema import Column, NumberInText, Origin, Rule, Source, When, Word
-from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact, Kind
 
 ORIGIN_KEYS: Final = {"confidence": one_of(Confidence), "source": Entry.text}
 _NO_MEANING: Final = "none"

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC
+from facho.vendors.facts import Confidence
 from facho.vendors.parse_columns import ORIGIN_KEYS, pop_origin
 from facho.vendors.profile_entries import Entry, Fields, Form, bounds, list_of, one_of, unread, whole
 from facho.vendors.schema import (
@@ -25,7 +26,6 @@ from facho.vendors.schema import (
     TextPart,
     parts_given,
 )
-from facho.vendors.vocabulary import Confidence
 
 _CONSTANT: Final = ("frame", "slot", "port")
 _NUMERIC: Final = tuple(part for part in PARTS if part not in ("name", "mac"))

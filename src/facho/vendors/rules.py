@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, cast
 
-from facho.vendors import octets
+from facho.vendors import raw_values
 from facho.vendors.errors import BadValue
-from facho.vendors.octets import shown
+from facho.vendors.facts import Fact, Kind
+from facho.vendors.raw_values import shown
 from facho.vendors.schema import NumberInText, Rule, Word
-from facho.vendors.vocabulary import Fact, Kind
 
 Read = Callable[[object], object]
 ReadAll = Callable[[Collection[object]], list[object]]
@@ -28,7 +28,7 @@ _NUMBER_LETTERS: Final = "+-.0123456789"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class State:
     """A state: what it means in our words, and the vendor's own word for it."""
 
     meaning: str
@@ -74,13 +74,13 @@ def compile_rule(fact: Fact, rule: Rule) -> Reader:
         case Kind.TEXT:
             return _text(rule)
         case Kind.SERIAL:
-            return _each(_marked(_fitting(rule, _after(rule, octets.serial)), rule))
+            return _each(_marked(_fitting(rule, _after(rule, raw_values.serial)), rule))
         case Kind.MAC:
-            return _each(_marked(_fitting(rule, octets.mac), rule))
+            return _each(_marked(_fitting(rule, raw_values.mac), rule))
         case Kind.DATE:
-            return _each(_marked(octets.date, rule))
+            return _each(_marked(raw_values.date, rule))
         case Kind.IP:
-            return _each(_marked(octets.ip, rule))
+            return _each(_marked(raw_values.ip, rule))
 
 
 def _each(read: Read) -> Reader:
@@ -124,7 +124,7 @@ def _number(fact: Fact, rule: Rule) -> Read:
             if found is None:
                 return None
             number, scale = found, rule.text_scale
-        elif octets.is_nothing(raw):
+        elif raw_values.is_nothing(raw):
             return None
         else:
             raise BadValue(f"{shown(raw)} is no number")
@@ -161,7 +161,7 @@ def _with_sign(number: int, bits: int) -> int:
 
 
 def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) -> float | None:
-    if len(raw) > octets.LONGEST_TEXT:
+    if len(raw) > raw_values.LONGEST_TEXT:
         raise BadValue(f"a text of {len(raw)} octets where a number should be")
     text = raw.decode("utf-8", "replace").strip("\0 ")
     if not text or text in markers:
@@ -193,20 +193,20 @@ def _number_at_start(piece: str, *, alone: bool = False) -> float | None:
 
 
 def _word(words: Iterable[Word], no_value: tuple[int | str, ...]) -> Read:
-    known: dict[int | str, Said | None] = {
-        word.raw: None if word.meaning is None else Said(word.meaning, word.word) for word in words
+    known: dict[int | str, State | None] = {
+        word.raw: None if word.meaning is None else State(word.meaning, word.word) for word in words
     }
     known.update(dict.fromkeys(no_value))
 
     def read(raw: object) -> object:
-        if octets.is_nothing(raw):
+        if raw_values.is_nothing(raw):
             return None
-        name = octets.text(raw) if isinstance(raw, bytes) else raw
+        name = raw_values.text(raw) if isinstance(raw, bytes) else raw
         if isinstance(name, str | int):
             if name in known:
                 return known[name]
             raise BadValue(
-                f"{shown(raw)} is a state that the profile does not know", Said("unknown", str(name))
+                f"{shown(raw)} is a state that the profile does not know", State("unknown", str(name))
             )
         raise BadValue(f"{shown(raw)} is no state")
 
@@ -217,14 +217,14 @@ def _text(rule: Rule) -> Reader:
     markers = frozenset(rule.no_value)
     words = {word.raw: word.word for word in rule.enum}
     if not (markers or words or rule.strip or rule.after or rule.before):
-        return Reader(octets.text, octets.texts)
+        return Reader(raw_values.text, raw_values.texts)
 
     def read(raw: object) -> object:
         if raw in markers:
             return None
         if isinstance(raw, int) and raw in words:
             return words[raw]
-        value = octets.text(raw)
+        value = raw_values.text(raw)
         if value is None:
             return None
         if rule.after and rule.after in value:
@@ -244,7 +244,7 @@ def _after(rule: Rule, read: Read) -> Read:
 
     def read_after(raw: object) -> object:
         # Eight octets are a serial as they are, and one of them may well be the mark.
-        if isinstance(raw, bytes) and len(raw) != octets.SERIAL_OCTETS and mark in raw:
+        if isinstance(raw, bytes) and len(raw) != raw_values.SERIAL_OCTETS and mark in raw:
             return read(raw.partition(mark)[2])
         return read(raw)
 

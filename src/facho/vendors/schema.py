@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from facho.vendors.vocabulary import FACTS, Confidence, Entity, Fact
+from facho.vendors.facts import FACTS, Confidence, Entity, Fact
 
 PARTS = ("frame", "slot", "port", "onu", "uni", "row", "name", "mac")
 
@@ -155,13 +155,13 @@ def parts_given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
             case Packed():
                 yield from (field.part for field in part.packings[0].fields)
             case Named():
-                yield from told_by(part.names)
+                yield from parts_in_names(part.names)
                 yield from (field.part for bits in part.packings[:1] for field in bits.fields)
             case Plain() | OctetsPart() | TextPart():
                 yield part.part
 
 
-def told_by(names: tuple[str, ...]) -> list[str]:
+def parts_in_names(names: tuple[str, ...]) -> list[str]:
     """The parts that names tell; all of them tell the same."""
     return re.findall(r"\{(\w+)\}", names[0])
 
@@ -251,7 +251,7 @@ class Column:
     fallback: bool = False
 
 
-class Asking(enum.StrEnum):
+class ReadMethod(enum.StrEnum):
     """How a table may be read."""
 
     WALK = "walk"
@@ -266,7 +266,7 @@ class Table:
     columns: tuple[Column, ...]
     origin: Origin
     technology: str = ""
-    asking: Asking = Asking.WALK
+    read_method: ReadMethod = ReadMethod.WALK
     # How many values of it one request may ask for; 0 is the client's own choice.
     batch: int = 0
     # What it costs the OLT, so that a slower schedule can be chosen.
@@ -284,7 +284,7 @@ class NeverRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class RequestRules:
     """How gently to ask: for every table of the family."""
 
     bulk: bool = True
@@ -322,7 +322,7 @@ class Profile:
     exceptions: tuple[DetectRule, ...]
     indexes: tuple[IndexLayout, ...]
     tables: tuple[Table, ...]
-    manners: Manners
+    request_rules: RequestRules
     origin: Origin
     quirks: tuple[Quirk, ...] = ()
 

@@ -16,7 +16,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.report import OltReport
 from facho.sim.scenario import Scenario
 from facho.snmp import Target
-from facho.vendors import Entity, Profile, Said, builtin
+from facho.vendors import Entity, Profile, State, builtin
 from tests.virtual_fleet import VirtualFleet
 
 FAMILIES: Final = ("huawei", "zte")
@@ -66,7 +66,7 @@ class Site:
         facts = onus.onus
         rows = zip(facts.keys, facts.technologies, facts.columns["state"], strict=True)
         return tuple(
-            KnownOnu(key, technology, isinstance(state, Said) and state.meaning == "online")
+            KnownOnu(key, technology, isinstance(state, State) and state.meaning == "online")
             for key, technology, state in rows
         )
 

@@ -9,13 +9,13 @@ from facho.engine.collect.conversation import carried, tag_of, with_manners
 from facho.snmp import Learned, Limits, Target
 from facho.snmp.peer import MAX_TAG
 from facho.vendors import Profile, builtin
-from facho.vendors.schema import Manners
+from facho.vendors.schema import RequestRules
 
 TARGET = Target("10.0.0.1", limits=Limits(5, 50, 10.0))
 
 
-def polite(**manners: int | bool) -> Profile:
-    return replace(builtin()["generic"], manners=Manners(**manners))  # type: ignore[arg-type]
+def polite(**rules: int | bool) -> Profile:
+    return replace(builtin()["generic"], request_rules=RequestRules(**rules))  # type: ignore[arg-type]
 
 
 def test_manners_make_it_gentler_and_never_harder() -> None:

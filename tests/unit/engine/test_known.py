@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from facho.engine.collect.known_onus import Known, discovered, updated
 from facho.engine.collect.work import KnownOnu
-from facho.vendors import Entity, Facts, Key, Said
+from facho.vendors import Entity, Facts, Key, State
 
 A, B, C = (Key(0, 1, 0, onu) for onu in range(3))
-ONLINE, LOS = Said("online", "working"), Said("los", "LOS")
+ONLINE, LOS = State("online", "working"), State("los", "LOS")
 
 
 def facts(*rows: tuple[Key, object], technology: str = "gpon", state: bool = True) -> Facts:

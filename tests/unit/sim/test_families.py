@@ -10,7 +10,7 @@ from facho.sim.scenario import Scenario
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp.values import Missing, Oid, TimeTicks
 from facho.vendors import builtin
-from facho.vendors.unread import encode_fact
+from facho.vendors.encode import encode_fact
 from tests.unit.sim.asking import DISTANCE, HUAWEI, PORT, RUN_STATUS, RX_POWER, UPTIME, Asker
 
 ZTE_GPON = "1.3.6.1.4.1.3902.1012.3"

@@ -14,7 +14,7 @@ from facho.sim.masking import mask_recording
 from facho.sim.model import Shape
 from facho.sim.snmprec import Record, line_of, read, sort
 from facho.snmp import Oid, Value
-from facho.vendors import Decoded, Decoder, Facts, Key, Profile, Said, builtin
+from facho.vendors import Decoded, Decoder, Facts, Key, Profile, State, builtin
 from facho.vendors.parse import parse_profile
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import rows_of
@@ -189,7 +189,9 @@ def told(decoded: Decoded) -> dict[str, list[tuple[Key, dict[str, object]]]]:
 
 
 def _unmasked(facts: Facts, number: int) -> dict[str, object]:
-    return {fact: value for fact, value in facts.row(number).items() if isinstance(value, Said | int | float)}
+    return {
+        fact: value for fact, value in facts.row(number).items() if isinstance(value, State | int | float)
+    }
 
 
 def decoded_by(profile: Profile, records: Iterable[Record]) -> Decoded:

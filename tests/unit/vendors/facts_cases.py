@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from facho.sim import snmprec
-from facho.vendors import Decoded, Facts, Key, Said, builtin
+from facho.vendors import Decoded, Facts, Key, State, builtin
 from tests.unit.vendors.rows import Table, rows_of
 
 FACTS: Final = Path(__file__).parents[2] / "families" / "facts"
@@ -54,7 +54,7 @@ def _row_json(facts: Facts, number: int, key: Key) -> Row:
 def _value_json(value: object) -> object:
     """Return a state as its meaning, with the vendor's own word in parentheses where that is another."""
     match value:
-        case Said():
+        case State():
             return value.meaning if value.meaning == value.word else f"{value.meaning} ({value.word})"
         case datetime():
             return value.isoformat()

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from facho.vendors import Decoded, Decoder, Entity, Said, builtin
+from facho.vendors import Decoded, Decoder, Entity, State, builtin
 from tests.unit.vendors.facts_cases import case_rows
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import Cells, by_key, recorded, under
@@ -114,7 +114,7 @@ def test_a_real_olt_has_64_onus_and_16_ports() -> None:
     # The recording was cut to what IF-MIB has.
     assert set(found.onus.columns) == {"state", "up_octets", "down_octets", "description"}
     assert onus(found)["0/2:17"] == {
-        "state": Said("online", "up"),
+        "state": State("online", "up"),
         "up_octets": 89437589,
         "down_octets": 737861428,
         "description": "",

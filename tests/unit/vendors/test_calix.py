@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.vendors import Decoder, Entity, Key, Said, builtin
+from facho.vendors import Decoder, Entity, Key, State, builtin
 from tests.unit.vendors.facts_cases import case_rows
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import by_key, column, recorded, under
@@ -16,8 +16,8 @@ A, B, C, OFF = 2000001, 2000002, 2000299, 2000300
 def test_one_that_does_not_work_and_should_not_is_disabled() -> None:
     states = under(f"{P}.6.1.1", {"3": {A: 1, B: 2, C: 2, OFF: 1}, "4": {A: 1, B: 1, C: 0, OFF: 0}})
     said = DECODER.decode(states).onus.columns["state"]
-    online = Said("online", "enabled")
-    assert said == [online, online, Said("disabled", "disabled"), None]
+    online = State("online", "enabled")
+    assert said == [online, online, State("disabled", "disabled"), None]
 
 
 def test_dying_gasp_is_not_read_because_healthy_onus_say_it_too() -> None:

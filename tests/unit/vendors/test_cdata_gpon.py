@@ -42,6 +42,6 @@ def test_temperatures_are_tenths_or_whole_degrees(raw: int, celsius: float) -> N
 
 
 def test_what_may_hold_credentials_is_never_read() -> None:
-    never = [each.oid for each in CDATA.manners.never]
+    never = [each.oid for each in CDATA.request_rules.never]
     assert {f"{P}.8.4.3.1.13", f"{P}.8.4.3.1.14"} <= set(never)
     assert not any(f"{oid}.".startswith(f"{each}.") for oid in CDATA.oids() for each in never)

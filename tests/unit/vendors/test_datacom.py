@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.vendors import Decoder, Key, Said, builtin
+from facho.vendors import Decoder, Key, State, builtin
 from facho.vendors.index import compile_index
 from tests.unit.vendors.rows import under
 
@@ -23,7 +23,7 @@ def test_power_that_is_not_known_is_no_number(raw: bytes) -> None:
 def test_a_cause_without_a_word_is_kept_as_the_olt_says_it() -> None:
     rows = under(f"{TREE}.2.1.1", {"3": {A: b"gpon-1/1/1-onu-0"}, "31": {A: b"Rogue"}})
     found = DECODER.decode(rows)
-    assert found.onus.columns["down_cause"] == [Said("unknown", "Rogue")]
+    assert found.onus.columns["down_cause"] == [State("unknown", "Rogue")]
     assert len(found.problems) == 1
 
 

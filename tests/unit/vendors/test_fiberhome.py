@@ -102,10 +102,10 @@ def test_the_models_differ_in_nothing_else() -> None:
     one, other = read(AN5516), read(AN5116)
     assert one.keys() == other.keys()
     assert {fact for fact in one if one[fact] != other[fact]} == {"onus.state"}
-    assert AN5516.manners == AN5116.manners
+    assert AN5516.request_rules == AN5116.request_rules
 
 
 @pytest.mark.parametrize("profile", [AN5516, AN5116], ids=["5516", "5116"])
 def test_passwords_and_communities_are_never_read(profile: Profile) -> None:
-    never = {each.oid.removeprefix(f"{TREE}.") for each in profile.manners.never}
+    never = {each.oid.removeprefix(f"{TREE}.") for each in profile.request_rules.never}
     assert {"10.1.1.9", "11.1.1.6", "1", "23"} <= never

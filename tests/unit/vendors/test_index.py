@@ -7,7 +7,7 @@ import pytest
 from facho.sim.families.from_profile import from_profile
 from facho.sim.model import Shape
 from facho.snmp.values import Value
-from facho.vendors import Decoder, Entity, Key, Said, index, with_extra
+from facho.vendors import Decoder, Entity, Key, State, index, with_extra
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import compile_index
 from facho.vendors.parse import parse_profile
@@ -205,7 +205,7 @@ def test_a_fact_that_a_table_leaves_out_is_taken_from_its_fallback() -> None:
     found = Decoder(parse_profile(head + tables, "kinds.yaml")).decode(
         {"1.3.6.1.4.1.99999.2.1": column({SERIAL: 1}), "1.3.6.1.4.1.99999.3.1": column({SERIAL: 2, other: 2})}
     )
-    assert found.onus.columns["state"] == [Said("online", "online"), Said("offline", "down")]
+    assert found.onus.columns["state"] == [State("online", "online"), State("offline", "down")]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_onus_that_are_known_by_their_serial_alone_can_be_read_and_simulated() -
     ]
     assert {row["port"] for row in by_key(found.onus).values()} == {1}
     assert {str(row["state"]) for row in by_key(found.onus).values()} <= {"online", "offline"}
-    assert Said("online", "online") in found[Entity.ONU].columns["state"]
+    assert State("online", "online") in found[Entity.ONU].columns["state"]
 
 
 def test_a_profile_of_the_operator_takes_the_place_of_a_built_in_one(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from facho.vendors import Decoder, Key, builtin
 from facho.vendors.index import compile_index
-from facho.vendors.schema import Asking
+from facho.vendors.schema import ReadMethod
 from tests.unit.vendors.rows import column
 
 PROFILE = builtin()["nokia"]
@@ -45,5 +45,5 @@ def test_an_ont_is_what_its_interface_is(raw: int, state: str) -> None:
 
 
 def test_optics_are_asked_of_online_onts_only() -> None:
-    asked = {table.name for table in PROFILE.tables if table.asking is Asking.GET_ONLINE}
+    asked = {table.name for table in PROFILE.tables if table.read_method is ReadMethod.GET_ONLINE}
     assert asked == {"ont_optics", "olt_optics"}

@@ -7,9 +7,9 @@ from importlib import resources
 import pytest
 
 from facho.vendors import BadProfile, Decoder, Entity, builtin
+from facho.vendors.facts import Confidence
 from facho.vendors.parse import parse_profile
 from facho.vendors.rules import compile_rule
-from facho.vendors.vocabulary import Confidence
 from tests.unit.vendors.rows import under
 
 GOOD = """\
@@ -442,9 +442,9 @@ def test_guesses_and_conflicts_are_marked_as_such() -> None:
 
 def test_optics_of_huawei_are_asked_of_online_onus_only_and_passwords_never() -> None:
     huawei = builtin()["huawei"]
-    gently = {table.name for table in huawei.tables if table.asking == "get-online"}
+    gently = {table.name for table in huawei.tables if table.read_method == "get-online"}
     assert gently == {"gpon_optics", "epon_optics"}
-    never = [each.oid for each in huawei.manners.never]
+    never = [each.oid for each in huawei.request_rules.never]
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4" in never
     assert not any(oid.startswith(tuple(never)) for oid in huawei.oids())
     assert "1.3.6.1.4.1.2011.6.128.1.1.2.23.1.4" in huawei.oids(Entity.PORT)

@@ -7,11 +7,11 @@ from ipaddress import IPv4Address
 import pytest
 
 from facho.snmp.values import Counter32, Gauge32, Missing, OpaqueFloat, Unknown, Value
-from facho.vendors import Decoder, Key, Said, builtin, octets
+from facho.vendors import Decoder, Key, State, builtin, raw_values
 from facho.vendors.errors import BadValue
+from facho.vendors.facts import FACTS, Entity
 from facho.vendors.rules import compile_rule
 from facho.vendors.schema import NumberInText, Rule, Word
-from facho.vendors.vocabulary import FACTS, Entity
 from tests.unit.vendors.rows import by_key, column
 
 ONU = FACTS[Entity.ONU]
@@ -102,7 +102,7 @@ ZTE_POWER = Rule((65535, 0, -32768), signed=16, scale=0.002, offset=-30.0)
         ("description", Rule(), "São José\n2".encode(), "São José 2"),
         ("description", Rule(strip="$"), b"$$casa 7$$", "casa 7"),
         ("name", Rule(("N/A", "available")), b"available", None),
-        ("state", Rule(enum=(Word("LOS", "LOS", "los"),)), b"LOS", Said("los", "LOS")),
+        ("state", Rule(enum=(Word("LOS", "LOS", "los"),)), b"LOS", State("los", "LOS")),
     ],
 )  # fmt: skip
 def test_a_raw_value_becomes_a_fact(fact: str, rule: Rule, raw: object, expected: object) -> None:
@@ -187,7 +187,7 @@ def test_garbage_is_refused_with_a_reason(fact: str, raw: object, why: str) -> N
 
 def test_a_text_in_another_encoding_is_kept_as_far_as_it_can_be_read() -> None:
     with pytest.raises(BadValue) as caught:
-        octets.text(b"Pe\xf1\xf3n")
+        raw_values.text(b"Pe\xf1\xf3n")
     assert caught.value.instead == "Peñón"
 
 
@@ -195,7 +195,7 @@ def test_a_state_without_a_word_is_unknown_and_reported_with_its_number() -> Non
     reader = compile_rule(ONU["state"], Rule(enum=(Word(1, "online", "online"),)))
     with pytest.raises(BadValue) as caught:
         reader.one(99)
-    assert caught.value.instead == Said("unknown", "99")
+    assert caught.value.instead == State("unknown", "99")
 
 
 BASE = "1.3.6.1.4.1.2011.6.128.1.1.2"
@@ -237,7 +237,7 @@ def test_a_row_with_an_index_of_another_kind_is_reported_and_left_out() -> None:
     rows[b"\x81"] = 2
     found = Decoder(builtin()["huawei"]).decode({f"{BASE}.46.1.15": rows})
     assert [str(key) for key in found.onus.keys] == ["0/1/1:1"]
-    assert found.onus.columns["state"] == [Said("online", "online")]
+    assert found.onus.columns["state"] == [State("online", "online")]
     assert len(found.problems) == len(odd) + 2
 
 
@@ -266,10 +266,10 @@ def test_a_column_that_was_not_read_leaves_an_empty_field_not_a_missing_onu() ->
 
 def test_a_date_in_text_is_read_once() -> None:
     written = b"2031-01-02 03:04:05"
-    first = octets.date(written)
-    before = octets._written_date.cache_info()
-    assert octets.date(written) is first
-    after = octets._written_date.cache_info()
+    first = raw_values.date(written)
+    before = raw_values._written_date.cache_info()
+    assert raw_values.date(written) is first
+    after = raw_values._written_date.cache_info()
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
 
 
@@ -277,4 +277,4 @@ def test_a_date_in_text_is_read_once() -> None:
 def test_a_date_at_an_end_of_the_calendar_is_none(raw: bytes) -> None:
     """In another zone it would be outside of it, and the page that shows it would fail."""
     with pytest.raises(BadValue, match="a date of the year"):
-        octets.date(raw)
+        raw_values.date(raw)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.vendors import Decoder, Entity, Key, Said, builtin
+from facho.vendors import Decoder, Entity, Key, State, builtin
 from tests.unit.vendors.recordings import RECORDINGS
 from tests.unit.vendors.rows import by_key, column, recorded, under
 
@@ -24,9 +24,9 @@ def test_firmware_without_the_table_of_onus_tells_their_state_as_that_of_interfa
     names = column({8: b"EPON0/1:1", 9: b"EPON0/1:2", 10: b"EPON0/1:3 casa"})
     found = DECODER.decode({f"{IF}.31.1.1.1.1": names, f"{IF}.2.2.1.8": column({8: 1, 9: 2, 10: 7})})
     assert [(str(key), row["state"]) for key, row in by_key(found.onus).items()] == [
-        ("0/1:1", Said("online", "up")),
-        ("0/1:2", Said("offline", "down")),
-        ("0/1:3", Said("offline", "lowerLayerDown")),
+        ("0/1:1", State("online", "up")),
+        ("0/1:2", State("offline", "down")),
+        ("0/1:3", State("offline", "lowerLayerDown")),
     ]
 
 
@@ -36,7 +36,7 @@ def test_the_table_of_those_that_are_online_says_what_the_other_leaves_out() -> 
         {"25.1.9": {A: b"a", B: b"b"}, "29.1.4": {A: 1}, "29.1.5": {A: b"00:6d:61:b4:b4:71"}},
     )
     found = DECODER.decode(rows)
-    assert found.onus.columns["state"] == [Said("online", "online"), None]
+    assert found.onus.columns["state"] == [State("online", "online"), None]
     assert found.onus.columns["mac"] == ["00:6d:61:b4:b4:71", None]
 
 
@@ -74,7 +74,7 @@ def test_a_real_olt_has_16_onus_whose_state_the_interfaces_tell() -> None:
     assert {
         str(key): tuple(row[fact] for fact in RECORDED_FACTS) for key, row in by_key(found.onus).items()
     } == RECORDED
-    assert found.onus.columns["state"] == [Said("online", "up")] * 16
+    assert found.onus.columns["state"] == [State("online", "up")] * 16
     # The recording has no more: what was not read is missing, and no ONU with it.
     assert set(found.onus.columns) == {*RECORDED_FACTS, "state"}
     ports = by_key(found[Entity.PORT])

@@ -5,7 +5,7 @@ import pytest
 from facho.snmp.values import Counter64
 from facho.vendors import Decoder, Key, builtin
 from facho.vendors.index import CompiledIndex, compile_index
-from facho.vendors.schema import Asking
+from facho.vendors.schema import ReadMethod
 from tests.unit.vendors.facts_cases import case_rows
 from tests.unit.vendors.rows import by_key, column, under
 
@@ -28,7 +28,7 @@ def test_phases_count_from_zero(raw: int, state: str) -> None:
 
 
 def test_optics_are_asked_of_online_onus_only() -> None:
-    asked = {table.name: table.batch for table in ZTE.tables if table.asking is Asking.GET_ONLINE}
+    asked = {table.name: table.batch for table in ZTE.tables if table.read_method is ReadMethod.GET_ONLINE}
     assert asked == {"gpon_optics": 24, "gpon_olt_optics": 24, "epon_optics": 24}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from facho.vendors import Decoder, Key, builtin
 from facho.vendors.index import compile_index
-from facho.vendors.schema import Asking
+from facho.vendors.schema import ReadMethod
 from tests.unit.vendors.rows import under
 
 PROFILE = builtin()["zte_c600"]
@@ -42,5 +42,7 @@ def test_the_numbers_of_the_c300_are_no_ports_here() -> None:
 
 
 def test_optics_are_asked_of_online_onus_only() -> None:
-    asked = {table.name: table.batch for table in PROFILE.tables if table.asking is Asking.GET_ONLINE}
+    asked = {
+        table.name: table.batch for table in PROFILE.tables if table.read_method is ReadMethod.GET_ONLINE
+    }
     assert asked == {"gpon_optics": 24, "gpon_olt_optics": 24}

@@ -5,7 +5,7 @@ from django.utils import translation
 
 from facho.apps.hosts.selectors import PLACE_FACTS
 from facho.vendors import Entity
-from facho.vendors.vocabulary import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
+from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
 from facho.web.words.facts import ONU_FACTS, fact_name, fact_value, in_order
 
 MEANINGS = {

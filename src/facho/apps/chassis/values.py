@@ -10,7 +10,7 @@ from typing import Any
 from django.db import models
 
 from facho.apps.discovery.columns import whole
-from facho.vendors import Facts, Key, Said
+from facho.vendors import Facts, Key, State
 
 # Column -> value.
 Values = dict[str, Any]
@@ -46,7 +46,7 @@ def stored(model: type[models.Model], column: str, value: Any) -> Any:
 def _text(value: Any, longest: int | None) -> str:
     if value is None:
         return ""
-    text = value.meaning if isinstance(value, Said) else str(value)
+    text = value.meaning if isinstance(value, State) else str(value)
     # PostgreSQL refuses NUL in a text.
     return text.replace("\0", "").strip()[:longest]
 

@@ -18,7 +18,7 @@ from facho.apps.discovery.recognise import shared
 from facho.apps.discovery.roster import Roster
 from facho.apps.discovery.turns import OpticalChange, Turned
 from facho.core import onu_states
-from facho.vendors import Key, Said
+from facho.vendors import Key, State
 
 _PLACE: Final = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
 _READ: Final = (*_PLACE, "serial", "mac", "state_before")
@@ -107,7 +107,7 @@ class Happened:
             position: said.meaning
             for rows in told
             for position, said in zip(rows.at, rows.facts.columns["down_cause"], strict=True)
-            if position in positions and isinstance(said, Said)
+            if position in positions and isinstance(said, State)
         }
 
     def write(self, olt_id: int, now: datetime) -> None:

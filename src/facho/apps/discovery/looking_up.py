@@ -13,9 +13,9 @@ from django.db.models import Q
 from facho.apps.discovery.models import Collected, Onu, Presence
 from facho.apps.discovery.selectors import interface_of, onus_like
 from facho.apps.hosts.models import Olt
-from facho.vendors import Entity, octets
+from facho.vendors import Entity, raw_values
 from facho.vendors.errors import BadValue
-from facho.vendors.vocabulary import FACTS
+from facho.vendors.facts import FACTS
 
 _NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 _INTERFACE: Final = re.compile(r"(?:(\d{1,9})/)?(?:(\d{1,9})/)?(\d{1,9}):(\d{1,9})")
@@ -58,7 +58,7 @@ def _identities(name: str) -> Q:
     for serial in _serials(name.strip()):
         wanted |= Q(serial=serial)
     with contextlib.suppress(BadValue):
-        if mac := octets.mac(name.strip().encode()):
+        if mac := raw_values.mac(name.strip().encode()):
             wanted |= Q(mac=mac)
     return wanted
 
@@ -68,7 +68,7 @@ def _serials(name: str) -> Iterator[str]:
     if name:
         yield from dict.fromkeys((name, name.upper()))
     with contextlib.suppress(BadValue):
-        if (serial := octets.serial(name.replace("-", "").upper().encode())) is not None:
+        if (serial := raw_values.serial(name.replace("-", "").upper().encode())) is not None:
             yield serial
 
 

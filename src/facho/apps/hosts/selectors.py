@@ -10,8 +10,8 @@ from django.db.models import Q
 
 from facho.apps.hosts.models import Oid, Olt
 from facho.vendors import GENERIC, Entity, Profile, builtin
-from facho.vendors.schema import Asking, Column, Table
-from facho.vendors.vocabulary import FACTS
+from facho.vendors.facts import FACTS
+from facho.vendors.schema import Column, ReadMethod, Table
 
 DISCOVERY: Final = "discovery"
 # What a discovery asks for when that found nobody: tables that name ONUs, and are dear to walk.
@@ -189,7 +189,11 @@ def _telling_column(table: Table) -> Column:
 
 
 def _discoverable(profile: Profile) -> list[Table]:
-    return [table for table in profile.tables if table.entity is Entity.ONU and table.asking is Asking.WALK]
+    return [
+        table
+        for table in profile.tables
+        if table.entity is Entity.ONU and table.read_method is ReadMethod.WALK
+    ]
 
 
 def _walkable(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
@@ -208,7 +212,7 @@ def _walkable(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
 
 
 def _asked_by_onu(profile: Profile) -> list[Table]:
-    return [table for table in profile.tables if table.asking is Asking.GET_ONLINE]
+    return [table for table in profile.tables if table.read_method is ReadMethod.GET_ONLINE]
 
 
 def _candidates(olt: Olt, wanted: Iterable[_Wanted], telling: Iterable[str], profiles: Profiles) -> list[Oid]:

@@ -12,7 +12,7 @@ from facho.apps.discovery.selectors import onu_rows, onus_like
 from facho.cli.acting.showing import print_json, print_rows
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
-from facho.vendors.vocabulary import ONU_STATES
+from facho.vendors.facts import ONU_STATES
 
 _COLUMNS: Final = (
     "olt", "interface", "serial", "mac", "description", "model", "state", "down_cause", "distance_m",

@@ -21,13 +21,13 @@ Guard = Callable[[], None]
 
 def with_manners(target: Target, profile: Profile) -> Target:
     """As gently as the vendor's OLTs want to be asked, where that is gentler than what is allowed."""
-    manners, allowed = profile.manners, target.limits
+    rules, allowed = profile.request_rules, target.limits
     limits = Limits(
-        min(allowed.in_flight, manners.in_flight or allowed.in_flight),
-        min(allowed.varbinds, manners.repetitions or allowed.varbinds),
+        min(allowed.in_flight, rules.in_flight or allowed.in_flight),
+        min(allowed.varbinds, rules.repetitions or allowed.varbinds),
         allowed.requests_per_second,
     )
-    return replace(target, bulk=target.bulk and manners.bulk, limits=limits)
+    return replace(target, bulk=target.bulk and rules.bulk, limits=limits)
 
 
 def tag_of(run_id: int) -> int:

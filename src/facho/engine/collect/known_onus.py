@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from facho.engine.collect.work import KnownOnu
-from facho.vendors import Facts, Key, Said
+from facho.vendors import Facts, Key, State
 
 Known = Mapping[Key, KnownOnu]
 
@@ -33,7 +33,7 @@ def _seen(known: Known, onus: Facts) -> Iterator[KnownOnu]:
     for key, index, technology, state in rows:
         before = known.get(key) or KnownOnu(key)
         # An OLT that could not say keeps what was known.
-        online = state.meaning == "online" if isinstance(state, Said) else before.online
+        online = state.meaning == "online" if isinstance(state, State) else before.online
         yield replace(
             before,
             technology=technology or before.technology,

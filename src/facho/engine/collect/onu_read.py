@@ -23,8 +23,8 @@ from facho.engine.collect.work import (
     PartState,
 )
 from facho.vendors import Entity, Profile
-from facho.vendors.schema import Asking, Table
-from facho.vendors.vocabulary import FACTS
+from facho.vendors.facts import FACTS
+from facho.vendors.schema import ReadMethod, Table
 
 TASK: Final = "read_onu"
 _LONGEST: Final = 1_000
@@ -82,7 +82,7 @@ def _tables(profile: Profile, column: AskedColumn, onu: KnownOnu) -> list[Table]
 
 
 def _is_read_from_onu(tables: Iterable[Table]) -> bool:
-    return all(table.asking is Asking.GET_ONLINE for table in tables)
+    return all(table.read_method is ReadMethod.GET_ONLINE for table in tables)
 
 
 def _part(name: str, asked: Sequence[tuple[AskedFact, AskedColumn]]) -> Part:

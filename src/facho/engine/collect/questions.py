@@ -10,9 +10,19 @@ from typing import Final
 from facho.engine.collect.work import AskedColumn, KnownOnu
 from facho.snmp import Oid
 from facho.vendors import Entity, Key, Profile
+from facho.vendors.encode import IndexWriter, is_packed_in
 from facho.vendors.index import CompiledIndex, compile_index, split_arcs
-from facho.vendors.schema import Asking, Bits, IndexLayout, Named, Packed, Skip, Source, Table, packings_of
-from facho.vendors.unread import IndexWriter, is_packed_in
+from facho.vendors.schema import (
+    Bits,
+    IndexLayout,
+    Named,
+    Packed,
+    ReadMethod,
+    Skip,
+    Source,
+    Table,
+    packings_of,
+)
 
 
 class CannotAsk(ValueError):
@@ -43,7 +53,7 @@ class Plan:
 def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     """Raises CannotAsk for what the profile says must never be read."""
     for column in columns:
-        for never in profile.manners.never:
+        for never in profile.request_rules.never:
             if is_under(column.oid, never.oid) or is_under(never.oid, column.oid):
                 why = f"{never.oid} is never read ({never.why})"
                 raise CannotAsk(f"{column.name}: {column.oid} is not asked for, because {why}")
@@ -58,7 +68,7 @@ def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     tables = tables_of(profile)
     for column in columns:
         of = tables.get(column.read_as, ())
-        if of and all(table.asking is Asking.GET_ONLINE for table in of):
+        if of and all(table.read_method is ReadMethod.GET_ONLINE for table in of):
             raise CannotAsk(
                 f"{column.name}: the OLT reads it from the ONUs one by one; "
                 "ask for it with the kind get, of those that are online"
@@ -122,7 +132,7 @@ def by_place_or_walked(
 def _is_to_be_walked(tables: Iterable[Table]) -> bool:
     of_onus = [table for table in tables if table.entity is Entity.ONU]
     return bool(of_onus) and all(
-        table.asking is Asking.WALK and not _can_be_written(table.index) for table in of_onus
+        table.read_method is ReadMethod.WALK and not _can_be_written(table.index) for table in of_onus
     )
 
 
@@ -203,7 +213,7 @@ def _writable(part: Packed | Named) -> list[Bits]:
 def _concerns(table: Table, onu: KnownOnu) -> bool:
     if onu.technology and table.technology and onu.technology != table.technology:
         return False
-    return onu.online or table.asking is not Asking.GET_ONLINE
+    return onu.online or table.read_method is not ReadMethod.GET_ONLINE
 
 
 class SuffixFinder:

@@ -14,7 +14,7 @@ from facho.engine.commands.input_checks import suggest_names
 from facho.snmp import Oid as Number
 from facho.snmp.errors import BadOid
 from facho.vendors import GENERIC, Entity
-from facho.vendors.vocabulary import FACTS
+from facho.vendors.facts import FACTS
 
 
 def known_facts(brand: Brand) -> set[str]:

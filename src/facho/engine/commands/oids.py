@@ -14,7 +14,7 @@ from facho.engine.commands.job_columns import parse_oid
 from facho.engine.commands.olts import brand_for, model_named
 from facho.engine.process.command_transaction import command
 from facho.vendors import Entity
-from facho.vendors.vocabulary import FACTS
+from facho.vendors.facts import FACTS
 
 _NAMED_AT_MOST: Final = 5
 

@@ -162,8 +162,8 @@ def count_named_columns(job_ids: Iterable[int]) -> dict[int, int]:
 
 
 def _by_asking(asked: TaskToPredict, onus: int, named: int, config: Config) -> Predicted:
-    manners = asked.profile.manners
-    in_flight = min(asked.max_in_flight or config.requests_in_flight, manners.in_flight or 99)
+    rules = asked.profile.request_rules
+    in_flight = min(asked.max_in_flight or config.requests_in_flight, rules.in_flight or 99)
     return guess_from_requests(_tables(asked, onus, named, config), in_flight, asked.most_per_second)
 
 
@@ -176,16 +176,16 @@ def _tables(asked: TaskToPredict, onus: int, named: int, config: Config) -> Iter
         rows = onus if table.entity is Entity.ONU else ROWS_OF_CHASSIS
         if asked.kind == JobKind.GET and table.entity is Entity.ONU:
             values = min(asked.max_varbinds or config.varbinds, config.varbinds, table.batch or 99)
-            slow = table.asking is profiles.Asking.GET_ONLINE
+            slow = table.read_method is profiles.ReadMethod.GET_ONLINE
             yield Table(columns, rows, values, FROM_ONU_S if slow else LATENCY_S)
         else:
             yield Table(columns, rows, walked)
 
 
 def _rows_per_walk(asked: TaskToPredict, config: Config) -> int:
-    manners = asked.profile.manners
+    rules = asked.profile.request_rules
     most = asked.max_varbinds or config.walk_repetitions
-    return min(most, manners.repetitions or most) if manners.bulk else 1
+    return min(most, rules.repetitions or most) if rules.bulk else 1
 
 
 def _columns(asked: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:

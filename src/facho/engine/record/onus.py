@@ -16,7 +16,7 @@ from facho.engine.collect.work_builder import Planned
 from facho.engine.record.optics import limits_of
 from facho.engine.record.recording import Recording
 from facho.vendors import Entity, Profile
-from facho.vendors.schema import Asking
+from facho.vendors.schema import ReadMethod
 
 
 def store_onus(
@@ -79,7 +79,7 @@ def of_online(profile: Profile, part: Part) -> frozenset[str]:
     return frozenset(
         column.fact
         for table in profile.tables
-        if table.asking is Asking.GET_ONLINE
+        if table.read_method is ReadMethod.GET_ONLINE
         for column in table.columns
         if any(source.oid in asked for source in (column.source, *column.otherwise))
     )

@@ -12,8 +12,8 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from facho.sim.model import Cause, OltModel
-from facho.vendors.octets import serial
-from facho.vendors.vocabulary import Entity
+from facho.vendors.facts import Entity
+from facho.vendors.raw_values import serial
 
 FactOf = Callable[[OltModel, int, float], object]
 

@@ -10,9 +10,9 @@ from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, FactOf
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Counter64, Oid, TimeTicks, Value
-from facho.vendors.schema import Asking, Column, Profile, Table
-from facho.vendors.unread import encode_fact
-from facho.vendors.vocabulary import Entity
+from facho.vendors.encode import encode_fact
+from facho.vendors.facts import Entity
+from facho.vendors.schema import Column, Profile, ReadMethod, Table
 
 OltColumn = ColumnSpec[OltModel]
 # The value of a row of a column: (OLT, row, now).
@@ -65,7 +65,7 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     changes = Changes.NEVER if column.fact in CONSTANT_FACTS else Changes.WITH_STATE
     if table.entity is Entity.OLT and column.fact == "uptime_s":
         changes = Changes.ALWAYS
-    slow = table.slow or table.asking is Asking.GET_ONLINE
+    slow = table.slow or table.read_method is ReadMethod.GET_ONLINE
     return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow)
 
 

@@ -20,8 +20,8 @@ from facho.sim.families.places import (
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Value
+from facho.vendors.facts import Entity
 from facho.vendors.schema import Column, DetectRule, Profile, Source, Table
-from facho.vendors.vocabulary import Entity
 
 _SYSTEM: Final = "1.3.6.1.2.1.1."
 

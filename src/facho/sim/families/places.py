@@ -7,11 +7,11 @@ from typing import Final
 
 from facho.sim.model import Shape
 from facho.sim.tables import Arcs, IndexSpace
+from facho.vendors.encode import encode_index, pack, write_name
 from facho.vendors.errors import BadIndex
+from facho.vendors.facts import Entity
 from facho.vendors.index import Key
 from facho.vendors.schema import IndexLayout, Named, Packed, Plain, Profile, Table
-from facho.vendors.unread import encode_index, pack, write_name
-from facho.vendors.vocabulary import Entity
 
 _FANS: Final = 2
 _FIELDS: Final = Key._fields

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from facho.vendors.facts import Entity, Kind
 from facho.vendors.schema import Column, IndexLayout, Profile, Rule, Table
-from facho.vendors.vocabulary import Entity, Kind
 
 Arcs = tuple[int, ...]
 

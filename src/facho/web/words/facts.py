@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 
 from facho.apps.written import about
 from facho.vendors import Entity
-from facho.vendors.vocabulary import FACTS, Kind
+from facho.vendors.facts import FACTS, Kind
 from facho.web.words.states import DOWN_CAUSES, ONU_STATES
 
 if TYPE_CHECKING:

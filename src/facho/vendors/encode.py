@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import chain, product
 
-from facho.vendors import octets
+from facho.vendors import raw_values
 from facho.vendors.errors import BadIndex
+from facho.vendors.facts import Fact, Kind
 from facho.vendors.index import (
     POSITIONS,
     Arcs,
@@ -19,7 +20,7 @@ from facho.vendors.index import (
     join_arcs,
     split_arcs,
 )
-from facho.vendors.rules import Said
+from facho.vendors.rules import State
 from facho.vendors.schema import (
     Bits,
     IndexLayout,
@@ -33,7 +34,6 @@ from facho.vendors.schema import (
     Skip,
     TextPart,
 )
-from facho.vendors.vocabulary import Fact, Kind
 
 Raw = int | bytes
 
@@ -46,14 +46,14 @@ def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
         case Kind.NUMBER | Kind.WHOLE if isinstance(value, int | float):
             return _number(fact, rule, value)
         case Kind.WORD:
-            meaning = value.meaning if isinstance(value, Said) else str(value)
+            meaning = value.meaning if isinstance(value, State) else str(value)
             return _word(rule, meaning)
         case Kind.SERIAL:
             return _serial(rule, str(value))
         case Kind.MAC:
             return bytes.fromhex(str(value).replace(":", ""))
         case Kind.DATE if isinstance(value, datetime):
-            return octets.date_octets(value)
+            return raw_values.date_octets(value)
         case _:
             return str(value).encode()
 
@@ -82,7 +82,7 @@ def _number(fact: Fact, rule: Rule, value: float) -> Raw:
 
 def _serial(rule: Rule, written: str) -> bytes:
     """As octets, unless the vendor writes it out."""
-    packed = octets.serial_octets(written)
+    packed = raw_values.serial_octets(written)
     if rule.fits is None or rule.fits.fullmatch(packed.decode("latin-1")):
         return packed
     return written.encode()

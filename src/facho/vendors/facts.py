@@ -24,7 +24,7 @@ class Entity(enum.StrEnum):
 
 
 class Kind(enum.StrEnum):
-    """What a fact is in Python: float, int, str, datetime, IPv4Address or Said."""
+    """What a fact is in Python: float, int, str, datetime, IPv4Address or State."""
 
     NUMBER = "number"
     WHOLE = "whole number"
