@@ -359,10 +359,10 @@ def logs(olts: list[Olt]) -> None:
             olts[0],
             "TASK_ADDED",
             "INFO",
-            "tarea Optics Huawei añadida en Centro-01, cada 5m",
+            "tarea Optics Huawei agregada en Centro-01, cada 5m",
             {"interval_s": 300},
         ),
-        (olts[3], "OLT_SUSPENDED", "ERROR", "Puerto-04 suspendida: no answer from 10.0.0.4:161", {}),
+        (olts[3], "OLT_SUSPENDED", "ERROR", "Puerto-04 suspendida: sin respuesta from 10.0.0.4:161", {}),
         (olts[0], "QUOTA_VIOLATION", "CRITICAL", "cuota no cumplida en Centro-01: get_onu_rx_dbm 7/12", {}),
         (None, "SATURATION_BEGINS", "WARNING", "pollers saturados: 81.5 % ocupados", {"queue_size": 3}),
     ):

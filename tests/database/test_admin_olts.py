@@ -205,7 +205,7 @@ def test_the_actions_enable_and_disable(admin_client: Client) -> None:
     add_job("state", "Centro", "Norte")
     chosen = {"_selected_action": [olt.pk for olt in olts]}
     answer = admin_client.post(LIST, {"action": "disable", **chosen}, follow=True)
-    assert "2 desactivados." in answer.content.decode()
+    assert "2 deshabilitados." in answer.content.decode()
     assert next_run("state", "Norte") is None
     admin_client.post(LIST, {"action": "enable", **chosen})
     assert node_of("state", "Norte").next_run_at is not None

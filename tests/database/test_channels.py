@@ -102,7 +102,7 @@ def test_a_test_says_what_came_of_it(web: WebReceiver) -> None:
     add_channel("hook", f"json://127.0.0.1:{web.port}", language="es")
     tried = try_channel("hook", NOW, CONFIG)
     assert (tried.sent, tried.sentence) == (True, "hook accepted the test.")
-    assert web.got[0]["title"] == "Facho Deluxe: una prueba"
+    assert web.got[0]["title"] == "Facho Deluxe: mensaje de prueba"
     web.status = 403
     tried = try_channel("hook", NOW, CONFIG)
     assert not tried.sent

@@ -43,7 +43,7 @@ REPORT = {
 SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     EventType.TASK_ADDED: (
         lambda olt: events.TaskAdded(olt_id=olt, job="optics", task_type="get_optics", interval_s=300),
-        "tarea optics añadida en north-1, cada 5m",
+        "tarea optics agregada en north-1, cada 5m",
     ),
     EventType.TASK_REMOVED: (
         lambda olt: events.TaskRemoved(olt_id=olt, job="optics", task_type="get_optics", aborted=2),
@@ -55,10 +55,10 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         ),
         "tarea optics en north-1: cada 90s en vez de cada 5m",
     ),
-    EventType.OLT_ENABLED: (lambda olt: events.OltEnabled(olt_id=olt), "north-1 activada"),
+    EventType.OLT_ENABLED: (lambda olt: events.OltEnabled(olt_id=olt), "north-1 habilitada"),
     EventType.OLT_DISABLED: (
         lambda olt: events.OltDisabled(olt_id=olt, aborted=0),
-        "north-1 desactivada; ejecuciones abortadas: 0",
+        "north-1 deshabilitada; ejecuciones abortadas: 0",
     ),
     EventType.CONFIG_CHANGED: (
         lambda olt: events.ConfigChanged(
@@ -82,7 +82,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     ),
     EventType.EMERGENCY_REPLAN: (
         lambda olt: events.OltFailing(olt_id=olt, failures=3),
-        "emergencia: fallaron 3 ejecuciones seguidas en north-1, se planifica de nuevo",
+        "emergencia: fallaron 3 ejecuciones seguidas en north-1, se replanificó",
     ),
     EventType.QUOTA_VIOLATION: (
         lambda olt: events.QuotaViolated(
@@ -101,20 +101,20 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     ),
     EventType.RECOVERED: (
         lambda olt: events.WorkRecovered(unstarted=1, abandoned=2, workers=3),
-        "recuperado lo que dejó un proceso muerto; en curso: 2, sin empezar: 1, workers olvidados: 3",
+        "recuperado de procesos muertos; en ejecución: 2, sin empezar: 1, procesos quitados: 3",
     ),
     EventType.OLT_SUSPENDED: (
         lambda olt: events.OltSuspended(olt_id=olt, reason="no answer"),
-        "north-1 suspendida: no answer",
+        "north-1 suspendida: sin respuesta",
     ),
-    EventType.OLT_BACK: (lambda olt: events.OltResumed(olt_id=olt), "north-1 ha vuelto"),
+    EventType.OLT_BACK: (lambda olt: events.OltResumed(olt_id=olt), "north-1 se recuperó"),
     EventType.NODE_SUSPENDED: (
         lambda olt: events.NodeSuspended(olt_id=olt, node_id=1, job="optics", reason="tooBig"),
         "tarea optics suspendida en north-1: tooBig",
     ),
     EventType.NODE_BACK: (
         lambda olt: events.NodeResumed(olt_id=olt, node_id=1, job="optics"),
-        "tarea optics de vuelta en north-1",
+        "tarea optics recuperada en north-1",
     ),
     EventType.SATURATION_BEGINS: (
         lambda olt: events.SaturationStarted(busy_percentage=80.5, queue_size=4),
@@ -122,13 +122,13 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     ),
     EventType.SATURATION_ENDS: (
         lambda olt: events.SaturationEnded(busy_percentage=70.0, queue_size=0),
-        "los pollers ya no están saturados: ocupados al 70 %, en espera: 0",
+        "pollers ya no saturados: ocupados al 70 %, ejecuciones en espera: 0",
     ),
     EventType.PORT_OUTAGE: (
         lambda olt: events.PortOutageStarted(
             olt_id=olt, port="0/1/7", cause="fibre_cut", affected=60, onus=64
         ),
-        "corte del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
+        "caída del puerto 0/1/7 de north-1, corte de fibra: 60 de 64 ONUs sin conexión",
     ),
     EventType.PORT_OUTAGE_ENDED: (
         lambda olt: events.PortOutageEnded(
@@ -139,7 +139,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
             since=NOW - timedelta(minutes=90),
             until=NOW,
         ),
-        "terminó el corte del puerto 0/1/7 de north-1, al cabo de 90m; ONUs afectadas: 60",
+        "terminó la caída del puerto 0/1/7 de north-1 después de 90m; ONUs afectadas: 60",
     ),
     EventType.ENGINE_WAS_STOPPED: (
         lambda olt: events.EngineWasStopped(since=NOW - 2 * HOUR, until=NOW),
@@ -152,16 +152,15 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     EventType.UNREADABLE_ROWS: (
         lambda olt: events.UnreadableRowsFound(olt_id=olt, table="gpon_onts", rows=2, example="9.9.1"),
         "2 filas de gpon_onts de north-1 tienen un índice que su perfil no puede leer, como 9.9.1: mientras "
-        "tanto ninguna ONU se da por desaparecida",
+        "tanto ninguna ONU se marca como ausente",
     ),
     EventType.REMOVAL_WAITS: (
         lambda olt: events.RemovalHeld(tables={"onu_events": "900 of 1000"}),
-        "se eliminaría la mayor parte de onu_events por antigüedad: no se elimina nada de ello hasta que "
-        "una persona lo confirme",
+        "la retención eliminaría la mayor parte de onu_events: espera hasta que una persona lo confirme",
     ),
     EventType.REMOVAL_RESUMED: (
         lambda olt: events.RemovalResumed(),
-        "lo demasiado antiguo se elimina de nuevo: no es más que lo habitual",
+        "la retención se reanudó: no elimina más de lo habitual",
     ),
     EventType.MAINTENANCE_BEGINS: (
         lambda olt: events.MaintenanceStarted(olt_id=olt, window="fans", target="north-1", until=NOW + HOUR),
@@ -292,7 +291,7 @@ def test_in_a_transaction_it_is_written_when_that_is_committed_and_only_then(
     with transaction.atomic():
         publish(events.OltEnabled(olt_id=olt.id), NOW)
         assert not (config.logs / "coordinator").exists()
-    assert [row.message for row in rows(own)] == ["north-1 activada"]
+    assert [row.message for row in rows(own)] == ["north-1 habilitada"]
 
 
 def test_the_olt_of_an_entry_may_be_gone(own: LogWriter) -> None:
@@ -302,8 +301,8 @@ def test_the_olt_of_an_entry_may_be_gone(own: LogWriter) -> None:
     Olt.objects.filter(id=gone.id).delete()
     publish(events.OltEnabled(olt_id=gone.pk or 0), NOW)
     first, second, third = rows(own)
-    assert (first.olt, first.message) == (None, "gone desactivada; ejecuciones abortadas: 0")
-    assert (second.olt, second.message) == (stays, "stays activada")
+    assert (first.olt, first.message) == (None, "gone deshabilitada; ejecuciones abortadas: 0")
+    assert (second.olt, second.message) == (stays, "stays habilitada")
     assert third.olt is None
 
 
@@ -374,7 +373,7 @@ def test_a_database_that_cannot_say_the_name_of_an_olt_stops_nobody(
 
     monkeypatch.setattr("facho.apps.db.sql.fetch_rows", away)
     publish(events.OltResumed(olt_id=12), NOW)
-    assert lines(config)[0].endswith("OLT 12 ha vuelto")
+    assert lines(config)[0].endswith("OLT 12 se recuperó")
 
 
 def test_a_bug_in_writing_stops_nobody(

@@ -120,8 +120,8 @@ def test_both_messages_arrive_over_http_in_the_language_of_who_reads_them(people
     server.shutdown()
     server.server_close()
     assert [each["title"] for each in Hook.taken] == [
-        "north: corte del puerto 0/1/0, corte de energía",
-        "north: terminó el corte del puerto 0/1/0, corte de energía",
+        "north: caída del puerto 0/1/0, corte de energía",
+        "north: terminó la caída del puerto 0/1/0, corte de energía",
     ]
     affected = PortOutage.objects.get().onus_affected
     assert f"{affected} de 64 ONUs sin conexión." in Hook.taken[0]["message"]

@@ -72,7 +72,7 @@ def test_one_by_hand_has_no_job(logs: Path) -> None:
     execution = ended("optics")
     Execution.objects.filter(id=execution.id).update(node=None)
     log_ended_executions([execution.id])
-    assert f"executions.by_hand: a mano en north-1, ejecución {execution.id}" in lines(logs / "get.log")[0]
+    assert f"executions.by_hand: manual en north-1, ejecución {execution.id}" in lines(logs / "get.log")[0]
 
 
 def test_what_never_began_says_so(logs: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_never_began_says_so(logs: Path) -> None:
     abort_open(Execution.objects.all(), "nobody wants it", NOW)
     (line,) = lines(logs / "get.log")
     assert "[WARNING]" in line
-    assert line.endswith(f"ejecución {waiting.id}: ABORTED sin haber empezado: nobody wants it")
+    assert line.endswith(f"ejecución {waiting.id}: ABORTED antes de empezar: nobody wants it")
 
 
 def test_whoever_ends_an_execution_leaves_its_line(logs: Path) -> None:

@@ -34,8 +34,10 @@ def test_the_compiled_catalogue_is_read_by_others() -> None:
     spanish = gettext.GNUTranslations(io.BytesIO(catalogue.compiled(TRANSLATED)))
     assert spanish.gettext("OLT busy") == "OLT ocupada"
     assert spanish.pgettext("ONU", "starting") == "arrancando"
-    assert spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 1) == "%(count)d activado."
-    assert spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 2) == "%(count)d activados."
+    assert spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 1) == "%(count)d habilitado."
+    assert (
+        spanish.ngettext("%(count)d was enabled.", "%(count)d were enabled.", 2) == "%(count)d habilitados."
+    )
 
 
 def test_a_translation_names_the_same_values() -> None:

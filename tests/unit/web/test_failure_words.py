@@ -97,12 +97,12 @@ def test_why_a_fact_was_not_read_has_its_spanish(reason: str) -> None:
         (
             "1,200 of 2,000 ONUs did not answer, and no more than 20 % may; the first is 0/1/3:7: "
             "the OLT gave no value; table not present: onu_optics",
-            "1200 de 2000 ONU no contestaron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
+            "1200 de 2000 ONUs no contestaron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
             "la OLT no dio ningún valor; la OLT no tiene la tabla: onu_optics",
         ),
         (f"the OLT was suspended: {SILENT}", f"se suspendió la OLT: {SILENCIO}"),
         # What nobody foresaw stays what it is, and what stands beside it is said all the same.
-        ("strange; the OLT was disabled", "strange; se desactivó la OLT"),
+        ("strange; the OLT was disabled", "strange; se deshabilitó la OLT"),
         ("50 % of %(olt)s", "50 % of %(olt)s"),
     ],
 )

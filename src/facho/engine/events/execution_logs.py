@@ -66,7 +66,7 @@ def _write_lines(execution_ids: Sequence[int]) -> None:
 def _sentence(each: _Ended) -> str:
     values = {"id": each.execution_id, "job": each.job or _("by hand"), "olt": each.olt, "state": each.state}
     if each.seconds is None:
-        sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s without having begun") % values
+        sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s before it started") % values
     else:
         times = {"took": f"{each.seconds:.1f}s", "delay": f"{(each.delay_ms or 0) / 1000:.1f}s"}
         text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")

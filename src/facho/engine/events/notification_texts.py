@@ -110,7 +110,7 @@ def _time_away(since: str | None, at: datetime) -> str:
     if since is None:
         return ""
     away = approximate(at - datetime.fromisoformat(since))
-    return _("It was away for %(time)s, since %(since)s.") % {"time": away, "since": moment(since)}
+    return _("It did not answer for %(time)s, since %(since)s.") % {"time": away, "since": moment(since)}
 
 
 def _node_suspended(event: NotifiedEvent) -> Sequence[str]:
@@ -144,7 +144,7 @@ def _port_outage_ended(event: NotifiedEvent) -> Sequence[str]:
     time = approximate(timedelta(seconds=event.details["seconds"]))
     lasted = {"time": time, "since": moment(event.details["since"])}
     return (
-        _("%(olt)s: outage of port %(port)s is over, %(cause)s") % _port_values(event),
+        _("%(olt)s: outage of port %(port)s ended, %(cause)s") % _port_values(event),
         _("It lasted %(time)s, since %(since)s.") % lasted,
         _("ONUs affected: %(affected)d") % event.details,
     )
@@ -216,8 +216,8 @@ def _plan_infeasible(event: NotifiedEvent) -> Sequence[str]:
     change = event.details.get("change")
     more = {"minutes": f"{event.details['minutes']:g}", "at_risk": event.details["at_risk"]}
     return (
-        _("%(olt)s: more work than an hour holds") % {"olt": event.olt_name},
-        _("%(minutes)s minutes an hour; %(at_risk)s") % more,
+        _("%(olt)s: more work than fits in an hour") % {"olt": event.olt_name},
+        _("%(minutes)s minutes per hour; %(at_risk)s") % more,
         _helpful_change(change) if change else _("More than one task has to run less often."),
     )
 
@@ -233,8 +233,8 @@ def _helpful_change(change: Mapping[str, Any]) -> str:
 
 def _unreadable_rows(event: NotifiedEvent) -> Sequence[str]:
     title = ngettext(
-        "%(olt)s: %(rows)d row of %(table)s cannot be read",
-        "%(olt)s: %(rows)d rows of %(table)s cannot be read",
+        "%(olt)s: %(rows)d unreadable row in %(table)s",
+        "%(olt)s: %(rows)d unreadable rows in %(table)s",
         event.details["rows"],
     )
     return (
@@ -247,7 +247,7 @@ def _unreadable_rows(event: NotifiedEvent) -> Sequence[str]:
 
 def _test(event: NotifiedEvent) -> Sequence[str]:
     channel = event.details.get("channel", "")
-    return _("Facho Deluxe: a test"), _("The channel %(channel)s works.") % {"channel": channel}
+    return _("Facho Deluxe: test message"), _("The channel %(channel)s works.") % {"channel": channel}
 
 
 def _plain_text(event: NotifiedEvent) -> Sequence[str]:

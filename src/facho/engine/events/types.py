@@ -175,12 +175,12 @@ class PlanInfeasible(OltEvent):
     def log_sentence(self) -> Text:
         if self.change is None:
             return _(
-                "more work than fits on %(olt)s: %(minutes)s minutes an hour, %(at_risk)s; "
-                "more than one task has to run less often"
+                "more work than fits on %(olt)s: %(minutes)s minutes per hour, %(at_risk)s; more than "
+                "one task has to run less often"
             )
         return _(
-            "more work than fits on %(olt)s: %(minutes)s minutes an hour, %(at_risk)s; "
-            "it would fit with %(job)s every %(after)s instead of every %(before)s"
+            "more work than fits on %(olt)s: %(minutes)s minutes per hour, %(at_risk)s; it would fit "
+            "with %(job)s every %(after)s instead of every %(before)s"
         )
 
     def sentence_values(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class OltUnreachable(EmergencyReplan):
     """Notified once: when the OLT stays silent and is suspended later, people know already."""
 
     why = "unreachable"
-    sentence = _("emergency: %(olt)s does not answer, planned anew")
+    sentence = _("emergency: %(olt)s does not answer, replanned")
 
     reason: str
 
@@ -225,7 +225,7 @@ class OltReachable(EmergencyReplan):
     """`since` is when it stopped answering."""
 
     why = "back"
-    sentence = _("emergency: %(olt)s answers again, planned anew")
+    sentence = _("emergency: %(olt)s answers again, replanned")
 
     since: datetime | None
 
@@ -236,7 +236,7 @@ class OltReachable(EmergencyReplan):
 @dataclass(frozen=True, kw_only=True)
 class OltFailing(EmergencyReplan):
     why = "failures"
-    sentence = _("emergency: %(failures)d executions in a row failed on %(olt)s, planned anew")
+    sentence = _("emergency: %(failures)d consecutive executions failed on %(olt)s, replanned")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,8 +298,8 @@ class WorkRecovered(Event):
     level = Level.WARNING
     source = "scheduler"
     sentence = _(
-        "taken back what a dead process left; running: %(abandoned)d, not begun: %(unstarted)d, "
-        "workers forgotten: %(workers)d"
+        "recovered from dead processes; running: %(abandoned)d, not started: %(unstarted)d, workers "
+        "removed: %(workers)d"
     )
 
     unstarted: int
@@ -404,7 +404,9 @@ class SaturationStarted(Event):
 class SaturationEnded(Event):
     type = EventType.SATURATION_ENDS
     source = "pollers"
-    sentence = _("pollers are not saturated any more: %(busy_percentage)s %% busy, waiting: %(queue_size)d")
+    sentence = _(
+        "pollers are no longer saturated: %(busy_percentage)s %% busy, executions waiting: %(queue_size)d"
+    )
 
     busy_percentage: float
     queue_size: int
@@ -438,7 +440,7 @@ class PortOutageStarted(OltEvent):
 class PortOutageEnded(OltEvent):
     type = EventType.PORT_OUTAGE_ENDED
     source = "executions"
-    sentence = _("outage of port %(port)s of %(olt)s is over, after %(time)s; ONUs affected: %(affected)d")
+    sentence = _("outage of port %(port)s of %(olt)s ended after %(time)s; ONUs affected: %(affected)d")
 
     port: str
     cause: str
@@ -508,7 +510,7 @@ class UnreadableRowsFound(OltEvent):
     source = "executions"
     sentence = _(
         "%(rows)d rows of %(table)s of %(olt)s have an index that its profile cannot read, such as "
-        "%(example)s: no ONU is taken for gone meanwhile"
+        "%(example)s: meanwhile no ONU is marked absent"
     )
 
     table: str
@@ -564,7 +566,7 @@ class RemovalHeld(Event):
     type = EventType.REMOVAL_WAITS
     level = Level.WARNING
     source = "retention"
-    sentence = _("most of %(which)s would be removed as too old: none of it is until a person confirms it")
+    sentence = _("the retention would remove most of %(which)s: it waits until a person confirms it")
 
     tables: Mapping[str, str]
 
@@ -576,7 +578,7 @@ class RemovalHeld(Event):
 class RemovalResumed(Event):
     type = EventType.REMOVAL_RESUMED
     source = "retention"
-    sentence = _("what is too old is removed again: it is no more than usual")
+    sentence = _("the retention resumed: it removes no more than usual")
 
 
 @dataclass(frozen=True, kw_only=True)
