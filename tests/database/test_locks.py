@@ -17,7 +17,7 @@ from facho.config import Config
 from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
 from facho.engine.record import no_collection
 from facho.engine.record.no_collection import hand_back, record_failure
-from facho.engine.record.recording import check_lease
+from facho.engine.record.recording import ExecutionBefore, check_lease
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.slots import queue_due_slots
 from tests.factories import at, make_execution, make_node
@@ -68,12 +68,11 @@ def recording(started: StartedExecution, monkeypatch: pytest.MonkeyPatch) -> Cal
     """A store that takes as long as the test wants."""
 
     def work(there: Event, go_on: Event) -> object:
-        check = check_lease
-
-        def check_and_wait(ours: StartedExecution, now: datetime) -> None:
-            check(ours, now)
+        def check_and_wait(ours: StartedExecution, now: datetime) -> ExecutionBefore:
+            before = check_lease(ours, now)
             there.set()
             assert go_on.wait(PATIENCE_S)
+            return before
 
         monkeypatch.setattr(no_collection, "check_lease", check_and_wait)
         return record_failure(started, "no answer", datetime.now(UTC), CONFIG)
