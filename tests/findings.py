@@ -8,8 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.store import Finding, Stored, store_findings
+from facho.apps.discovery.store import StoredOnus, store_findings
 from facho.apps.hosts.models import Brand, Olt
 from facho.vendors import Entity, Facts, Key
 from facho.vendors.index import join_arcs
@@ -41,7 +42,7 @@ def discovered(serials: dict[int, str | None]) -> Finding:
     return Finding(facts((onu, {"serial": serial}) for onu, serial in serials.items()), True)
 
 
-def store(olt: Olt, *findings: Finding, hours: int = 0, absent_after: int = 3) -> Stored:
+def store(olt: Olt, *findings: Finding, hours: int = 0, absent_after: int = 3) -> StoredOnus:
     with transaction.atomic():
         return store_findings(olt.pk, findings, NOW + timedelta(hours=hours), absent_after=absent_after)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from facho.apps.discovery.beginnings import beginnings
 from facho.apps.discovery.models import Onu, OnuEvent
+from facho.apps.discovery.onu_search import prefix_queries
 from facho.core.roles import Role
 from tests.api_clients import asking
 from tests.factories import at, make_olt
@@ -78,8 +78,8 @@ def test_a_search_looks_at_no_more_than_it_finds() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE onu_data")
     indexes = ("onu_data_serial_like", "onu_data_mac_like", "onu_data_description")
-    for ask, index in zip(beginnings("00000000001"), indexes, strict=True):
-        plan = Onu.objects.filter(ask.found).order_by(ask.order)[:20].explain()
+    for ask, index in zip(prefix_queries("00000000001"), indexes, strict=True):
+        plan = Onu.objects.filter(ask.condition).order_by(ask.order)[:20].explain()
         assert index in plan, plan
 
 

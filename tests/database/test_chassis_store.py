@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import health_of, kinds_told, ports_of, waiting_onus
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
+from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.discovery.told import Told
 from facho.vendors import Entity, Facts, Key, State
 from tests.findings import NOW, an_olt
 
@@ -122,7 +122,7 @@ def test_the_numbers_of_ports_are_told_on_with_their_ids() -> None:
     ids = dict(PonPort.objects.values_list("place", "id"))
     assert told.ids == [ids["0/1/1"], ids["0/1/2"], ids["0/1/3"]]
     assert told.columns == {"tx_dbm": [3.0, None, None], "onus_online": [None, 5, 0]}
-    assert store_ports(olt.pk, [], NOW) == Told()
+    assert store_ports(olt.pk, [], NOW) == FrameValues()
 
 
 def test_no_value_of_a_device_breaks_a_row() -> None:

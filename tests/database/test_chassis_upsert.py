@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from facho.apps.chassis.models import PonPort
-from facho.apps.chassis.upsert import Rows, bring_up
+from facho.apps.chassis.store import OltRows, upsert_rows
 from facho.apps.hosts.models import Olt
 from tests.findings import NOW, an_olt
 
@@ -38,7 +38,7 @@ def test_rows_are_what_was_told_last_and_dated_by_their_last_change(
     expected: dict[str, dict[str, Any]] = {}
     for minute, told in enumerate(tellings):
         now = NOW + timedelta(minutes=minute)
-        stored = bring_up(Rows(PonPort, olt.pk, "place", "updated_at"), told, now)
+        stored = upsert_rows(OltRows(PonPort, olt.pk, "place", "updated_at"), told, now)
         assert list(stored.ids) == list(told)
         assert stored.new == [place for place in told if place not in expected]
         for place, values in told.items():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.discovery.store import Finding
 from tests.findings import an_olt, discovered, facts, store
 
 # Few of each, so that places are swapped, serials are doubled and numbers are missing.

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from facho.apps.db.columns import fetch_columns
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.statements import read
-from facho.apps.discovery.store import Finding, Stored, store_findings
+from facho.apps.discovery.store import StoredOnus, store_findings
 from facho.vendors import Key
 from tests.findings import NOW, an_olt, discovered, facts, places, store
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 def test_what_is_found_first_is_new() -> None:
     olt = an_olt()
-    assert store(olt, discovered({3: "HWTC00000001", 4: "HWTC00000002"})) == Stored(new=2, onus=2)
+    assert store(olt, discovered({3: "HWTC00000001", 4: "HWTC00000002"})) == StoredOnus(new=2, onus=2)
     onu = Onu.objects.get(serial="HWTC00000001")
     assert (onu.address, onu.raw_index) == ("0/1/7:3", "4194304000.3")
     assert (onu.frame, onu.slot, onu.port, onu.onu_id, onu.extra) == (0, 1, 7, 3, "")
@@ -108,7 +109,7 @@ def test_one_that_is_seen_again_in_time_was_never_absent() -> None:
 def test_how_many_discoveries_is_a_setting() -> None:
     olt = an_olt()
     store(olt, discovered({1: "A"}))
-    assert store(olt, discovered({}), absent_after=1) == Stored(absent=1, onus=0)
+    assert store(olt, discovered({}), absent_after=1) == StoredOnus(absent=1, onus=0)
 
 
 def test_an_absent_one_that_returns_elsewhere_moved() -> None:
@@ -208,15 +209,15 @@ def test_an_index_that_changed_at_the_same_place_is_kept_up_to_date() -> None:
     store(olt, discovered({1: "A"}))
     again = discovered({1: "A"})
     again.facts.indexes[0] = b"\x05"
-    assert store(olt, again) == Stored(onus=1)
+    assert store(olt, again) == StoredOnus(onus=1)
     assert Onu.objects.get().raw_index == "5"
 
 
 def test_two_discoveries_of_one_collection_count_as_one() -> None:
     olt = an_olt()
     epon = Finding(facts([(9, {"mac": "aa:00:00:00:00:01"})]), True)
-    assert store(olt, discovered({1: "A"}), epon) == Stored(new=2, onus=2)
-    assert store(olt, discovered({1: "A"}), epon, absent_after=1) == Stored(onus=2)
+    assert store(olt, discovered({1: "A"}), epon) == StoredOnus(new=2, onus=2)
+    assert store(olt, discovered({1: "A"}), epon, absent_after=1) == StoredOnus(onus=2)
     # They contradict one another: the later one counts, and nobody is lost.
     store(olt, discovered({1: "X"}), discovered({1: "Y"}))
     assert {"A": None, "X": None, "Y": "0/1/7:1"}.items() <= places(olt).items()
@@ -225,7 +226,7 @@ def test_two_discoveries_of_one_collection_count_as_one() -> None:
 def test_olts_do_not_see_one_another() -> None:
     first, second = an_olt("first"), an_olt("second")
     store(first, discovered({1: "A"}))
-    assert store(second, discovered({1: "A"})) == Stored(new=1, onus=1)
+    assert store(second, discovered({1: "A"})) == StoredOnus(new=1, onus=1)
     assert store(second, discovered({}), absent_after=1).absent == 1
     assert Onu.objects.get(olt=first).presence == "present"
 
@@ -286,8 +287,13 @@ def test_columns_are_read_as_they_were_stored(texts: list[str]) -> None:
     store(olt, Finding(facts((onu, {"description": text}) for onu, text in enumerate(texts)), True))
     ids = list(Onu.objects.order_by("id").values_list("id", flat=True))
     nothing, none = [None] * len(texts), [0] * len(texts)
-    assert read(olt.pk, ("description", "distance_m", "id", "missed")) == [texts, nothing, ids, none]
+    assert fetch_columns(Onu, olt.pk, ("description", "distance_m", "id", "missed")) == [
+        texts,
+        nothing,
+        ids,
+        none,
+    ]
 
 
 def test_nobody_is_read_as_empty_columns() -> None:
-    assert read(an_olt().pk, ("id", "serial", "onu_rx_dbm")) == [[], [], []]
+    assert fetch_columns(Onu, an_olt().pk, ("id", "serial", "onu_rx_dbm")) == [[], [], []]

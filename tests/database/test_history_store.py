@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
-from facho.apps.discovery.told import HISTORY_FACTS
+from facho.apps.discovery.frame_values import HISTORY_FACTS
 from facho.apps.history import closing, store
+from facho.apps.history.frame_keys import places_of_olt
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
-from facho.apps.history.places import places_of_olt
 from facho.apps.history.store import append_frame, close_hours
 from facho.apps.history.times import milliseconds
 from facho.apps.hosts.models import Olt

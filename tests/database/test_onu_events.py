@@ -9,9 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.discovery.selectors import events_like, events_of, onus_like
-from facho.apps.discovery.store import Finding
+from facho.apps.discovery.onu_search import filter_onus
+from facho.apps.discovery.selectors import events_like, events_of
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, store
@@ -184,18 +185,18 @@ def test_a_serial_that_was_at_two_places_long_ago_is_told_again(olt: Olt) -> Non
 def test_what_is_no_serial_is_no_duplicate(olt: Olt, serial: str | None) -> None:
     assert store(olt, discovered({1: serial, 2: serial})).duplicates == 0
     assert {kind for kind, *_ in told()} == {"new"}
-    assert not onus_like(duplicates=True)
+    assert not filter_onus(duplicates=True)
 
 
 def test_duplicates_can_be_looked_for(olt: Olt) -> None:
     other = an_olt("other")
     store(other, discovered({1: "A"}))
     store(olt, discovered({1: "A", 2: "B", 3: "A"}))
-    assert [onu.address for onu in onus_like(duplicates=True)] == ["0/1/7:1", "0/1/7:3"]
-    assert not onus_like(other, duplicates=True)
+    assert [onu.address for onu in filter_onus(duplicates=True)] == ["0/1/7:1", "0/1/7:3"]
+    assert not filter_onus(other, duplicates=True)
     # As the last discovery found it.
     store(olt, discovered({2: "B", 3: "A"}))
-    assert not onus_like(duplicates=True)
+    assert not filter_onus(duplicates=True)
 
 
 def test_events_are_written_in_one_statement_and_only_if_there_are_any(olt: Olt) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.discovery.selectors import known_onus
-from facho.apps.discovery.store import Finding, Stored
+from facho.apps.discovery.store import StoredOnus
 from facho.apps.hosts.models import Olt
 from tests.findings import an_olt, discovered, facts, places, store
 
@@ -34,17 +35,17 @@ def is_there(address: str) -> bool:
 
 def test_a_table_read_to_its_end_beside_a_discovery_names_who_is_new(olt: Olt) -> None:
     optics = Finding(facts([(1, {"onu_rx_dbm": -20.0}), (2, {"onu_rx_dbm": -21.0})]))
-    assert store(olt, optics, discovered({1: "A"}), table(1, 2)) == Stored(new=1, changed=1, onus=2)
+    assert store(olt, optics, discovered({1: "A"}), table(1, 2)) == StoredOnus(new=1, changed=1, onus=2)
     onu = Onu.objects.get(address="0/1/7:2")
     assert (onu.description, onu.onu_rx_dbm, onu.raw_index) == ("customer 2", -21.0, "4194304000.2")
     assert OnuEvent.objects.get(onu=onu).kind == "new"
     assert [(each.key.onu, each.undiscovered) for each in known_onus(olt.pk)] == [(1, False), (2, True)]
-    assert store(olt, optics, discovered({1: "A"}), table(1, 2)) == Stored(onus=2)
+    assert store(olt, optics, discovered({1: "A"}), table(1, 2)) == StoredOnus(onus=2)
 
 
 def test_without_a_discovery_or_without_its_end_a_table_names_nobody(olt: Olt) -> None:
-    assert store(olt, table(1, 2)) == Stored(changed=1, unknown=1, onus=1)
-    assert store(olt, discovered({1: "A"}), table(1, 2, complete=False)) == Stored(unknown=1, onus=1)
+    assert store(olt, table(1, 2)) == StoredOnus(changed=1, unknown=1, onus=1)
+    assert store(olt, discovered({1: "A"}), table(1, 2, complete=False)) == StoredOnus(unknown=1, onus=1)
 
 
 @pytest.mark.parametrize("known", [{"serial": "A"}, {"mac": "aa:00:00:00:00:01"}])
@@ -52,7 +53,7 @@ def test_a_table_moves_nobody(known: dict[str, Any]) -> None:
     olt = an_olt()
     here = Finding(facts([(1, {"serial": "A", "mac": "aa:00:00:00:00:01"})]), True)
     store(olt, here)
-    assert store(olt, here, table(2, **known)) == Stored(unknown=1, onus=1)
+    assert store(olt, here, table(2, **known)) == StoredOnus(unknown=1, onus=1)
 
 
 def test_a_discovery_alone_does_not_count_against_them(olt: Olt) -> None:
@@ -98,6 +99,6 @@ def test_who_was_discovered_is_judged_by_discoveries_alone(olt: Olt) -> None:
 
 def test_who_is_discovered_later_is_judged_by_discoveries_from_then_on(olt: Olt) -> None:
     store(olt, discovered({1: "A"}), table(1, 2))
-    assert store(olt, discovered({1: "A", 2: "B"})) == Stored(changed=1, onus=2)
+    assert store(olt, discovered({1: "A", 2: "B"})) == StoredOnus(changed=1, onus=2)
     assert places(olt) == {"A": "0/1/7:1", "B": "0/1/7:2"}
     assert store(olt, discovered({1: "A"}), absent_after=1).absent == 1

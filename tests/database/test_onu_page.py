@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.chassis.models import Unprovisioned
 from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
+from facho.apps.discovery.selectors import Where, flapping, weakest
 from facho.apps.discovery.store import note_collected
-from facho.apps.discovery.worst import Where, flapping, weakest
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.config import Config

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.apps.discovery.looking_up import onus_called
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
+from facho.apps.discovery.onu_search import onus_named
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import note_collected
 from facho.apps.hosts.models import Olt
@@ -47,15 +47,15 @@ def test_an_onu_is_found_in_every_form_in_which_it_is_called(name: str) -> None:
     olt = an_olt()
     onu = make(olt, (0, 1, 7, 3), serial=SERIAL, mac=MAC)
     make(olt, (0, 1, 7, 4), serial="HWTC00000001", mac="a0:b1:c2:d3:e4:f6")
-    assert onus_called(name, olt) == [onu]
-    assert onus_called(name) == ([] if ":3" in name else [onu])
+    assert onus_named(name, olt) == [onu]
+    assert onus_named(name) == ([] if ":3" in name else [onu])
 
 
 def test_a_box_without_slots_has_interfaces_without_them() -> None:
     olt = an_olt()
     onu = make(olt, (None, None, 7, 3))
     slotted = make(olt, (None, 2, 7, 3))
-    assert (onus_called("7:3", olt), onus_called("2/7:3", olt)) == ([onu], [slotted])
+    assert (onus_named("7:3", olt), onus_named("2/7:3", olt)) == ([onu], [slotted])
 
 
 def test_an_onu_without_a_number_on_its_port_is_called_by_its_name_there() -> None:
@@ -68,8 +68,8 @@ def test_an_onu_without_a_number_on_its_port_is_called_by_its_name_there() -> No
     )
     assert [interface_of(each) for each in (onu, other)] == ["3:UBNT20731888", "3:UBNT20731889"]
     for name in ("3:UBNT20731888", "UBNT20731888", " 3:UBNT20731888 "):
-        assert onus_called(name, olt) == [onu]
-    assert onus_called("1:UBNT20731888", olt) == onus_called("3", olt) == []
+        assert onus_named(name, olt) == [onu]
+    assert onus_named("1:UBNT20731888", olt) == onus_named("3", olt) == []
 
 
 def test_an_onu_without_a_port_is_called_by_its_number() -> None:
@@ -77,15 +77,15 @@ def test_an_onu_without_a_port_is_called_by_its_number() -> None:
     onu = make(olt, (None, None, None, 316), extra="2000001")
     make(olt, (None, None, 1, 316))
     assert interface_of(onu) == "316"
-    assert onus_called("316", olt) == onus_called("2000001", olt) == [onu]
+    assert onus_named("316", olt) == onus_named("2000001", olt) == [onu]
 
 
 def test_who_is_gone_is_meant_only_if_nobody_else_is() -> None:
     olt, other = an_olt(), an_olt("other")
     gone = make(olt, (0, 1, 1, 1), serial=SERIAL, presence="absent")
-    assert onus_called(SERIAL) == [gone]
+    assert onus_named(SERIAL) == [gone]
     here = make(other, (0, 1, 1, 1), serial=SERIAL)
-    assert onus_called(SERIAL) == [here]
+    assert onus_named(SERIAL) == [here]
 
 
 @pytest.mark.parametrize(

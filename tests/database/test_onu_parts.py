@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.discovery.selectors import known_onus, onu_rows, onus_like
-from facho.apps.discovery.store import Finding
+from facho.apps.discovery.onu_search import filter_onus
+from facho.apps.discovery.selectors import known_onus, onu_rows
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, State
 from facho.vendors.index import join_arcs
@@ -37,7 +38,7 @@ def test_a_port_that_a_column_tells_is_stored_and_is_no_part_of_the_address(olt:
     store(olt, table(3))
     onu = Onu.objects.get()
     assert (onu.address, onu.port, onu.extra, onu.slot) == ("UBNT20731888", 3, "UBNT20731888", None)
-    (row,) = onu_rows(onus_like())
+    (row,) = onu_rows(filter_onus())
     assert (row.interface, row.port) == ("3:UBNT20731888", 3)
     # It is asked about by its index.
     assert [row.key for row in known_onus(olt.pk)] == [NAMED]
@@ -84,7 +85,7 @@ def test_all_numbers_may_come_from_columns(olt: Olt) -> None:
     finding = table(4, key=key, frame=0, slot=1, onu_id=2**40)
     finding.facts.indexes[0] = join_arcs((2000001,))
     store(olt, finding)
-    (row,) = onu_rows(onus_like())
+    (row,) = onu_rows(filter_onus())
     assert (row.interface, row.slot, row.port, row.onu) == ("0/1/4:2000001", 1, 4, None)
     # A number, as the index has it.
     assert [row.key for row in known_onus(olt.pk)] == [key]
@@ -130,5 +131,5 @@ def test_an_interface_is_named_by_whatever_is_known(
     olt: Olt, key: Key, port: int | None, expected: str
 ) -> None:
     store(olt, table(port, key=key))
-    (row,) = onu_rows(onus_like())
+    (row,) = onu_rows(filter_onus())
     assert row.interface == expected

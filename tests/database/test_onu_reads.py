@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows, onus_like
-from facho.apps.discovery.store import Finding
+from facho.apps.discovery.onu_search import filter_onus
+from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows
 from facho.cli.acting.onus import list_onus
 from facho.engine.commands.errors import CommandError
 from facho.vendors import Key, State
@@ -63,7 +64,7 @@ def test_an_index_that_was_cut_when_it_was_stored_is_not_asked_for() -> None:
 
 
 def all_rows() -> list[OnuRow]:
-    return list(onu_rows(onus_like()))
+    return list(onu_rows(filter_onus()))
 
 
 def test_a_row_has_the_fields_that_scripts_rely_on() -> None:
@@ -114,14 +115,14 @@ def test_rows_can_be_looked_for(asked: dict[str, Any], expected: str) -> None:
     store(olt, Finding(facts(rows), True))
     store(other, discovered({1: "HWTC0C"}))
     store(other, discovered({}), absent_after=1)
-    assert "".join((row.serial or "")[-1:] for row in onu_rows(onus_like(**asked))) == expected
+    assert "".join((row.serial or "")[-1:] for row in onu_rows(filter_onus(**asked))) == expected
 
 
 def test_rows_of_one_olt() -> None:
     first, second = an_olt("a"), an_olt("b")
     for olt in (first, second):
         store(olt, discovered({1: "A"}))
-    assert [row.olt for row in onu_rows(onus_like(second))] == ["b"]
+    assert [row.olt for row in onu_rows(filter_onus(second))] == ["b"]
 
 
 def test_duplicates_are_listed_for_scripts_with_exactly_the_fields_they_know(

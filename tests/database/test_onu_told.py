@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.store import Finding, Stored
+from facho.apps.discovery.store import StoredOnus
 from facho.apps.hosts.models import Olt
 from facho.vendors import State
 from tests.findings import an_olt, discovered, facts, store
@@ -20,12 +21,12 @@ def olt() -> Olt:
     return an_olt()
 
 
-def by_serial(stored: Stored, fact: str) -> dict[str, float | None]:
+def by_serial(stored: StoredOnus, fact: str) -> dict[str, float | None]:
     serials = dict(Onu.objects.values_list("id", "serial"))
-    assert len(stored.told.ids) == len(serials)
+    assert len(stored.frame.ids) == len(serials)
     return {
         serials[number]: value
-        for number, value in zip(stored.told.ids, stored.told.columns[fact], strict=True)
+        for number, value in zip(stored.frame.ids, stored.frame.columns[fact], strict=True)
     }
 
 
@@ -36,7 +37,7 @@ def test_what_was_told_is_given_with_the_ids_also_of_those_that_are_new(olt: Olt
         (2, {"serial": "B", "onu_rx_dbm": -21.5, "voltage_v": None}),
     ]
     stored = store(olt, Finding(facts(rows), True))
-    assert set(stored.told.columns) == {"onu_rx_dbm", "voltage_v"}
+    assert set(stored.frame.columns) == {"onu_rx_dbm", "voltage_v"}
     assert by_serial(stored, "onu_rx_dbm") == {"A": -20.5, "B": -21.5}
     assert by_serial(stored, "voltage_v") == {"A": 3.3, "B": None}
 
@@ -45,7 +46,7 @@ def test_the_lists_of_a_collection_are_used_as_they_are_when_everybody_is_at_hom
     store(olt, discovered({1: "A", 2: "B"}))
     optics = Finding(facts([(1, {"bias_ma": 12.0}), (2, {"bias_ma": 13.0})]))
     stored = store(olt, optics)
-    assert stored.told.columns["bias_ma"] is optics.facts.columns["bias_ma"]
+    assert stored.frame.columns["bias_ma"] is optics.facts.columns["bias_ma"]
 
 
 def test_an_old_value_that_is_kept_was_not_told(olt: Olt) -> None:
@@ -81,8 +82,8 @@ def test_one_that_loses_its_place_to_another_of_the_same_collection_is_not_mixed
 
 def test_it_is_no_count(olt: Olt) -> None:
     stored = store(olt, Finding(facts([(1, {"serial": "A", "state": State("online", "1")})]), True))
-    assert stored.told.columns == {}
-    assert stored.told.ids == [Onu.objects.get().pk]
+    assert stored.frame.columns == {}
+    assert stored.frame.ids == [Onu.objects.get().pk]
     assert stored.counts() == {
         "new": 1, "moved": 0, "changed": 0, "absent": 0, "returned": 0, "unknown": 0, "other": 0,
         "duplicates": 0, "onus": 1,

@@ -10,8 +10,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Collected, Onu
-from facho.apps.discovery.store import Finding, Stored, note_collected
+from facho.apps.discovery.store import StoredOnus, note_collected
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, places, store
@@ -172,7 +173,7 @@ def test_without_a_complete_discovery_nobody_is_new_moved_or_gone(olt: Olt) -> N
     store(olt, discovered({1: "A", 2: "B"}))
     broken_off = Finding(discovered({2: "A", 5: "E"}).facts, False)
     for _ in range(5):
-        assert store(olt, broken_off) == Stored(unknown=1, other=1, onus=2)
+        assert store(olt, broken_off) == StoredOnus(unknown=1, other=1, onus=2)
     assert places(olt) == {"A": "0/1/7:1", "B": "0/1/7:2"}
     assert set(Onu.objects.values_list("presence", "missed")) == {("present", 0)}
 
@@ -187,14 +188,14 @@ def test_what_is_said_about_another_onu_is_not_stored(olt: Olt) -> None:
 def test_another_mac_is_another_onu_where_there_is_no_serial() -> None:
     olt = an_olt()
     store(olt, Finding(facts([(1, {"mac": "aa:00:00:00:00:01"})]), True))
-    assert store(olt, got(mac="aa:00:00:00:00:02", description="x")) == Stored(other=1, onus=1)
+    assert store(olt, got(mac="aa:00:00:00:00:02", description="x")) == StoredOnus(other=1, onus=1)
 
 
 def test_a_serial_that_is_told_later_is_learned_unless_it_is_known_elsewhere() -> None:
     olt = an_olt()
     store(olt, discovered({1: None, 2: "B", 3: None}))
     later = Finding(facts([(1, {"serial": "B"}), (3, {"serial": "C"})]), False)
-    assert store(olt, later) == Stored(changed=1, other=1, onus=3)
+    assert store(olt, later) == StoredOnus(changed=1, other=1, onus=3)
     assert list(Onu.objects.order_by("onu_id").values_list("serial", flat=True)) == ["", "B", "C"]
 
 
@@ -211,7 +212,7 @@ def test_values_come_with_the_discovery_that_finds_the_onu() -> None:
 
 def test_an_absent_onu_that_answers_at_its_place_has_values_but_is_absent(olt: Olt) -> None:
     store(olt, discovered({}), absent_after=1)
-    assert store(olt, got(description="Eva")) == Stored(changed=1, onus=0)
+    assert store(olt, got(description="Eva")) == StoredOnus(changed=1, onus=0)
     assert Onu.objects.get().presence == "absent"
 
 
@@ -231,8 +232,8 @@ def test_only_what_changed_is_written(olt: Olt) -> None:
 
 
 def test_nothing_found_changes_nothing(olt: Olt) -> None:
-    assert store(olt) == Stored(onus=1)
-    assert store(olt, Finding(facts([]))) == Stored(onus=1)
+    assert store(olt) == StoredOnus(onus=1)
+    assert store(olt, Finding(facts([]))) == StoredOnus(onus=1)
     assert now_known() == STORED
 
 

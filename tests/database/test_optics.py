@@ -10,13 +10,15 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, OnuEvent
-from facho.apps.discovery.store import Finding, store_findings
+from facho.apps.discovery.store import store_findings
 from facho.apps.history.store import append_frame, close_hours
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.config import Config
-from facho.engine.record.optics import limits_of, tell_optics, tend_optics
+from facho.core.optics import Limits
+from facho.engine.record.optics import publish_optical_changes, update_baselines
 from facho.vendors import Key, State
 from tests.factories import make_olt
 from tests.findings import NOW, an_olt, facts
@@ -24,6 +26,7 @@ from tests.findings import NOW, an_olt, facts
 pytestmark = pytest.mark.django_db
 
 CONFIG = Config()
+LIMITS = Limits(weak_dbm=CONFIG.optical_weak, fall_db=CONFIG.optical_fall)
 HOUR = timedelta(hours=1)
 
 
@@ -39,8 +42,8 @@ def olt() -> Olt:
 
 def collect(olt: Olt, finding: Finding, now: datetime = NOW) -> None:
     with transaction.atomic():
-        stored = store_findings(olt.pk, [finding], now, limits=limits_of(CONFIG))
-        tell_optics(olt.pk, stored.optics, now)
+        stored = store_findings(olt.pk, [finding], now, limits=LIMITS)
+        publish_optical_changes(olt.pk, stored.optical_changes, now)
 
 
 def says(olt: Olt, powers: Mapping[int | Key, float | None], fact: str = "onu_rx_dbm", **more: Any) -> None:
@@ -150,22 +153,22 @@ def test_what_is_usual_is_the_middle_of_the_week(olt: Olt) -> None:
     one, two, three = (Onu.objects.get(serial=f"S{onu}").pk for onu in (1, 2, 3))
     week: list[float | None] = [*([-20.0] * 30), *([-26.0] * 10)]
     now = hours_of(olt, {one: week, two: [-21.0] * 23, three: [-22.0, None] * 20})
-    assert tend_optics(now, CONFIG) == 1
+    assert update_baselines(now, CONFIG) == 1
     usual = dict(Onu.objects.values_list("id", "rx_usual_dbm"))
     # A day of values is the least.
     assert (usual[one], usual[two], usual[three]) == (-20.0, None, None)
     assert Olt.objects.get(id=olt.pk).optics_usual_at == now
     # Once a day.
     hours_of(olt, {two: [-21.0] * 30})
-    assert tend_optics(now + 23 * HOUR, CONFIG) == 0
-    assert tend_optics(now + 24 * HOUR, CONFIG) == 1
+    assert update_baselines(now + 23 * HOUR, CONFIG) == 0
+    assert update_baselines(now + 24 * HOUR, CONFIG) == 1
     assert Onu.objects.get(id=two).rx_usual_dbm == -21.0
 
 
 def test_where_only_the_olt_tells_that_is_what_is_usual(olt: Olt) -> None:
     one, two = (Onu.objects.get(serial=f"S{onu}").pk for onu in (1, 2))
     hours_of(olt, {one: [-25.0] * 30, two: [-25.0] * 30}, "olt_rx_dbm")
-    tend_optics(hours_of(olt, {one: [-20.0] * 30}), CONFIG)
+    update_baselines(hours_of(olt, {one: [-20.0] * 30}), CONFIG)
     found = dict(Onu.objects.values_list("id", "rx_usual_of"))
     assert (found[one], found[two]) == ("onu_rx_dbm", "olt_rx_dbm")
 
@@ -174,7 +177,7 @@ def test_nobody_is_well_again_by_getting_used_to_it(olt: Olt) -> None:
     onu = Onu.objects.get(serial="S1")
     Onu.objects.filter(id=onu.pk).update(rx_usual_dbm=-20.0, rx_usual_of="onu_rx_dbm")
     says(olt, {1: -24.0})
-    tend_optics(hours_of(olt, {onu.pk: [-24.0] * 100}), CONFIG)
+    update_baselines(hours_of(olt, {onu.pk: [-24.0] * 100}), CONFIG)
     says(olt, {1: -24.0})
     assert told() == [("OPTICAL_FALLING", "S1", 1)]
     assert Onu.objects.get(id=onu.pk).rx_usual_dbm == -20.0
@@ -183,13 +186,13 @@ def test_nobody_is_well_again_by_getting_used_to_it(olt: Olt) -> None:
 def test_what_is_older_than_a_week_does_not_count(olt: Olt) -> None:
     onu = Onu.objects.get(serial="S1").pk
     now = hours_of(olt, {onu: [-20.0] * 30})
-    assert tend_optics(now + timedelta(days=7), CONFIG) == 0
+    assert update_baselines(now + timedelta(days=7), CONFIG) == 0
 
 
 def test_olts_that_wait_longest_come_first_and_disabled_ones_never(olt: Olt) -> None:
     Olt.objects.filter(id=olt.pk).update(optics_usual_at=NOW - 25 * HOUR)
     new, off = make_olt(), make_olt(enabled=False)
-    tend_optics(NOW, CONFIG)
+    update_baselines(NOW, CONFIG)
     noted = dict(Olt.objects.values_list("id", "optics_usual_at"))
     assert (noted[olt.pk], noted[new.pk], noted[off.pk]) == (NOW, NOW, None)
 

@@ -12,8 +12,9 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu, PortOutage
-from facho.apps.discovery.store import Finding, store_findings
+from facho.apps.discovery.store import store_findings
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
@@ -45,7 +46,7 @@ class Port:
         with transaction.atomic():
             unsure = Olt.objects.values_list("states_unsure_since", flat=True).get(id=self.olt.pk)
             stored = store_findings(self.olt.pk, [finding], self.now, absent_after=1)
-            update_outages(self.olt.pk, stored.turns, unsure, self.now, self.config)
+            update_outages(self.olt.pk, stored.state_changes, unsure, self.now, self.config)
 
     def collect(
         self, states: Mapping[int | Key, str], cause: str | None = None, *, broken: bool = False

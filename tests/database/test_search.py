@@ -10,9 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
-from facho.apps.discovery.beginnings import beginnings
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.searching import INDEX, has_trigrams, onus_found
+from facho.apps.discovery.onu_search import INDEX, has_trigrams, prefix_queries, search_onus
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
 from facho.web.search.data import find
@@ -84,8 +83,8 @@ def test_without_trigrams_beginnings_are_still_found() -> None:
 
 def test_a_beginning_that_all_share_is_read_only_as_far_as_is_wanted() -> None:
     """SQLite would sort all that it finds, wherever it does not read them in the order of an index."""
-    for ask in beginnings("485"):
-        plan = Onu.objects.filter(ask.found).order_by(ask.order).values_list("id")[:20].explain()
+    for ask in prefix_queries("485"):
+        plan = Onu.objects.filter(ask.condition).order_by(ask.order).values_list("id")[:20].explain()
         assert "TEMP B-TREE" not in plan, plan
 
 
@@ -93,10 +92,10 @@ def test_those_that_begin_so_come_before_those_that_have_it_inside() -> None:
     olt = an_olt()
     inside = make(olt, 1, serial="HWTC00004857")
     first = make(olt, 2, serial="4857AAAA0000")
-    assert onus_found("4857") == [first.id, inside.id]
-    assert onus_found("4857", 1) == [first.id]
-    assert onus_found("4857", rows=Onu.objects.filter(onu_id=1)) == [inside.id]
-    assert onus_found("48") == onus_found("   ") == []
+    assert search_onus("4857") == [first.id, inside.id]
+    assert search_onus("4857", 1) == [first.id]
+    assert search_onus("4857", rows=Onu.objects.filter(onu_id=1)) == [inside.id]
+    assert search_onus("48") == search_onus("   ") == []
 
 
 def test_olts_and_ports_and_those_who_wait_are_found_too() -> None:

@@ -1,24 +1,29 @@
-"""What an OLT says of itself, brought into its rows, in the caller's transaction.
+"""Stores what an OLT says of itself, in the transaction of the caller.
 
-A finding that was read to its end tells also what has no value any more. One that broke off (`partial`) tells
-only the values that it has: everything else stays as it was.
+A finding that was read to its end also shows what has no value any more. One that broke off (`partial`)
+counts only where it has values: everything else stays as it was.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from django.db import connection, models
+
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
-from facho.apps.chassis.upsert import Rows, bring_up
-from facho.apps.chassis.values import Values, numbers_of, rows_of, stored
-from facho.apps.db.rows import insert_rows
-from facho.apps.discovery.columns import whole
+from facho.apps.db.rows import insert_rows, update_rows
+from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import EventKind, OnuEvent
-from facho.apps.discovery.recognise import is_blank
-from facho.apps.discovery.told import Told
-from facho.vendors import Entity, Facts, Key
+from facho.apps.discovery.onu_columns import whole
+from facho.apps.discovery.onu_identity import is_blank
+from facho.vendors import Entity, Facts, Key, State
+
+# Column -> value.
+Values = dict[str, Any]
 
 
 def _same(*names: str) -> dict[str, str]:
@@ -47,16 +52,16 @@ Named = tuple[str, Values]
 
 def store_ports(
     olt_id: int, findings: Sequence[Facts], now: datetime, *, partial: Sequence[Facts] = ()
-) -> Told:
-    """Gives the numbers on, by fact: those of this collection only, for the history of ports."""
-    told = _merged(findings, partial, _ports)
-    ids = bring_up(Rows(PonPort, olt_id, "place", "updated_at"), told, now).ids
+) -> FrameValues:
+    """Return the numbers of this collection, for the history of ports."""
+    told = _merge_rows(findings, partial, _port_rows)
+    ids = upsert_rows(OltRows(PonPort, olt_id, "place", "updated_at"), told, now).ids
     numbers = {
         fact: [told[place].get(column) for place in ids]
         for fact, column in _NUMBERS.items()
         if any(column in values for values in told.values())
     }
-    return Told(list(ids.values()), numbers)
+    return FrameValues(list(ids.values()), numbers)
 
 
 def store_health(
@@ -69,43 +74,46 @@ def store_health(
     partial: Sequence[Facts] = (),
     with_gaps: Collection[Entity] = (),
 ) -> None:
-    """`with_gaps` are the kinds of which some rows could not be read: none of those was pulled out."""
-    told = _merged((*olt, *boards, *fans), partial, _parts)
+    """`with_gaps` are the kinds of which some rows could not be read: none of these counts as removed."""
+    told = _merge_rows((*olt, *boards, *fans), partial, _part_rows)
     whole = [facts for facts in (*boards, *fans) if facts.entity not in with_gaps]
     asked = {facts.entity.value for facts in whole if "state" in facts.columns}
     if asked:
-        told |= _gone(olt_id, asked, told)
-    bring_up(Rows(OltHealth, olt_id, "part", "updated_at"), told, now)
+        told |= _removed_parts(olt_id, asked, told)
+    upsert_rows(OltRows(OltHealth, olt_id, "part", "updated_at"), told, now)
 
 
-def _gone(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict[str, Values]:
-    """Boards and fans that had a state, and are not in the whole list of states any more: they were pulled
-    out, and are neither well nor busy.
+def _removed_parts(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict[str, Values]:
+    """Return the boards and fans that had a state, and are not in the whole list of states any more: they
+    were removed, and have no values now.
     """
     had = OltHealth.objects.filter(olt=olt_id, kind__in=kinds).exclude(state="")
-    gone: Values = {"state": "offline", **dict.fromkeys(_PART_NUMBERS)}
-    return {part: gone for part in had.values_list("part", flat=True) if part not in told}
+    removed: Values = {"state": "offline", **dict.fromkeys(_PART_NUMBERS)}
+    return {part: removed for part in had.values_list("part", flat=True) if part not in told}
 
 
 def store_unprovisioned(
     olt_id: int, findings: Sequence[Facts], now: datetime, *, has_gaps: bool = False
 ) -> dict[str, Values]:
-    """Who waits now, from the OLT's whole list. Those that are new, by identity; each of them is an event.
+    """Store the unprovisioned ONUs of an OLT, from its whole list. Return new ones by identity; each is an
+    event.
 
-    If a row of the list could not be read (`has_gaps`), whoever is not in it may wait all the same.
+    If a row of the list could not be read (`has_gaps`), ONUs that are not in it may still wait.
     """
-    told = dict(one for facts in findings for one in _waiting(facts))
+    told = dict(row for facts in findings for row in _unprovisioned_rows(facts))
     rows = Unprovisioned.objects.filter(olt=olt_id)
     if not has_gaps:
         rows.exclude(identity__in=list(told)).delete()
-    new = bring_up(Rows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), told, now).new
+    new = upsert_rows(
+        OltRows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), told, now
+    ).new
     (rows.filter(identity__in=list(told)) if has_gaps else rows).update(last_seen=now)
-    came = {identity: told[identity] for identity in new}
-    _tell_of(olt_id, came.values(), now)
-    return came
+    added = {identity: told[identity] for identity in new}
+    _write_events(olt_id, added.values(), now)
+    return added
 
 
-def _tell_of(olt_id: int, new: Iterable[Values], now: datetime) -> None:
+def _write_events(olt_id: int, new: Iterable[Values], now: datetime) -> None:
     events = [
         (
             olt_id,
@@ -119,10 +127,12 @@ def _tell_of(olt_id: int, new: Iterable[Values], now: datetime) -> None:
     insert_rows(OnuEvent, ("olt", "kind", "at", "serial", "place"), events)
 
 
-def _merged(
+def _merge_rows(
     findings: Iterable[Facts], partial: Iterable[Facts], read: Callable[[Facts], Iterator[Named]]
 ) -> dict[str, Values]:
-    """By name; what was read to its end counts more, and of several the last one."""
+    """Join the rows of several findings by name. What was read to its end counts more, and of several the
+    last one.
+    """
     told: dict[str, Values] = {}
     for facts in partial:
         for name, values in read(facts):
@@ -134,24 +144,24 @@ def _merged(
     return told
 
 
-def _ports(facts: Facts) -> Iterator[Named]:
-    rows = rows_of(facts, _PORT, PonPort)
+def _port_rows(facts: Facts) -> Iterator[Named]:
+    rows = _read_rows(facts, _PORT, PonPort)
     for key, technology, values in zip(facts.keys, facts.technologies, rows, strict=True):
         if technology:
-            values["technology"] = stored(PonPort, "technology", technology)
-        if place := stored(PonPort, "place", key):
-            yield place, {**numbers_of(key), **values}
+            values["technology"] = _column_value(PonPort, "technology", technology)
+        if place := _column_value(PonPort, "place", key):
+            yield place, {**_place_numbers(key), **values}
 
 
-def _parts(facts: Facts) -> Iterator[Named]:
-    """`olt`, `board 0/1`, `fan 0/2`."""
+def _part_rows(facts: Facts) -> Iterator[Named]:
+    """Yield the rows of parts, named `olt`, `board 0/1` or `fan 0/2`."""
     kind = PartKind(facts.entity.value)
-    for key, values in zip(facts.keys, rows_of(facts, _HEALTH[facts.entity], OltHealth), strict=True):
+    for key, values in zip(facts.keys, _read_rows(facts, _HEALTH[facts.entity], OltHealth), strict=True):
         if values:
             numbers = (*key[:4], key.extra)
             place = "/".join(str(number) for number in numbers if number is not None)
             name = kind.value if kind is PartKind.OLT else f"{kind.value} {place}"
-            yield stored(OltHealth, "part", name), {"kind": kind.value, **_slot(key), **values}
+            yield _column_value(OltHealth, "part", name), {"kind": kind.value, **_slot(key), **values}
 
 
 def _slot(key: Key) -> Values:
@@ -160,9 +170,130 @@ def _slot(key: Key) -> Values:
     return {"frame": whole(key.frame), "slot": whole(slot)}
 
 
-def _waiting(facts: Facts) -> Iterator[Named]:
-    for key, values in zip(facts.keys, rows_of(facts, _AUTOFIND, Unprovisioned), strict=True):
-        told = [values.get(identity, "") for identity in ("serial", "mac")]
-        identity = next((each for each in told if not is_blank(each)), str(key))
+def _unprovisioned_rows(facts: Facts) -> Iterator[Named]:
+    for key, values in zip(facts.keys, _read_rows(facts, _AUTOFIND, Unprovisioned), strict=True):
+        known = [values.get(identity, "") for identity in ("serial", "mac")]
+        identity = next((each for each in known if not is_blank(each)), str(key))
         place = str(key._replace(onu=None, extra=None))
-        yield stored(Unprovisioned, "identity", identity), {"place": place, **numbers_of(key), **values}
+        yield (
+            _column_value(Unprovisioned, "identity", identity),
+            {"place": place, **_place_numbers(key), **values},
+        )
+
+
+def _read_rows(facts: Facts, columns: Mapping[str, str], model: type[models.Model]) -> Iterator[Values]:
+    """Yield the values of each row by column. `columns` has the column of each fact."""
+    values = [
+        [_column_value(model, column, value) for value in facts.columns[fact]]
+        for fact, column in columns.items()
+        if fact in facts.columns
+    ]
+    names = [column for fact, column in columns.items() if fact in facts.columns]
+    if not values:
+        return ({} for _ in facts.keys)
+    return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
+
+
+def _column_value(model: type[models.Model], column: str, value: Any) -> Any:
+    """Return a value as the column holds it; what has no value is empty."""
+    field = model._meta.get_field(column)
+    match field:
+        case models.CharField():
+            return _text(value, field.max_length)
+        case models.FloatField():
+            return float(value) if value is not None and math.isfinite(value) else None
+        case models.IntegerField():
+            return whole(value)
+        case _:
+            return value if isinstance(value, datetime) else None
+
+
+def _text(value: Any, longest: int | None) -> str:
+    if value is None:
+        return ""
+    text = value.meaning if isinstance(value, State) else str(value)
+    # PostgreSQL refuses NUL in a text.
+    return text.replace("\0", "").strip()[:longest]
+
+
+def _place_numbers(key: Key) -> Values:
+    return {"frame": whole(key.frame), "slot": whole(key.slot), "port": whole(key.port)}
+
+
+@dataclass(frozen=True, slots=True)
+class OltRows:
+    """The rows of one OLT in a table. Their writer is the only one of that OLT."""
+
+    model: type[models.Model]
+    olt_id: int
+    # The column that identifies a row.
+    key: str
+    # The column that says when a row last changed.
+    changed_at: str
+    # Further values of a new row.
+    initial: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class UpsertedRows:
+    """The ids of all given rows by key, and the keys of those that are new."""
+
+    ids: dict[str, int]
+    new: list[str]
+
+
+def upsert_rows(rows: OltRows, given: Mapping[str, Values], now: datetime) -> UpsertedRows:
+    """Write the given values, in two statements however many rows there are. Other columns and rows stay."""
+    assert connection.in_atomic_block, "what an OLT says of itself is stored with what else it said"
+    if not given:
+        return UpsertedRows({}, [])
+    columns = sorted({column for values in given.values() for column in values})
+    known = _read_known(rows, columns)
+    _update_known(rows, columns, known, given, now)
+    new = [name for name in given if name not in known]
+    if new:
+        _insert_new(rows, columns, {name: given[name] for name in new}, now)
+        known = _read_known(rows, ())
+    return UpsertedRows({name: known[name]["id"] for name in given}, new)
+
+
+def _read_known(rows: OltRows, columns: Sequence[str]) -> dict[str, Values]:
+    found = rows.model._default_manager.filter(olt=rows.olt_id).order_by()
+    return {row[rows.key]: row for row in found.values("id", rows.key, *columns)}
+
+
+def _update_known(
+    rows: OltRows,
+    columns: Sequence[str],
+    known: Mapping[str, Values],
+    given: Mapping[str, Values],
+    now: datetime,
+) -> None:
+    changed = [
+        (row["id"], now, *(values.get(column, row[column]) for column in columns))
+        for name, values in given.items()
+        if (row := known.get(name)) is not None
+        and any(row[column] != value for column, value in values.items())
+    ]
+    update_rows(rows.model, (rows.changed_at, *columns), changed)
+
+
+def _insert_new(rows: OltRows, columns: Sequence[str], given: Mapping[str, Values], now: datetime) -> None:
+    empty = {column: _default(rows.model, column) for column in columns}
+    added = [
+        (
+            rows.olt_id,
+            name,
+            now,
+            *rows.initial.values(),
+            *(values.get(column, empty[column]) for column in columns),
+        )
+        for name, values in given.items()
+    ]
+    insert_rows(rows.model, ("olt", rows.key, rows.changed_at, *rows.initial, *columns), added)
+
+
+def _default(model: type[models.Model], column: str) -> Any:
+    field = model._meta.get_field(column)
+    assert isinstance(field, models.Field)
+    return field.get_default()

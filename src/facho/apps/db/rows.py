@@ -8,15 +8,22 @@ from typing import Any
 from django.db import connection, models
 
 
-def update_rows(model: type[models.Model], fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Each row is the primary key, then a value for each of `fields`."""
+def update_rows(
+    model: type[models.Model],
+    fields: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    is_adapted: bool = False,
+) -> None:
+    """Each row is the primary key, then a value for each of `fields`.
+
+    `is_adapted` are values that the database takes as they are: plain texts and numbers.
+    """
     if not rows:
         return
     columns = [_column(model, name) for name in ("pk", *fields)]
     table = connection.ops.quote_name(model._meta.db_table)
-    adapted = [
-        _adapted(column, values) for column, values in zip(columns, zip(*rows, strict=True), strict=True)
-    ]
+    adapted = _adapt_columns(columns, rows, is_adapted=is_adapted)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(_unnest(table, columns), adapted)
@@ -32,10 +39,12 @@ def insert_rows(
     rows: Sequence[tuple[Any, ...]],
     *,
     unless_there: bool = False,
+    is_adapted: bool = False,
 ) -> None:
     """Each row has a value for each of `fields`; the other columns get their defaults.
 
     `unless_there` leaves rows alone that the new ones would be the same as, by a unique constraint.
+    `is_adapted` is that of `update_rows`.
     """
     if not rows:
         return
@@ -43,9 +52,7 @@ def insert_rows(
     others = [field for field in model._meta.concrete_fields if field not in given and not field.primary_key]
     table = connection.ops.quote_name(model._meta.db_table)
     into = f"INSERT INTO {table} ({', '.join(map(_name, (*given, *others)))})"
-    adapted = [
-        _adapted(column, values) for column, values in zip(given, zip(*rows, strict=True), strict=True)
-    ]
+    adapted = _adapt_columns(given, rows, is_adapted=is_adapted)
     defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
     otherwise = " ON CONFLICT DO NOTHING" if unless_there else ""
     with connection.cursor() as cursor:
@@ -91,6 +98,16 @@ def _referring(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any
         if isinstance(relation, models.ManyToOneRel):
             assert isinstance(relation.field, models.ForeignKey)
             yield relation.field
+
+
+def _adapt_columns(
+    columns: Sequence[models.Field[Any, Any]], rows: Sequence[tuple[Any, ...]], *, is_adapted: bool
+) -> list[list[Any]]:
+    """Return the values column by column."""
+    by_column = zip(*rows, strict=True)
+    if is_adapted:
+        return [list(values) for values in by_column]
+    return [_adapted(column, values) for column, values in zip(columns, by_column, strict=True)]
 
 
 def _adapted(column: models.Field[Any, Any], values: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from facho.apps.discovery.beginnings import Beginning
+from facho.apps.db.prefix import LowerPrefix
 from facho.apps.hosts.models import Olt
 from facho.core.optics import OpticalState
 from facho.core.outage import OutageCause
@@ -87,7 +87,7 @@ class Onu(models.Model):
             # For what begins with something too: PostgreSQL would only look for all of it.
             models.Index(fields=["serial"], name="onu_data_serial_like", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["mac"], name="onu_data_mac_like", opclasses=["varchar_pattern_ops"]),
-            models.Index(Beginning("description"), name="onu_data_description"),
+            models.Index(LowerPrefix("description"), name="onu_data_description"),
             models.Index(fields=["state", "id"], name="onu_data_state"),
             # Few are.
             models.Index(fields=["id"], name="onu_data_weak", condition=~Q(optical_state="")),

@@ -6,18 +6,18 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from django.db import connection
-
-from facho.apps.discovery import statements
-from facho.apps.discovery.columns import IDENTITY, PARTS, PLACE, VALUES, StoredFact
-from facho.apps.discovery.models import Presence
-from facho.apps.discovery.recognise import Identities
+from facho.apps.db import sql
+from facho.apps.db.columns import fetch_columns
+from facho.apps.db.rows import insert_rows, update_rows
+from facho.apps.discovery.models import Onu, Presence
+from facho.apps.discovery.onu_columns import IDENTITY, PARTS, PLACE, VALUES, StoredFact
+from facho.apps.discovery.onu_identity import Identities
 
 _IDENTITY: Final = tuple(each.name for each in IDENTITY)
 _VALUES: Final = tuple(each.name for each in VALUES)
 _PRESENCE: Final = ("presence", "missed")
 _PARTS: Final = tuple(each.name for each in PARTS)
-# What only some ONUs have, and is seldom looked at.
+# Columns that few ONUs have, and that are seldom read.
 _SELDOM: Final = ("told_parts", "named_by", "state_before", "optical_state", "rx_usual_of")
 _EMPTY: Final[Mapping[str, Any]] = {
     **{each.name: each.empty for each in (*IDENTITY, *VALUES, *PARTS)},
@@ -25,31 +25,31 @@ _EMPTY: Final[Mapping[str, Any]] = {
     "missed": 0,
     "rx_usual_dbm": None,
 }
-# Of the rows of a finding in the roster; negative for those that have none. The range of the whole roster is
-# the usual case: it can be compared at once.
+# Where the rows of a finding are in the roster; negative for rows that are not. The range of the whole roster
+# is the usual case: it is compared at once.
 Positions = list[int] | range
 
 
 class Roster:
-    """An ONU is its position here; those that are new come last."""
+    """An ONU is its position here; new ones come last."""
 
     def __init__(self, olt_id: int, columns: Iterable[str]) -> None:
         names = list(dict.fromkeys(("address", "presence", *columns)))
-        ids, *read = statements.read(olt_id, ("id", *names))
+        ids, *read = fetch_columns(Onu, olt_id, ("id", *names))
         self._olt_id = olt_id
         self._known = len(ids)
-        # Of those that are new, once they are written.
+        # With those of new ONUs, once they are written.
         self.ids: list[int] = ids
         self._before: dict[str, list[Any]] = dict(zip(names, read, strict=True))
         self._now: dict[str, list[Any]] = {}
-        # What differs, by column, from when nothing changes any more.
+        # The positions that differ, by column, from when nothing changes any more.
         self._settled: dict[str, list[int]] = {}
-        # The place of those that are new, or somewhere else than before.
+        # The places of ONUs that are new or moved.
         self._places: dict[int, tuple[Any, ...]] = {}
 
     @property
     def known(self) -> int:
-        """How many were there before."""
+        """Return the number of ONUs that were stored before."""
         return self._known
 
     @property
@@ -63,89 +63,91 @@ class Roster:
         return self._now.get(column) or self._before[column]
 
     def before(self, column: str) -> list[Any]:
-        """Of those that are known, as it is stored."""
+        """Return the stored values of the known ONUs."""
         return self._before[column]
+
+    def editable(self, column: str) -> list[Any]:
+        """Return the values of a column in a list that may be changed."""
+        if column not in self._now:
+            self._now[column] = list(self._before[column])
+        return self._now[column]
 
     @property
     def identities(self) -> Identities:
         return Identities(self["address"], self["serial"], self["mac"])
 
-    def positions(self, at: list[int]) -> Positions:
+    def compact(self, positions: list[int]) -> Positions:
+        """Return the range of the whole roster if these are all of it, in its order."""
         everybody = range(self.size)
-        return everybody if at == list(everybody) else at
+        return everybody if positions == list(everybody) else positions
 
     def load(self, *columns: str) -> None:
-        """What was not thought to be needed."""
+        """Read columns that were not read with the others."""
         missing = [column for column in columns if column not in self._before]
         if not missing:
             return
-        read = statements.read(self._olt_id, missing) if self.known else [[] for _ in missing]
+        read = fetch_columns(Onu, self._olt_id, missing) if self.known else [[] for _ in missing]
         for column, values in zip(missing, read, strict=True):
             self._before[column] = values
             new = range(self.known, self.size)
             if new:
-                self.own(column).extend(self._begin(column, position) for position in new)
+                self.editable(column).extend(self._initial(column, position) for position in new)
 
-    def _begin(self, column: str, position: int) -> Any:
+    def _initial(self, column: str, position: int) -> Any:
         return self._places[position][PLACE.index(column)] if column in PLACE else _EMPTY.get(column, "")
 
-    def own(self, column: str) -> list[Any]:
-        """To be changed."""
-        if column not in self._now:
-            self._now[column] = list(self._before[column])
-        return self._now[column]
-
     def add(self, place: tuple[Any, ...]) -> int:
-        """A new ONU, of which nothing is known yet but its place."""
+        """Add a new ONU of which only the place is known. Return its position."""
         position = self.size
         self._places[position] = place
         for column in self._before:
-            self.own(column).append(self._begin(column, position))
+            self.editable(column).append(self._initial(column, position))
         return position
 
-    def put(self, position: int, place: tuple[Any, ...]) -> None:
-        """A known one at a place, which whoever was there before must have left."""
+    def move(self, position: int, place: tuple[Any, ...]) -> None:
+        """Put a known ONU at a place, which the one that was there before must have left."""
         self.load(*_PARTS, "told_parts")
         self._places[position] = place
         told = self._told_parts(position)
         for column, value in zip(PLACE, place, strict=True):
             if column in self and (value is not None or column not in told):
-                self.own(column)[position] = value
-        # What a column told holds until a column tells it anew, or the index tells it.
+                self.editable(column)[position] = value
+        # A number from a column holds until a column provides another, or the index does.
         by_index = {column for column, value in zip(PLACE, place, strict=True) if value is not None}
         if by_index.intersection(told):
-            self.own("told_parts")[position] = " ".join(part for part in told if part not in by_index)
+            self.editable("told_parts")[position] = " ".join(part for part in told if part not in by_index)
 
-    def fill(self, stored: StoredFact, at: Positions, values: Sequence[Any], *, keep: bool) -> None:
-        """Where an empty value keeps what was there, if it must."""
-        if isinstance(at, range) and self[stored.name] == values:
+    def fill(self, stored: StoredFact, positions: Positions, values: Sequence[Any], *, keep: bool) -> None:
+        """Set the values at these positions. With `keep`, an empty value keeps what was there."""
+        if isinstance(positions, range) and self[stored.name] == values:
             return
-        column, clean, empty = self.own(stored.name), stored.clean, stored.empty
-        for position, value in zip(at, values, strict=True):
+        column, clean, empty = self.editable(stored.name), stored.clean, stored.empty
+        for position, value in zip(positions, values, strict=True):
             if position >= 0 and column[position] != value:
                 value = clean(value)
                 if value != empty or not keep:
                     column[position] = value
 
-    def fill_empty(self, stored: StoredFact, at: Positions, values: Sequence[Any]) -> None:
-        column = self.own(stored.name)
-        for position, value in zip(at, values, strict=True):
+    def fill_empty(self, stored: StoredFact, positions: Positions, values: Sequence[Any]) -> None:
+        """Set the values where there is none."""
+        column = self.editable(stored.name)
+        for position, value in zip(positions, values, strict=True):
             if position >= 0 and column[position] == stored.empty:
                 column[position] = stored.clean(value)
 
-    def note_told(self, part: str, at: Positions) -> None:
-        """That it was a column that told this number of their places."""
-        values, noted = self[part], self.own("told_parts")
-        for position in at:
+    def mark_told(self, part: str, positions: Positions) -> None:
+        """Note that a column, not the index, provided this number of their places."""
+        values, told = self[part], self.editable("told_parts")
+        for position in positions:
             if position >= 0 and values[position] is not None and part not in self._told_parts(position):
-                noted[position] = f"{noted[position]} {part}".strip()
+                told[position] = f"{told[position]} {part}".strip()
 
     def settle(self) -> None:
-        """All that was told is in: what differs is looked for once."""
+        """Look for differences once, when all values are in."""
         self._settled = {column: self._differing(column) for column in self._now}
 
     def differing(self, *columns: str) -> set[int]:
-        """Which of the known differ from what is stored in one of these."""
+        """Return the known ONUs that differ from what is stored in one of these columns."""
         return {position for column in columns for position in self._differing(column)}
 
     def _differing(self, column: str) -> list[int]:
@@ -158,19 +160,19 @@ class Roster:
 
     @property
     def changed(self) -> set[int]:
-        """Those about whom something else is known now."""
+        """Return the ONUs whose identity or values changed."""
         return self.differing(*_IDENTITY, *_VALUES)
 
     def moved(self) -> list[int]:
-        """Who came to another place; not who came back to the one that it had lost."""
+        """Return the ONUs at another place; not those that are back at the place that they had lost."""
         before, elsewhere = self._before["address"], self.differing("raw_index")
-        came = [position for position in self._differing("address") if position in self._places]
-        by_index = {position for position in came if before[position] is not None or position in elsewhere}
+        placed = [position for position in self._differing("address") if position in self._places]
+        by_index = {position for position in placed if before[position] is not None or position in elsewhere}
         by_column = self.differing(*_PARTS).difference(by_index)
         return sorted(by_index | {position for position in by_column if self._has_other_part(position)})
 
     def _has_other_part(self, position: int) -> bool:
-        """One that a column told before, and tells otherwise now. One that is told first is no move."""
+        """Return whether a column provides another number than before. The first number is no move."""
         parts = ((self._before[part][position], self[part][position]) for part in self._told_parts(position))
         return any(before is not None and now is not None and before != now for before, now in parts)
 
@@ -178,69 +180,78 @@ class Roster:
         told: list[str] = self["told_parts"][position].split()
         return told
 
-    def write(self, now: datetime) -> None:
-        # A place is held by one ONU at every moment: all who leave one do so before anybody comes.
-        left = self._before["address"]
-        leaving = [position for position in self._differing("address") if left[position] is not None]
-        statements.update(("address",), [(self.ids[position], None) for position in leaving])
-        moved = sorted(position for position in self._places if position < self.known)
-        statements.update(PLACE, [(self.ids[position], *self._place(position)) for position in moved])
-        self._write(_PARTS, self._places)
-        self._write(_IDENTITY)
-        self._write(_VALUES)
-        self._write(_SELDOM)
-        self._write_presence(now)
-        self._insert(now)
-
     def place(self, position: int) -> dict[str, Any]:
-        """What can be said of it from here. It is all of PLACE for who is new or came to another one."""
+        """Return what is known here of a place: all columns of PLACE for an ONU that is new or moved."""
         given = dict(zip(PLACE, self._places.get(position, ()), strict=False))
         return {**given, **{column: self[column][position] for column in PLACE if column in self}}
 
-    def _place(self, position: int) -> tuple[Any, ...]:
-        """As it is by now: somebody else may have taken the address, and columns may have told more."""
+    def write(self, now: datetime) -> None:
+        # An address is unique at every moment: all who leave one do so before anybody takes it.
+        before = self._before["address"]
+        leaving = [position for position in self._differing("address") if before[position] is not None]
+        _update(("address",), [(self.ids[position], None) for position in leaving])
+        moved = sorted(position for position in self._places if position < self.known)
+        _update(PLACE, [(self.ids[position], *self._place_row(position)) for position in moved])
+        self._write_group(_PARTS, self._places)
+        self._write_group(_IDENTITY)
+        self._write_group(_VALUES)
+        self._write_group(_SELDOM)
+        self._write_presence(now)
+        self._insert_new(now)
+
+    def _place_row(self, position: int) -> tuple[Any, ...]:
+        """Return the place as it is by now: another ONU may have taken the address, and columns may have
+        provided more numbers.
+        """
         place = zip(PLACE, self._places[position], strict=True)
         return tuple(self[column][position] if column in self else value for column, value in place)
 
-    def _write(self, group: Iterable[str], written: Container[int] = ()) -> None:
-        """The columns of a group that changed, for every ONU that changed in one of them."""
+    def _write_group(self, group: Iterable[str], written: Container[int] = ()) -> None:
+        """Write the columns of a group that changed, for every ONU that changed in one of them."""
         columns = [column for column in group if self._differing(column)]
         changed = (position for position in self.differing(*columns) if position not in written)
-        statements.update(columns, [self._row(position, columns) for position in sorted(changed)])
+        _update(columns, [self._row(position, columns) for position in sorted(changed)])
 
     def _write_presence(self, now: datetime) -> None:
-        when = connection.ops.adapt_datetimefield_value(now)
+        at = sql.db_time(now)
         changed = self._differing("presence")
-        statements.update(
-            (*_PRESENCE, "last_seen"), [(*self._row(position, _PRESENCE), when) for position in changed]
-        )
+        rows = [(*self._row(position, _PRESENCE), at) for position in changed]
+        _update((*_PRESENCE, "last_seen"), rows)
         counted = sorted(self.differing("missed").difference(changed))
-        statements.update(("missed",), [self._row(position, ("missed",)) for position in counted])
+        _update(("missed",), [self._row(position, ("missed",)) for position in counted])
 
     def _row(self, position: int, columns: Iterable[str]) -> tuple[Any, ...]:
         return (self.ids[position], *(self[column][position] for column in columns))
 
-    def _insert(self, now: datetime) -> None:
+    def _insert_new(self, now: datetime) -> None:
         new = range(self.known, self.size)
         if not new:
             return
-        when = connection.ops.adapt_datetimefield_value(now)
+        at = sql.db_time(now)
         facts = (*_IDENTITY, *_VALUES, *_PRESENCE, *_SELDOM)
-        told = [
+        values = [
             self[name][self.known :] if name in self._now else [_EMPTY.get(name, "")] * len(new)
             for name in facts
         ]
         rows = [
-            (self._olt_id, when, when, *self._place(position), *values)
-            for position, values in zip(new, zip(*told, strict=True), strict=True)
+            (self._olt_id, at, at, *self._place_row(position), *row)
+            for position, row in zip(new, zip(*values, strict=True), strict=True)
         ]
-        statements.insert(("olt_id", "first_seen", "last_seen", *PLACE, *facts), rows)
+        columns = ("olt_id", "first_seen", "last_seen", *PLACE, *facts)
+        insert_rows(Onu, columns, rows, is_adapted=True)
         self._read_ids(new)
 
     def _read_ids(self, new: range) -> None:
-        """By address. Those that lost theirs in this very collection are told by their order."""
-        came = statements.read_after(self._olt_id, max(self.ids, default=0))
-        by_address = {address: number for number, address in came}
-        without = iter([number for number, address in came if address is None])
+        """Read the ids of new ONUs by address. Those that lost it in this very collection come in order."""
+        found = sql.fetch_rows(_NEW_IDS, [self._olt_id, max(self.ids, default=0)])
+        by_address = {address: number for number, address in found}
+        without = iter([number for number, address in found if address is None])
         addresses = (self["address"][position] for position in new)
         self.ids += [next(without) if address is None else by_address[address] for address in addresses]
+
+
+_NEW_IDS: Final = "SELECT id, address FROM onu_data WHERE olt_id = %s AND id > %s ORDER BY id"
+
+
+def _update(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    update_rows(Onu, columns, rows, is_adapted=True)

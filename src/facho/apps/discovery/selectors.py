@@ -1,4 +1,4 @@
-"""Reading what is known about ONUs."""
+"""Reads of what is known about ONUs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from django.db import connection
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
-from facho.apps.discovery import statements
-from facho.apps.discovery.columns import index_octets, interface
-from facho.apps.discovery.models import Onu, OnuEvent, Presence
-from facho.apps.discovery.searching import called
+from facho.apps.db import sql
+from facho.apps.db.columns import fetch_by_id
+from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
+from facho.apps.discovery.onu_columns import index_octets, interface
 from facho.apps.hosts.models import Olt
-from facho.vendors import Key
+from facho.vendors import Entity, Key
+from facho.vendors.facts import FACTS
 from facho.vendors.index import intern_key
 
-_CHUNK = 2000
+_CHUNK: Final = 2000
+_MAX_RANKED: Final = 50
 
 
 class KnownRow(NamedTuple):
@@ -57,12 +59,29 @@ class OnuRow:
     last_seen: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A site, an OLT, or a port of an OLT; everywhere when empty."""
+
+    site: str = ""
+    olt_id: int | None = None
+    # As 0/1/7.
+    port: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Flapping:
+    """An ONU that comes and goes: how often it went offline, and when last."""
+
+    onu: Onu
+    times: int
+    last: datetime
+
+
 def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
-    """Those that are present, at their places; or one of them, if it is."""
+    """Return the ONUs that are present, at their places; or one of them, if it is."""
     chosen = _KNOWN.format("" if only is None else " AND id = %s")
-    with connection.cursor() as cursor:
-        cursor.execute(chosen, [olt_id, Presence.PRESENT.value, *([] if only is None else [only])])
-        found = cursor.fetchall()
+    found = sql.fetch_rows(chosen, [olt_id, Presence.PRESENT.value, *([] if only is None else [only])])
     rows = [
         KnownRow(
             intern_key(Key(frame, slot, port, onu)),
@@ -73,14 +92,14 @@ def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
         for frame, slot, port, onu, technology, state, raw_index, _ in found
     ]
     special = {row[-1]: number for number, row in enumerate(found) if row[-1] is not None}
-    for onu_id, (named_by, *rest) in statements.read_some(list(special), _SPECIAL).items():
+    for onu_id, (named_by, *rest) in fetch_by_id(Onu, list(special), _SPECIAL).items():
         row = rows[special[onu_id]]
-        key = intern_key(_by_index(row.key, *rest))
+        key = intern_key(_place_by_index(row.key, *rest))
         rows[special[onu_id]] = row._replace(key=key, undiscovered=named_by != "")
     return rows
 
 
-# Most are numbers of their index, and nothing else: those are not looked at twice.
+# Most places are the numbers of the index, and nothing else: only the others are read again, by their id.
 _KNOWN: Final = (
     "SELECT frame, slot, port, onu_id, technology, state, raw_index,"
     " CASE WHEN extra = '' AND told_parts = '' AND named_by = '' THEN NULL ELSE id END"
@@ -89,16 +108,16 @@ _KNOWN: Final = (
 _SPECIAL: Final = ("named_by", "extra", "raw_index", "told_parts")
 
 
-def _by_index(key: Key, extra: str, raw_index: str, told_parts: str) -> Key:
-    """The place as its index tells it, which is the one that can be asked for."""
-    told = {"onu" if part == "onu_id" else part: None for part in told_parts.split()}
-    # A text in an index is its length and its characters: it never ends with the number that it says.
+def _place_by_index(key: Key, extra: str, raw_index: str, told_parts: str) -> Key:
+    """Return the place as the index has it, which is the one that can be asked for."""
+    by_columns = {"onu" if part == "onu_id" else part: None for part in told_parts.split()}
+    # A text in an index is its length and its characters: it never ends with the number that it reads as.
     rest = int(extra) if extra and raw_index.split(".")[-1] == extra else extra or None
-    return key._replace(extra=rest, **told)
+    return key._replace(extra=rest, **by_columns)
 
 
 class Census(NamedTuple):
-    """How many ONUs of one technology an OLT ever had, and what is known of those that are present."""
+    """The number of ONUs of one technology: of all that an OLT ever had, and of those that are present."""
 
     known: int
     present: int
@@ -108,7 +127,7 @@ class Census(NamedTuple):
 
 
 def census(olt_id: int) -> dict[str, Census]:
-    """By technology."""
+    """Count the ONUs of an OLT by technology."""
     present = Q(presence=Presence.PRESENT)
     rows = Onu.objects.filter(olt=olt_id).order_by().values_list("technology")
     counted = rows.annotate(
@@ -121,57 +140,37 @@ def census(olt_id: int) -> dict[str, Census]:
 
 
 def onus_present(olt_ids: Sequence[int] | None = None) -> dict[int, int]:
-    """How many each of these OLTs has, or each of all; none for one that has none."""
+    """Count the present ONUs of these OLTs, or of all. An OLT that has none is left out."""
     rows = Onu.objects.filter(presence=Presence.PRESENT).order_by()
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
     return dict(rows.values_list("olt").annotate(count=Count("id")))
 
 
-def onus_like(
-    olt: Olt | None = None,
-    *,
-    search: str = "",
-    state: str = "",
-    presence: str = "",
-    duplicates: bool = False,
-) -> QuerySet[Onu]:
-    """By OLT and place. Every word of `search` must be in the serial, the MAC or the description."""
-    asked = {"olt": olt, "state": state, "presence": presence}
-    onus = Onu.objects.filter(**{field: value for field, value in asked.items() if value})
-    if duplicates:
-        onus = with_duplicate_serial(onus)
-    for word in search.split():
-        onus = onus.filter(called(word))
-    # Databases do not agree on where what has no number belongs.
-    numbers = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port", "onu_id"))
-    return onus.order_by("olt__name", *numbers, "extra", "id")
-
-
 def with_duplicate_serial(onus: QuerySet[Onu]) -> QuerySet[Onu]:
-    """Those whose serial the last complete discovery of their OLT found at another place too."""
+    """Keep the ONUs whose serial the last complete discovery of their OLT found at another place too."""
     found = {"presence": Presence.PRESENT, "missed": 0}
     same = Onu.objects.filter(olt=OuterRef("olt"), serial=OuterRef("serial"), **found)
-    # Of zeros there are many, and they are nobody's: those are not stored.
+    # A serial of zeros identifies nobody, and is stored as empty.
     return onus.filter(Exists(same.exclude(id=OuterRef("id"))), **found).exclude(serial="")
 
 
 def events_of(onu: Onu) -> QuerySet[OnuEvent]:
-    """What happened to it, the last first."""
+    """Return the events of an ONU, the last first."""
     return OnuEvent.objects.filter(onu=onu)
 
 
 def events_like(
     olt: Olt | None = None, *, kind: str = "", since: datetime | None = None
 ) -> QuerySet[OnuEvent]:
-    """What happened to ONUs, the last first."""
-    asked = {"olt": olt, "kind": kind, "at__gte": since}
-    events = OnuEvent.objects.filter(**{field: value for field, value in asked.items() if value})
+    """Return the events of ONUs, the last first."""
+    given = {"olt": olt, "kind": kind, "at__gte": since}
+    events = OnuEvent.objects.filter(**{field: value for field, value in given.items() if value})
     return events.select_related("olt").defer("olt__credentials")
 
 
 def onu_rows(onus: QuerySet[Onu]) -> Iterator[OnuRow]:
-    """One by one. The credentials of their OLTs are nobody's business, and dear to open."""
+    """Yield ONUs one by one, without the credentials of their OLTs, which are slow to decrypt."""
     with_names = onus.select_related("olt").defer("olt__credentials")
     return map(_row, with_names.iterator(_CHUNK))
 
@@ -201,3 +200,60 @@ def _row(onu: Onu) -> OnuRow:
         presence=onu.presence,
         last_seen=onu.last_seen,
     )
+
+
+def weakest(where: Where, most: int = _MAX_RANKED) -> list[Onu]:
+    """Return the ONUs with the least power at the ONU, else at the OLT.
+
+    Everywhere, or at a site, only those that are flagged as weak or fallen: they have an index. Power itself
+    has none, because it would be written with every collection.
+    """
+    onus = Onu.objects.filter(presence=Presence.PRESENT, **_olt_condition(where))
+    if where.olt_id is None:
+        onus = onus.exclude(optical_state="")
+    elif where.port:
+        onus = onus.filter(_port_condition(where.port))
+    powered = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
+    # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
+    ids = list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
+    found = _with_olt(Onu.objects.all()).in_bulk(ids)
+    return [found[each] for each in ids if each in found]
+
+
+def flapping(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[Flapping]:
+    """Return the ONUs that went offline most often, and more than once."""
+    events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
+    if where.olt_id is not None and where.port:
+        events = events.filter(place__startswith=f"{where.port}:")
+    counted = events.order_by().values("onu").annotate(times=Count("id"), last=Max("at"))
+    worst = list(counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")[:most])
+    onus = _with_olt(Onu.objects.all()).in_bulk([row["onu"] for row in worst])
+    return [Flapping(onus[row["onu"]], row["times"], row["last"]) for row in worst if row["onu"] in onus]
+
+
+def _olt_condition(where: Where) -> dict[str, object]:
+    if where.olt_id is not None:
+        return {"olt": where.olt_id}
+    return {"olt__site": where.site} if where.site else {}
+
+
+def _port_condition(port: str) -> Q:
+    """Of two numbers the first is the slot."""
+    parts = ("port", "slot", "frame")
+    return Q(**{part: int(number) for part, number in zip(parts, reversed(port.split("/")), strict=False)})
+
+
+def _with_olt(onus: QuerySet[Onu]) -> QuerySet[Onu]:
+    return onus.select_related("olt").only(
+        *(field.name for field in Onu._meta.fields if field.name != "olt"), "olt__name", "olt__site"
+    )
+
+
+def unreadable_rows(olt_id: int) -> list[UnreadableRows]:
+    return list(UnreadableRows.objects.filter(olt=olt_id))
+
+
+def onus_collected_at(olt_id: int) -> dict[str, datetime]:
+    """Return when each fact of an OLT's ONUs was last collected in full, the latest first."""
+    rows = Collected.objects.filter(olt=olt_id, datum__in=FACTS[Entity.ONU])
+    return dict(rows.order_by("-collected_at", "datum").values_list("datum", "collected_at"))

@@ -1,13 +1,13 @@
-"""What a collection said about ONUs, brought into their rows.
+"""Stores what a collection found about ONUs.
 
-Only a discovery that read its table to the end may say who is new, who moved and who is gone. Everything else
-brings values of ONUs that are known at their places; and beside such a discovery, a table that was read to
-its end also names those that the discovery did not have.
+Only a discovery that read its table to the end may say who is new, who moved and who is gone. All other parts
+bring values of ONUs that are known at their places; and beside such a discovery, a table that was read to its
+end also names ONUs that the discovery did not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final
@@ -15,48 +15,59 @@ from typing import Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.discovery import statements
-from facho.apps.discovery.columns import IDENTITY, PARTS, VALUES
-from facho.apps.discovery.discovering import PRESENT, Discovering, fill_identity
-from facho.apps.discovery.filling import fill_parts, fill_values, forget_of_offline
-from facho.apps.discovery.finding import Finding, Rows
-from facho.apps.discovery.happened import Happened, Happening, begun_doubles
-from facho.apps.discovery.joining import Joining
-from facho.apps.discovery.models import EventKind
-from facho.apps.discovery.optics import NEEDED, Crossed, judge_optics, tells_power
+from facho.apps.db.rows import update_rows
+from facho.apps.discovery.findings import (
+    Finding,
+    FindingRows,
+    clear_offline,
+    fill_identity,
+    fill_parts,
+    fill_values,
+)
+from facho.apps.discovery.frame_values import FrameValues, frame_values
+from facho.apps.discovery.models import EventKind, Onu, UnreadableRows
+from facho.apps.discovery.onu_columns import IDENTITY, PARTS, VALUES
+from facho.apps.discovery.onu_events import (
+    EventLog,
+    PendingEvent,
+    PowerChange,
+    StateChange,
+    StateChanges,
+    new_duplicates,
+)
+from facho.apps.discovery.onu_matching import PRESENT, DiscoveryMatcher, TableMatcher
+from facho.apps.discovery.optics import NEEDED, LimitCrossing, has_power, judge_optics
 from facho.apps.discovery.roster import Roster
-from facho.apps.discovery.told import Told, told
-from facho.apps.discovery.turns import OpticalChange, Turned, Turns
 from facho.core.optics import Limits
 from facho.core.presence import ABSENT_AFTER
+from facho.vendors import UnreadableRows as FoundRows
 
-__all__ = ["Finding", "Stored", "Told", "note_collected", "store_findings"]
-
-_LONGEST_DATUM = 60
+_LONGEST_DATUM: Final = 60
 _LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredOnus:
+    """What became of the ONUs of an OLT in one collection. The counts are stored with the execution."""
+
     new: int = 0
     moved: int = 0
-    # ONUs about which something else is known now, other than their place and presence.
+    # ONUs whose identity or values changed.
     changed: int = 0
     absent: int = 0
     returned: int = 0
-    # Places at which nobody is known.
+    # Places at which no ONU is known.
     unknown: int = 0
-    # Places at which another ONU is known: what was said is not about that one.
+    # Places at which another ONU is known: the values found there are not its own.
     other: int = 0
     # ONUs whose serial a complete discovery found at another place too.
     duplicates: int = 0
     # ONUs of this OLT that are present.
     onus: int = 0
-    # For the history; it is not counted.
-    told: Told = field(default_factory=Told, compare=False, repr=False)
-    # For who looks at whole ports; neither are these.
-    turns: Turns = field(default_factory=Turns, compare=False, repr=False)
-    optics: Sequence[OpticalChange] = field(default=(), compare=False, repr=False)
+    # These are for other writers, and no counts.
+    frame: FrameValues = field(default_factory=FrameValues, compare=False, repr=False)
+    state_changes: StateChanges = field(default_factory=StateChanges, compare=False, repr=False)
+    optical_changes: Sequence[PowerChange] = field(default=(), compare=False, repr=False)
 
     def counts(self) -> dict[str, int]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
@@ -69,24 +80,24 @@ def store_findings(
     *,
     absent_after: int = ABSENT_AFTER,
     limits: Limits = _LIMITS,
-) -> Stored:
-    """All findings of one collection, in the caller's transaction; who calls it is the OLT's only writer."""
+) -> StoredOnus:
+    """Store all findings of one collection, in the transaction of the caller, the OLT's only writer."""
     assert connection.in_atomic_block, "ONU rows and what else the collection leaves are stored together"
-    storing = _Storing(olt_id, findings)
-    storing.find(absent_after)
-    storing.fill()
-    storing.judge(limits)
-    storing.write(olt_id, now)
-    return storing.stored()
+    writer = _FindingsWriter(olt_id, findings)
+    writer.match(absent_after)
+    writer.fill()
+    writer.judge(limits)
+    writer.write(olt_id, now)
+    return writer.result()
 
 
 def note_collected(olt_id: int, data: Iterable[str], now: datetime) -> None:
-    """Date these as collected now."""
+    """Date these data as collected now."""
     rows = sorted({datum[:_LONGEST_DATUM] for datum in data})
     if rows:
-        when = sql.db_time(now)
+        at = sql.db_time(now)
         given = ", ".join(["(%s, %s, %s)"] * len(rows))
-        sql.execute(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, when)])
+        sql.execute(_COLLECTED.format(given), [value for datum in rows for value in (olt_id, datum, at)])
 
 
 _COLLECTED: Final = (
@@ -95,25 +106,26 @@ _COLLECTED: Final = (
 )
 
 
-class _Storing:
+class _FindingsWriter:
     def __init__(self, olt_id: int, findings: Sequence[Finding]) -> None:
-        self._all = [Rows(each) for each in findings]
+        self._all = [FindingRows(each) for each in findings]
         discoveries = [rows for rows in self._all if rows.finding.complete_discovery]
         self._others = [rows for rows in self._all if not rows.finding.complete_discovery]
-        self._roster = Roster(olt_id, _needed(self._all, discovering=bool(discoveries)))
-        self._discovering = Discovering(self._roster, discoveries)
-        self._joining = Joining(self._roster, self._others, may_name=bool(discoveries))
-        self._doubled: list[int] = []
+        self._roster = Roster(olt_id, _needed_columns(self._all, has_discovery=bool(discoveries)))
+        self._discoveries = DiscoveryMatcher(self._roster, discoveries)
+        self._tables = TableMatcher(self._roster, self._others, may_name=bool(discoveries))
+        self._duplicates: list[int] = []
         self._moved: list[int] = []
-        self._crossed: list[Crossed] = []
-        self._turned: list[Turned] = []
-        self._optics: list[OpticalChange] = []
+        self._crossings: list[LimitCrossing] = []
+        self._state_changes: list[StateChange] = []
+        self._optical_changes: list[PowerChange] = []
 
-    def find(self, absent_after: int) -> None:
-        """Who is there, and of whom the rest is told."""
-        self._discovering.place()
-        self._joining.run()
-        self._discovering.count([rows for rows in self._others if rows.finding.complete], absent_after)
+    def match(self, absent_after: int) -> None:
+        """Find out who is there, and which ONU each row is about."""
+        self._discoveries.match()
+        self._tables.match()
+        whole = [rows for rows in self._others if rows.finding.complete]
+        self._discoveries.count_missed(whole, absent_after)
 
     def fill(self) -> None:
         for rows in self._others:
@@ -123,75 +135,100 @@ class _Storing:
                 fill_values(self._roster, self._all, stored)
         for rows in self._others:
             if rows.finding.of_online:
-                forget_of_offline(self._roster, rows.finding)
+                clear_offline(self._roster, rows.finding)
         fill_parts(self._roster, self._all)
         self._roster.settle()
-        self._doubled = self._discovering.doubled()
+        self._duplicates = self._discoveries.duplicates()
         self._moved = self._roster.moved()
 
     def judge(self, limits: Limits) -> None:
-        if tells_power(self._all):
-            self._crossed = judge_optics(self._roster, limits, set(self._moved))
+        if has_power(self._all):
+            self._crossings = judge_optics(self._roster, limits, set(self._moved))
 
     def write(self, olt_id: int, now: datetime) -> None:
-        happened = Happened(self._roster, self._all, list(self._happened()))
+        events = EventLog(self._roster, self._all, list(self._pending_events()))
         self._roster.write(now)
-        self._forget_usual()
-        happened.write(olt_id, now)
-        self._turned = happened.turned()
-        self._optics = [happened.optical(each) for each in self._crossed]
+        self._reset_baselines()
+        events.write(olt_id, now)
+        self._state_changes = events.state_changes()
+        self._optical_changes = [events.optical_change(each) for each in self._crossings]
 
-    def _forget_usual(self) -> None:
-        """At another port another power is usual."""
+    def _reset_baselines(self) -> None:
+        """Forget the baseline of ONUs that moved: at another port another power is usual."""
         known = [position for position in self._moved if position < self._roster.known]
         rows = [(self._roster.ids[position], None, "") for position in known]
-        statements.update(("rx_usual_dbm", "rx_usual_of"), rows)
+        update_rows(Onu, ("rx_usual_dbm", "rx_usual_of"), rows, is_adapted=True)
 
-    def _happened(self) -> Iterator[Happening]:
+    def _pending_events(self) -> Iterator[PendingEvent]:
         for kind, positions in (
             (EventKind.NEW, range(self._roster.known, self._roster.size)),
-            (EventKind.RETURNED, self._discovering.returned),
+            (EventKind.RETURNED, self._discoveries.returned),
             (EventKind.MOVED, self._moved),
-            (EventKind.ABSENT, self._discovering.absent),
-            (EventKind.DUPLICATE, begun_doubles(self._roster, self._doubled)),
+            (EventKind.ABSENT, self._discoveries.absent),
+            (EventKind.DUPLICATE, new_duplicates(self._roster, self._duplicates)),
         ):
-            yield from (Happening(kind, position) for position in positions)
-        for each in self._crossed:
-            yield Happening(EventKind(each.turn.value), each.position, f"{each.power:.1f} dBm")
+            yield from (PendingEvent(kind, position) for position in positions)
+        for each in self._crossings:
+            yield PendingEvent(EventKind(each.change.value), each.position, f"{each.power:.1f} dBm")
 
-    def stored(self) -> Stored:
-        return Stored(
+    def result(self) -> StoredOnus:
+        return StoredOnus(
             new=self._roster.size - self._roster.known,
             moved=len(self._moved),
             changed=len(self._roster.changed),
-            absent=len(self._discovering.absent),
-            returned=len(self._discovering.returned),
-            unknown=len(self._joining.unknown),
-            other=len(self._joining.strangers),
-            duplicates=len(self._doubled),
+            absent=len(self._discoveries.absent),
+            returned=len(self._discoveries.returned),
+            unknown=len(self._tables.unknown),
+            other=len(self._tables.strangers),
+            duplicates=len(self._duplicates),
             onus=self._roster["presence"].count(PRESENT),
-            told=told(self._roster, self._all),
-            turns=Turns(self._turned, self._tells_states()),
-            optics=self._optics,
+            frame=frame_values(self._roster, self._all),
+            state_changes=StateChanges(self._state_changes, self._has_all_states()),
+            optical_changes=self._optical_changes,
         )
 
-    def _tells_states(self) -> bool:
-        """Of everybody: from what broke off, and from one ONU, nothing is concluded about ports."""
-        parts = (rows.finding for rows in self._all if rows.tells("state"))
+    def _has_all_states(self) -> bool:
+        """Return whether the states of all ONUs were read: nothing follows for ports from a part that broke
+        off, or from one ONU.
+        """
+        parts = (rows.finding for rows in self._all if rows.has("state"))
         return any(not finding.broken and not finding.of_one for finding in parts)
 
 
-def _needed(collection: Sequence[Rows], *, discovering: bool) -> Iterator[str]:
-    """The columns that what was told is compared with."""
+def _needed_columns(collection: Sequence[FindingRows], *, has_discovery: bool) -> Iterator[str]:
+    """Yield the stored columns with which the findings are compared."""
     facts = {fact for rows in collection for fact in (*rows.facts.columns, *rows.finding.of_online)}
     yield from (each.name for each in VALUES if facts.intersection(each.facts))
     if any(rows.finding.of_online for rows in collection):
         yield "state"
-    if tells_power(collection):
+    if has_power(collection):
         yield from NEEDED
-    if discovering or any(each.name in facts for each in IDENTITY):
+    if has_discovery or any(each.name in facts for each in IDENTITY):
         yield from (each.name for each in IDENTITY)
     if any(each.name in facts for each in PARTS):
         yield from (*(each.name for each in PARTS), "told_parts")
-    if discovering:
+    if has_discovery:
         yield from ("raw_index", "technology", "missed", "named_by")
+
+
+def store_unreadable(
+    olt_id: int, found: Mapping[str, FoundRows], unread: Collection[str], now: datetime
+) -> dict[str, FoundRows]:
+    """Store the tables that have rows that the profile cannot read, and forget those that have none any more.
+
+    What is known of the tables in `unread`, by name, stands: they were not read this time. A table that is
+    not among them was read, or the profile does not have it any more.
+
+    Return those that had none before: people are warned once, and later collections only count anew.
+    """
+    noted = UnreadableRows.objects.filter(olt=olt_id)
+    known = set(noted.values_list("table", flat=True))
+    for table, each in found.items():
+        columns = {"rows": each.rows, "example": each.example, "last_seen": now}
+        if table in known:
+            noted.filter(table=table).update(**columns)
+        else:
+            UnreadableRows.objects.create(olt_id=olt_id, table=table, since=now, **columns)
+    if gone := known.difference(unread, found):
+        noted.filter(table__in=gone).delete()
+    return {table: each for table, each in found.items() if table not in known}

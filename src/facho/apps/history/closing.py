@@ -11,8 +11,8 @@ from typing import Final
 from django.db import IntegrityError
 
 from facho.apps.db import sql
+from facho.apps.history.frame_keys import PORTS_PLACE, places_of_olt
 from facho.apps.history.models import HistoryHour, Subject
-from facho.apps.history.places import PORTS_PLACE, places_of_olt
 from facho.apps.history.times import HOUR
 from facho.core.frames import Sheet, read_sheet
 from facho.core.hours import merge_by_place

@@ -12,8 +12,8 @@ from typing import Final
 
 from facho.apps.db import sql
 from facho.apps.discovery.models import Onu
+from facho.apps.history.frame_keys import PORTS_PLACE, places_of_olt, places_of_onu
 from facho.apps.history.models import Subject
-from facho.apps.history.places import PORTS_PLACE, places_of_olt, places_of_onu
 from facho.apps.history.times import hour_of, milliseconds, moment_of
 from facho.core.frames import Samples, Sheet, read_sheet
 from facho.core.packing import Damaged

@@ -10,7 +10,7 @@ from typing import Final
 from django.db import InterfaceError, OperationalError
 
 from facho.apps.db import sql
-from facho.apps.discovery.told import HISTORY_FACTS
+from facho.apps.discovery.frame_values import HISTORY_FACTS
 from facho.apps.history.closing import close_hour
 from facho.apps.history.models import Subject
 from facho.apps.history.times import hour_of, milliseconds, moment_of

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from facho.apps.chassis.selectors import Health, PartRow, health_of, ports_of, waiting_onus
 from facho.apps.discovery.models import UnreadableRows
-from facho.apps.discovery.unreadable_rows import unreadable_rows
+from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.hosts.models import Olt
 from facho.cli.acting.showing import print_json, print_rows, print_titled
 from facho.engine.collect.work_builder import profile_of

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.apps.db.clock import database_now
+from facho.apps.discovery.frame_values import HISTORY_FACTS
 from facho.apps.discovery.selectors import interface_of
-from facho.apps.discovery.told import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.cli.acting.onu_pages import onu_named
 from facho.cli.acting.showing import clock, print_json, written

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
-from facho.apps.discovery.looking_up import is_interface, onus_called, onus_collected_at, onus_nearly_called
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.selectors import events_of, interface_of, onu_rows
+from facho.apps.discovery.onu_search import is_interface, onus_named, onus_with_words
+from facho.apps.discovery.selectors import events_of, interface_of, onu_rows, onus_collected_at
 from facho.cli.acting.showing import print_facts, print_json, print_titled
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
@@ -37,7 +37,7 @@ def show(name: str, olt: str | None, *, as_json: bool) -> None:
 def onu_named(name: str, olt: str | None) -> Onu:
     """Raises CommandError with those that may have been meant."""
     where = None if olt is None else olt_named(olt)
-    found = onus_called(name, where)
+    found = onus_named(name, where)
     if len(found) == 1:
         return found[0]
     if found:
@@ -48,7 +48,7 @@ def onu_named(name: str, olt: str | None) -> Onu:
     if where is None and is_interface(name):
         raise CommandError("onu", f"'{name}' is an interface of every OLT: say which with --olt")
     on = f" on {olt}" if olt else ""
-    near = onus_nearly_called(name, where, _MOST_NAMED)
+    near = onus_with_words(name, where, _MOST_NAMED)
     hint = f"; did you mean {_named(near)}?" if near else ""
     raise CommandError("onu", f"there is no ONU with the serial, MAC or interface '{name}'{on}{hint}")
 

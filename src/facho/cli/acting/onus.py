@@ -8,7 +8,8 @@ from typing import Final
 import typer
 
 from facho.apps.discovery.models import Presence
-from facho.apps.discovery.selectors import onu_rows, onus_like
+from facho.apps.discovery.onu_search import filter_onus
+from facho.apps.discovery.selectors import onu_rows
 from facho.cli.acting.showing import print_json, print_rows
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
@@ -34,7 +35,7 @@ def list_onus(
 ) -> None:
     if state and state not in ONU_STATES:
         raise CommandError("state", f"'{state}' is no state of an ONU; these are: {', '.join(ONU_STATES)}")
-    onus = onus_like(
+    onus = filter_onus(
         None if olt is None else olt_named(olt),
         search=search,
         state=state,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from facho.apps.discovery.store import Finding, Told
+from facho.apps.discovery.findings import Finding
 from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.collect.questions import can_be_placed, tables_of
@@ -93,12 +93,6 @@ def _part(name: str, asked: Sequence[tuple[AskedFact, AskedColumn]]) -> Part:
 def finding_of_one(finding: Finding) -> Finding:
     """From one ONU nothing follows for the others."""
     return replace(finding, of_one=True, of_online=frozenset())
-
-
-def told_of_one(told: Told, onu_id: int) -> Told:
-    """Its own numbers, for the history."""
-    at = told.ids.index(onu_id)
-    return Told([onu_id], {fact: [values[at]] for fact, values in told.columns.items()})
 
 
 def of_another(collection: Collection) -> Collection:

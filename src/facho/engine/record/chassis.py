@@ -1,4 +1,4 @@
-"""What a collection said of the OLT itself, handed to where it is stored."""
+"""Stores what a collection brought about the OLT itself: ports, health and unprovisioned ONUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
-from facho.apps.discovery.told import Told
+from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.engine.collect.work import PartOutcome, PartState
@@ -17,8 +17,8 @@ from facho.engine.record.recording import Recording
 from facho.vendors import Entity, Facts, Profile
 
 _HEALTH: Final = (Entity.OLT, Entity.BOARD, Entity.FAN)
-# Of those that are told together.
-_MOST_NAMED: Final = 5
+# So many ONUs of one event are named.
+_MAX_NAMED: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
 
 
@@ -30,8 +30,8 @@ def write_chassis(recording: Recording) -> None:
         append_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
 
 
-def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], now: datetime) -> Told:
-    """Ports, health and who waits to be provisioned; what it told of ports, for their history."""
+def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], now: datetime) -> FrameValues:
+    """Store ports, health and unprovisioned ONUs. Return the numbers of ports, for their history."""
     whole = [part for part in parts if part.state is PartState.SUCCESS]
     broken = [part for part in parts if part.state is PartState.FAILED]
     olt, boards, fans = (_facts(whole, entity) for entity in _HEALTH)
@@ -39,19 +39,19 @@ def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], n
     if olt or boards or fans or partial:
         with_gaps = [entity for entity in _HEALTH if _have_gaps(whole, entity)]
         store_health(olt_id, olt, boards, fans, now, partial=partial, with_gaps=with_gaps)
-    if lists := [part for part in whole if tells_who_waits(part, profile)]:
+    if lists := [part for part in whole if lists_unprovisioned(part, profile)]:
         waiting, has_gaps = _facts(lists, Entity.AUTOFIND), _have_gaps(lists, Entity.AUTOFIND)
         if new := store_unprovisioned(olt_id, waiting, now, has_gaps=has_gaps):
-            _tell_who_came(olt_id, new, now)
+            _publish_unprovisioned(olt_id, new, now)
     ports, cut = _facts(whole, Entity.PORT), _facts(broken, Entity.PORT)
-    return store_ports(olt_id, ports, now, partial=cut) if ports or cut else Told()
+    return store_ports(olt_id, ports, now, partial=cut) if ports or cut else FrameValues()
 
 
-def _tell_who_came(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
+def _publish_unprovisioned(olt_id: int, new: Mapping[str, Mapping[str, Any]], now: datetime) -> None:
     """Publish one event for all of them."""
     named = [
         {"name": identity, "port": values["place"], "model": values.get("model", "")}
-        for identity, values in list(new.items())[:_MOST_NAMED]
+        for identity, values in list(new.items())[:_MAX_NAMED]
     ]
     publish(UnprovisionedOnusFound(olt_id=olt_id, names=list(new), onus=named), now)
 
@@ -65,21 +65,21 @@ def _have_gaps(parts: Sequence[PartOutcome], entity: Entity) -> bool:
     return any(part.decoded is not None and part.decoded.has_gaps(entity) for part in parts)
 
 
-def tells_who_waits(part: PartOutcome, profile: Profile) -> bool:
-    """Whether it asked for what recognises ONUs that are not provisioned, and could read what came.
+def lists_unprovisioned(part: PartOutcome, profile: Profile) -> bool:
+    """Return whether a part asked for the identities of unprovisioned ONUs, and could read the answer.
 
     An empty list is an answer too: nobody waits.
     """
     if part.decoded is None or part.state is not PartState.SUCCESS:
         return False
     asked = {column.read_as for column in part.part.columns}
-    if asked.isdisjoint(_recognising(profile)):
+    if asked.isdisjoint(_identity_oids(profile)):
         return False
-    return bool(len(part.decoded[Entity.AUTOFIND])) or not _unreadable(part, profile)
+    return bool(len(part.decoded[Entity.AUTOFIND])) or not _has_unreadable(part, profile)
 
 
-def _recognising(profile: Profile) -> set[str]:
-    """The columns with their serial or MAC; of a family that has neither, all."""
+def _identity_oids(profile: Profile) -> set[str]:
+    """Return the columns with serials or MACs; of a family that has neither, all of the table."""
     columns = [
         column for table in profile.tables if table.entity is Entity.AUTOFIND for column in table.columns
     ]
@@ -87,8 +87,8 @@ def _recognising(profile: Profile) -> set[str]:
     return {source.oid for column in chosen for source in (column.source, *column.otherwise)}
 
 
-def _unreadable(part: PartOutcome, profile: Profile) -> bool:
-    """Rows came, and none of them made sense: that says nothing about who waits."""
+def _has_unreadable(part: PartOutcome, profile: Profile) -> bool:
+    """Return whether rows of the list could not be read: then no row does not mean that nobody waits."""
     assert part.decoded is not None
     lists = {table.name for table in profile.tables if table.entity is Entity.AUTOFIND}
     return any(table in lists for table, _ in part.decoded.problems.counts)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from facho.apps.discovery.columns import VALUES
-from facho.apps.discovery.store import note_collected
-from facho.apps.discovery.unreadable_rows import store_unreadable
+from facho.apps.discovery.onu_columns import VALUES
+from facho.apps.discovery.store import note_collected, store_unreadable
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.collect.questions import tables_of
 from facho.engine.collect.work import PartOutcome, PartState
 from facho.engine.events.stream import publish
 from facho.engine.events.types import UnreadableRowsFound
-from facho.engine.record.chassis import tells_who_waits
+from facho.engine.record.chassis import lists_unprovisioned
 from facho.engine.record.recording import Recording
 from facho.vendors import Decoded, Entity, Profile
 
@@ -39,7 +38,7 @@ def data_collected(outcome: PartOutcome, profile: Profile) -> set[str]:
     part, decoded = outcome.part, outcome.decoded
     if decoded is None or outcome.state is not PartState.SUCCESS:
         return set()
-    answered = (Entity.AUTOFIND,) if tells_who_waits(outcome, profile) else ()
+    answered = (Entity.AUTOFIND,) if lists_unprovisioned(outcome, profile) else ()
     facts = {fact for fact in part.facts if _has_arrived(fact, decoded, answered)}
     return facts | {part.task_type} if facts or outcome.rows else set()
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from facho.apps.discovery.store import Finding, Stored, store_findings
+from facho.apps.discovery.findings import Finding
+from facho.apps.discovery.store import StoredOnus, store_findings
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.snmp_jobs.models import JobKind
 from facho.config import Config
-from facho.engine.collect.onu_read import finding_of_one, of_another, told_of_one
+from facho.core.optics import Limits
+from facho.engine.collect.onu_read import finding_of_one, of_another
 from facho.engine.collect.work import Collection, Part, PartOutcome, PartState
 from facho.engine.collect.work_builder import Planned
-from facho.engine.record.optics import limits_of
 from facho.engine.record.recording import Recording
 from facho.vendors import Entity, Profile
 from facho.vendors.schema import ReadMethod
@@ -21,12 +22,12 @@ from facho.vendors.schema import ReadMethod
 
 def store_onus(
     planned: Planned, collection: Collection, now: datetime, config: Config
-) -> tuple[Stored, Collection]:
+) -> tuple[StoredOnus, Collection]:
     """Return what became of the ONUs, and the collection: failed, if another ONU was at the place to read."""
     findings = list(findings_of(collection.parts, planned.work.profile))
     if planned.reading is not None:
         findings = [finding_of_one(each) for each in findings]
-    limits = limits_of(config)
+    limits = Limits(weak_dbm=config.optical_weak, fall_db=config.optical_fall)
     stored = store_findings(
         planned.work.olt_id, findings, now, absent_after=config.absent_after, limits=limits
     )
@@ -35,10 +36,10 @@ def store_onus(
 
 
 def write_onu_history(recording: Recording) -> None:
-    told, reading = recording.stored.told, recording.planned.reading
+    frame, reading = recording.stored.frame, recording.planned.reading
     if reading is not None:
-        told = told_of_one(told, reading.onu_id)
-    append_frame(recording.olt_id, recording.now, Subject.ONU, told.ids, told.columns)
+        frame = frame.of_one(reading.onu_id)
+    append_frame(recording.olt_id, recording.now, Subject.ONU, frame.ids, frame.columns)
 
 
 def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Finding]:

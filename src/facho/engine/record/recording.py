@@ -10,7 +10,7 @@ from typing import Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.discovery.store import Stored
+from facho.apps.discovery.store import StoredOnus
 from facho.apps.executions.models import Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
@@ -58,7 +58,7 @@ class Recording:
     collection: Collection
     before: ExecutionBefore
     # What became of the ONUs, whose rows are written first: what follows depends on them.
-    stored: Stored
+    stored: StoredOnus
     end: CollectionEnd
     # Of an execution that failed and has a node.
     node: LockedNode | None

@@ -11,7 +11,7 @@ from typing import Final
 from facho.apps.db.clock import database_now
 from facho.config import Config
 from facho.engine.process.loops import run_loop, run_step
-from facho.engine.record.optics import tend_optics
+from facho.engine.record.optics import update_baselines
 from facho.engine.upkeep.history import tend_history
 from facho.engine.upkeep.olt_removal import go_on_removing
 from facho.engine.upkeep.retention import remove_old
@@ -20,7 +20,7 @@ from facho.engine.upkeep.storage import take_sample
 Task = Callable[[datetime, Config], object]
 
 # Each does a part of its work and leaves the rest for its next turn. Two processes may do the same at once.
-TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, tend_optics, remove_old, go_on_removing)
+TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, update_baselines, remove_old, go_on_removing)
 
 _under_way: Final = threading.Lock()
 

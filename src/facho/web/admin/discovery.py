@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
-from facho.apps.discovery.searching import onus_found
+from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.written import about
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
@@ -108,7 +108,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         """As everywhere else: Django's own way reads every row, of a million for some seconds."""
         if not search_term:
             return queryset, False
-        return queryset.filter(id__in=onus_found(search_term, rows=queryset)), False
+        return queryset.filter(id__in=search_onus(search_term, rows=queryset)), False
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """A million only by what an index has; those of one OLT, or that were found, by anything."""

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import Health, PortRow, health_of, ports_of
 from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRows
-from facho.apps.discovery.unreadable_rows import unreadable_rows
+from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config

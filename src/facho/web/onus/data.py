@@ -11,10 +11,9 @@ from typing import Final, NamedTuple
 from django.utils.translation import gettext as _
 
 from facho.apps.chassis.models import PonPort
-from facho.apps.discovery.happened import port_of
-from facho.apps.discovery.looking_up import onus_collected_at
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
-from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.discovery.onu_events import port_of
+from facho.apps.discovery.selectors import events_of, interface_of, onus_collected_at
 from facho.apps.history.selectors import Series, onu_series
 from facho.apps.written import number
 from facho.config import Config

@@ -10,10 +10,17 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
-from facho.apps.discovery.beginnings import mac_of, serials_of
-from facho.apps.discovery.looking_up import is_interface, onus_at, onus_called
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.searching import SHORTEST, has_trigrams, onus_found
+from facho.apps.discovery.onu_search import (
+    SHORTEST,
+    has_trigrams,
+    is_interface,
+    mac_of,
+    onus_at,
+    onus_named,
+    search_onus,
+    serials_of,
+)
 from facho.apps.hosts.models import Olt
 
 MOST: Final = 20
@@ -49,7 +56,7 @@ def find(text: str) -> Found:
     text = " ".join(text.split())[:LONGEST]
     if not text:
         return Found("")
-    exact = onus_called(text)
+    exact = onus_named(text)
     olts = _olts(text)
     if len(exact) == 1 and not olts:
         return Found(text, onus=exact, exact=exact[0])
@@ -79,7 +86,7 @@ def _some_ports(ports: QuerySet[PonPort]) -> list[PonPort]:
 def _onus(text: str, exact: Sequence[Onu]) -> list[Onu]:
     """Those that are called so, those at that place of an OLT, and those of whose names it is a part."""
     known = {onu.id: onu for onu in (*exact, *_at_place(text))}
-    ids = onus_found(text, MOST)
+    ids = search_onus(text, MOST)
     others = Onu.objects.select_related("olt").defer("olt__credentials").in_bulk(ids)
     known.update((each, others[each]) for each in ids if each in others)
     return list(known.values())[:MOST]

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-import facho.apps.discovery.beginnings
+import facho.apps.db.prefix
 
 
 class Migration(migrations.Migration):
@@ -32,9 +32,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="onu",
-            index=models.Index(
-                facho.apps.discovery.beginnings.Beginning("description"), name="onu_data_description"
-            ),
+            index=models.Index(facho.apps.db.prefix.LowerPrefix("description"), name="onu_data_description"),
         ),
         migrations.AddIndex(
             model_name="onu",

@@ -1,8 +1,8 @@
-"""Which ONU is which: those that a discovery found, among those that are known. No database.
+"""Identifies the ONUs that a discovery found among those that are known. No database.
 
-A serial recognises an ONU, else its MAC, else its place. Real OLTs have a serial at two places, or no serial
-at all, or one of zeros: such a serial recognises nobody, and the MAC or the place decides. A place is only
-believed if what is known there does not contradict: another serial, or else another MAC, is another ONU.
+An ONU is identified by its serial, else its MAC, else its place. Real OLTs have a serial at two places, or no
+serial at all, or one of zeros: such a serial identifies nobody, and the MAC or the place decides. A place
+counts only if what is known there does not contradict: another serial, or else another MAC, is another ONU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOBODY: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Columns of equal length. What an ONU does not have is empty; a place may have been taken by another."""
+    """Columns of equal length, empty where an ONU has no value. An address is None if another ONU took it."""
 
     addresses: Sequence[str | None]
     serials: Sequence[str]
@@ -31,53 +31,53 @@ def is_blank(identity: str) -> bool:
 
 
 def differ(one: str, other: str) -> bool:
-    """Whether both are told, and not the same."""
+    """Return whether both are known, and not the same."""
     return one != other and not is_blank(one) and not is_blank(other)
 
 
 def is_another(serial: str, mac: str, known_serial: str, known_mac: str) -> bool:
-    """Whether what was found cannot be what is known at the same place."""
+    """Return whether the ONU that was found cannot be the one that is known at the same place."""
     if is_blank(serial) or is_blank(known_serial):
         return differ(mac, known_mac)
     return serial != known_serial
 
 
 def shared(identities: Sequence[str]) -> set[str]:
-    """Those that several have. Zeros are nobody's."""
+    """Return the identities that several have, without blank ones."""
     if len(set(identities)) == len(identities):
         return set()
     return {each for each, times in Counter(identities).items() if times > 1 and not is_blank(each)}
 
 
 def first_of_each(addresses: Sequence[str | None]) -> list[int]:
-    """NEW for the first row of each address, NOBODY for others: two indices may be one place."""
+    """Return NEW for the first row of each address, NOBODY for others: two indexes may be one place."""
     if len(set(addresses)) == len(addresses):
         return [NEW] * len(addresses)
     first = {address: row for row, address in reversed(list(enumerate(addresses)))}
     return [NEW if first[address] == row else NOBODY for row, address in enumerate(addresses)]
 
 
-def recognise(found: Identities, known: Identities, present: Sequence[bool]) -> list[int]:
-    """For each row that was found, its number among the known; NEW or NOBODY."""
-    if _is_as_before(found, known):
+def match_onus(found: Identities, known: Identities, present: Sequence[bool]) -> list[int]:
+    """Return for each row that was found its number among the known ones, NEW or NOBODY."""
+    if _is_unchanged(found, known):
         return list(range(len(found.addresses)))
-    return _Recognition(found, known, present).run()
+    return _Matching(found, known, present).run()
 
 
-def _is_as_before(found: Identities, known: Identities) -> bool:
-    """The usual case, seen at once: everybody is where they were, and nothing that was told contradicts."""
+def _is_unchanged(found: Identities, known: Identities) -> bool:
+    """Return whether all are where they were, and nothing that was found contradicts: the usual case."""
     return found.addresses == known.addresses and all(
-        told == before or not any(told)
-        for told, before in ((found.serials, known.serials), (found.macs, known.macs))
+        now == before or not any(now)
+        for now, before in ((found.serials, known.serials), (found.macs, known.macs))
     )
 
 
-class _Recognition:
+class _Matching:
     def __init__(self, found: Identities, known: Identities, present: Sequence[bool]) -> None:
         self._found, self._known, self._present = found, known, present
         self._at = first_of_each(found.addresses)
         self._taken: set[int] = set()
-        self._serials, self._macs = _of_one(found.serials), _of_one(found.macs)
+        self._serials, self._macs = _unique(found.serials), _unique(found.macs)
         self._there: dict[str | None, int] = {
             address: number for number, address in enumerate(known.addresses) if address
         }
@@ -95,7 +95,7 @@ class _Recognition:
         return self._at
 
     def _take_unmoved(self) -> None:
-        """Nearly all: the serial that is known at the place."""
+        """Match rows with the serial that is known at their place: nearly all."""
         there, serials, usable, at = self._there, self._known.serials, self._serials, self._at
         for row, (address, serial) in enumerate(zip(self._found.addresses, self._found.serials, strict=True)):
             number = there.get(address)
@@ -137,7 +137,7 @@ class _Recognition:
         return choose
 
     def _best(self, row: int, numbers: Iterable[int]) -> int | None:
-        """Of several, as an earlier discovery may have left them: the one here, of this MAC, or present."""
+        """Of several with one identity, prefer the one at this place, then with this MAC, then present."""
         free = [number for number in numbers if number not in self._taken]
         found, known = self._found, self._known
         return min(
@@ -151,8 +151,8 @@ class _Recognition:
         )
 
 
-def _of_one(identities: Iterable[str]) -> set[str]:
-    """Those that recognise an ONU: not blank, and of one row only."""
+def _unique(identities: Iterable[str]) -> set[str]:
+    """Return the identities that identify an ONU: not blank, and of one row only."""
     return {each for each, rows in Counter(identities).items() if rows == 1 and not is_blank(each)}
 
 

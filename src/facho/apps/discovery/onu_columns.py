@@ -1,4 +1,4 @@
-"""Which facts of an ONU are stored, in which column, and what a database may hold of them."""
+"""The columns in which facts of an ONU are stored, and the values that a database may hold in them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import Any, Final
 from django.db import models
 
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.recognise import is_blank
+from facho.apps.discovery.onu_identity import is_blank
 from facho.vendors import Key
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import join_arcs, split_arcs
 
 # What PostgreSQL's integer holds; SQLite would take more.
 _LARGEST: Final = 2**31 - 1
-_REMEMBERED: Final = 1 << 17
+_CACHE_SIZE: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFact:
+    """A column of an ONU, and how decoded values get into it."""
+
     name: str
-    # The facts that it comes from; a later one counts where the earlier ones are empty.
+    # The facts that fill it; a later one counts where the earlier ones are empty.
     facts: tuple[str, ...]
     empty: str | None
-    # A whole column, quickly, so that most values can be compared with what is stored.
+    # Converts a whole column quickly, so that it can be compared with what is stored.
     plain: Callable[[list[object]], list[Any]]
-    # One value that differs, as it may be stored.
+    # Converts one value that differs to what may be stored.
     clean: Callable[[Any], Any]
 
 
@@ -41,11 +43,11 @@ def _meanings(values: list[object]) -> list[Any]:
     return ["" if value is None else value.meaning for value in values]  # type: ignore[attr-defined]
 
 
-def _as_they_are(values: list[object]) -> list[Any]:
+def _unchanged(values: list[object]) -> list[Any]:
     return values
 
 
-def _text_of(name: str) -> Callable[[Any], str]:
+def _cut_text(name: str) -> Callable[[Any], str]:
     field = Onu._meta.get_field(name)
     assert isinstance(field, models.Field)
     longest = field.max_length
@@ -62,20 +64,20 @@ def whole(value: Any) -> int | None:
 
 
 def _text(name: str, *otherwise: str) -> StoredFact:
-    return StoredFact(name, (name, *otherwise), "", _texts, _text_of(name))
+    return StoredFact(name, (name, *otherwise), "", _texts, _cut_text(name))
 
 
 def _word(name: str) -> StoredFact:
-    return StoredFact(name, (name,), "", _meanings, _text_of(name))
+    return StoredFact(name, (name,), "", _meanings, _cut_text(name))
 
 
 def _measure(name: str) -> StoredFact:
-    return StoredFact(name, (name,), None, _as_they_are, _number)
+    return StoredFact(name, (name,), None, _unchanged, _number)
 
 
 def _identity(name: str) -> StoredFact:
-    """Zeros are nobody's."""
-    cut = _text_of(name)
+    """A serial or MAC of zeros identifies nobody, and is stored as empty."""
+    cut = _cut_text(name)
     return StoredFact(name, (name,), "", _texts, lambda value: "" if is_blank(value) else cut(value))
 
 
@@ -84,7 +86,7 @@ VALUES: Final = (
     _text("description", "name"),
     _text("model", "type"),
     _text("plan"),
-    StoredFact("distance_m", ("distance_m",), None, _as_they_are, whole),
+    StoredFact("distance_m", ("distance_m",), None, _unchanged, whole),
     _word("state"),
     _word("down_cause"),
     _measure("onu_rx_dbm"),
@@ -92,47 +94,47 @@ VALUES: Final = (
     _measure("olt_rx_dbm"),
     _measure("temperature_c"),
 )
-# The numbers of a place that a column may tell, where the index does not.
+# The numbers of a place, which columns may provide where the index does not.
 PARTS: Final = tuple(
-    StoredFact(name, (name,), None, _as_they_are, whole) for name in ("frame", "slot", "port", "onu_id")
+    StoredFact(name, (name,), None, _unchanged, whole) for name in ("frame", "slot", "port", "onu_id")
 )
 PLACE: Final = ("address", "raw_index", *(part.name for part in PARTS), "extra", "technology")
 
 
-def place(key: Key, suffix: bytes, technology: str) -> tuple[Any, ...]:
-    """The columns of PLACE."""
+def place_columns(key: Key, suffix: bytes, technology: str) -> tuple[Any, ...]:
+    """Return the values of the columns of PLACE."""
     extra = "" if key.extra is None else _EXTRA(key.extra)
     return (ADDRESSES[key], INDEXES[suffix], *map(whole, key[:4]), extra, technology)
 
 
-_EXTRA: Final = _text_of("extra")
+_EXTRA: Final = _cut_text("extra")
 
 
 def interface(
     frame: int | None, slot: int | None, port: int | None, onu: int | None, extra: str, raw_index: str
 ) -> str:
-    """A place as people name it, and another one for each ONU, also where it has no number on its port or no
-    port. Empty only if nothing at all is known of it.
+    """Return a place as people name it. It differs for each ONU of an OLT, also for one without a number on
+    its port or without a port. It is empty only if nothing at all is known of the place.
     """
-    place, who = str(Key(frame, slot, port)), extra if onu is None else str(onu)
-    return ":".join(part for part in (place, who) if part) or raw_index
+    place, number = str(Key(frame, slot, port)), extra if onu is None else str(onu)
+    return ":".join(part for part in (place, number) if part) or raw_index
 
 
-class _Remembered(dict[Any, str]):
-    """Places and indices are the same in every collection: each is written out once."""
+class _TextCache(dict[Any, str]):
+    """The texts of places and indexes, which are the same in every collection: each is made once."""
 
     def __init__(self, write: Callable[[Any], str]) -> None:
         super().__init__()
         self._write = write
 
-    def __missing__(self, what: Any) -> str:
-        if len(self) >= _REMEMBERED:
+    def __missing__(self, key: Any) -> str:
+        if len(self) >= _CACHE_SIZE:
             self.clear()
-        written = self[what] = self._write(what)
-        return written
+        text = self[key] = self._write(key)
+        return text
 
-    def all(self, of: Iterable[Any]) -> list[str]:
-        return list(map(self.__getitem__, of))
+    def all(self, keys: Iterable[Any]) -> list[str]:
+        return list(map(self.__getitem__, keys))
 
 
 def _dotted(suffix: bytes) -> str:
@@ -142,14 +144,14 @@ def _dotted(suffix: bytes) -> str:
         return ""
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def index_octets(dotted: str) -> bytes:
-    """Return a stored index as it travels; nothing for one that is not known or was cut short."""
+    """Return a stored index as it travels; empty for one that is not known or was cut."""
     numbers = dotted.split(".")
     return join_arcs(tuple(map(int, numbers))) if all(map(str.isdecimal, numbers)) else b""
 
 
-_ADDRESS: Final = _text_of("address")
-_INDEX: Final = _text_of("raw_index")
-ADDRESSES: Final = _Remembered(_ADDRESS)
-INDEXES: Final = _Remembered(_dotted)
+_ADDRESS: Final = _cut_text("address")
+_INDEX: Final = _cut_text("raw_index")
+ADDRESSES: Final = _TextCache(_ADDRESS)
+INDEXES: Final = _TextCache(_dotted)

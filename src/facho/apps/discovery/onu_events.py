@@ -1,0 +1,206 @@
+"""The events of ONUs in one collection: what happened, written in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from facho.apps.db import sql
+from facho.apps.db.columns import fetch_by_id
+from facho.apps.db.rows import insert_rows, update_rows
+from facho.apps.discovery.findings import ONLINE, FindingRows
+from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
+from facho.apps.discovery.onu_columns import interface
+from facho.apps.discovery.onu_identity import shared
+from facho.apps.discovery.optics import LimitCrossing
+from facho.apps.discovery.roster import Roster
+from facho.core.onu_states import OnlineChange, is_known, offline_cause, online_change
+from facho.vendors import Key, State
+
+_PLACE: Final = ("frame", "slot", "port", "onu_id", "extra", "raw_index")
+_READ: Final = (*_PLACE, "serial", "mac", "state_before")
+_STATE_KINDS: Final = (EventKind.ONLINE, EventKind.OFFLINE, EventKind.ABSENT)
+_COLUMNS: Final = ("olt_id", "onu_id", "kind", "at", "serial", "place", "before", "cause")
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """An ONU that went offline, came online, or became absent."""
+
+    onu_id: int
+    kind: EventKind
+    # Empty when its port is not known.
+    port: str
+    cause: str = ""
+    # It worked until now: one that was only starting did not.
+    was_online: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanges:
+    onus: Sequence[StateChange] = ()
+    # The states come from a part that did not break off.
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PowerChange:
+    """An ONU whose power crossed a limit."""
+
+    onu_id: int
+    kind: EventKind
+    # Serial, else MAC, else its place.
+    name: str
+    port: str
+    place: str
+    power_dbm: float
+    usual_dbm: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEvent:
+    """An event of the ONU at a position in the roster, before it is written."""
+
+    kind: EventKind
+    position: int
+    cause: str = ""
+    # Of one that went offline.
+    was_online: bool = False
+
+
+def new_duplicates(roster: Roster, duplicates: Sequence[int]) -> list[int]:
+    """Return those of the ONUs with a duplicate serial that had none before."""
+    if not duplicates:
+        return []
+    serials, presences = roster.before("serial"), roster.before("presence")
+    here = [presence == Presence.PRESENT for presence in presences]
+    before = shared([serial for serial, is_here in zip(serials, here, strict=True) if is_here])
+    return [
+        position
+        for position in duplicates
+        if position >= roster.known
+        or not here[position]
+        or serials[position] not in before
+        or serials[position] != roster["serial"][position]
+    ]
+
+
+class EventLog:
+    """The events of a collection. The roster must be settled and not yet written: the stored rows say how it
+    was before.
+    """
+
+    def __init__(
+        self, roster: Roster, collection: Sequence[FindingRows], pending: Sequence[PendingEvent]
+    ) -> None:
+        self._roster = roster
+        self._collection = collection
+        states = roster.differing("state")
+        concerned = {each.position for each in pending if each.position < roster.known} | states
+        self._stored = self._read_stored(sorted(concerned))
+        self._events = [*pending, *self._state_events(sorted(states))]
+        # The last known state of those whose state is not known any more.
+        self._states_before = [
+            (position, state)
+            for position in sorted(states)
+            if is_known(state := roster.before("state")[position]) and not is_known(roster["state"][position])
+        ]
+
+    def _read_stored(self, positions: Sequence[int]) -> dict[int, dict[str, Any]]:
+        ids = self._roster.ids
+        read = fetch_by_id(Onu, [ids[position] for position in positions], _READ)
+        return {position: dict(zip(_READ, read[ids[position]], strict=True)) for position in positions}
+
+    def _state_events(self, positions: Iterable[int]) -> Iterator[PendingEvent]:
+        changes = {position: self._online_change(position) for position in positions}
+        offline = {position for position, change in changes.items() if change is OnlineChange.OFFLINE}
+        causes = self._reported_causes(offline)
+        for position, change in changes.items():
+            if change is OnlineChange.OFFLINE:
+                cause = offline_cause(causes.get(position, ""), self._roster["state"][position])
+                was_online = self._last_known_state(position) == ONLINE
+                yield PendingEvent(EventKind.OFFLINE, position, cause, was_online)
+            elif change is not None:
+                yield PendingEvent(EventKind.ONLINE, position)
+
+    def _online_change(self, position: int) -> OnlineChange | None:
+        return online_change(self._last_known_state(position), self._roster["state"][position])
+
+    def _last_known_state(self, position: int) -> str:
+        before: str = self._roster.before("state")[position]
+        if not is_known(before):
+            before = self._stored[position]["state_before"]
+        return before
+
+    def _reported_causes(self, positions: set[int]) -> dict[int, str]:
+        """Return the causes of this collection: the stored ones may be those of an earlier time."""
+        findings = [rows for rows in self._collection if rows.has("down_cause")] if positions else []
+        return {
+            position: said.meaning
+            for rows in findings
+            for position, said in zip(rows.positions, rows.facts.columns["down_cause"], strict=True)
+            if position in positions and isinstance(said, State)
+        }
+
+    def write(self, olt_id: int, now: datetime) -> None:
+        """Write the events, after the roster, so that new ONUs have their ids."""
+        at = sql.db_time(now)
+        ids = self._roster.ids
+        before = [(ids[position], state) for position, state in self._states_before]
+        update_rows(Onu, ("state_before",), before, is_adapted=True)
+        rows = [
+            (olt_id, ids[each.position], each.kind.value, at, *self._names_and_places(each), each.cause)
+            for each in self._events
+        ]
+        insert_rows(OnuEvent, _COLUMNS, rows, is_adapted=True)
+
+    def state_changes(self) -> list[StateChange]:
+        """Return who went offline, came online or became absent, once new ONUs have their ids."""
+        return [
+            StateChange(
+                self._roster.ids[each.position],
+                each.kind,
+                port_of(self._place_and_identity(each.position)),
+                each.cause,
+                each.was_online,
+            )
+            for each in self._events
+            if each.kind in _STATE_KINDS
+        ]
+
+    def optical_change(self, crossing: LimitCrossing) -> PowerChange:
+        now = self._place_and_identity(crossing.position)
+        place = _interface(now)
+        return PowerChange(
+            self._roster.ids[crossing.position],
+            EventKind(crossing.change.value),
+            now["serial"] or now["mac"] or place,
+            port_of(now),
+            place,
+            crossing.power,
+            crossing.usual,
+        )
+
+    def _names_and_places(self, event: PendingEvent) -> tuple[str, str, str]:
+        """Return the serial, the place, and the place before of an ONU that moved."""
+        before, now = self._stored.get(event.position, {}), self._place_and_identity(event.position)
+        place_before = _interface(before) if event.kind is EventKind.MOVED else ""
+        return now["serial"] or now["mac"], _interface(now), place_before
+
+    def _place_and_identity(self, position: int) -> dict[str, Any]:
+        now = {**self._stored.get(position, {}), **self._roster.place(position)}
+        for identity in ("serial", "mac"):
+            if identity in self._roster:
+                now[identity] = self._roster[identity][position]
+        return now
+
+
+def port_of(place: Mapping[str, Any]) -> str:
+    """Return the name of a port as in `pon_ports`."""
+    return "" if place["port"] is None else str(Key(place["frame"], place["slot"], place["port"]))
+
+
+def _interface(place: dict[str, Any]) -> str:
+    return interface(*(place[part] for part in _PLACE))
