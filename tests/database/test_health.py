@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from facho.apps.db import sql
+from facho.apps.db.connections import database_bytes
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
@@ -112,7 +113,7 @@ def test_logs_that_cannot_be_written_and_a_full_disk_are_reasons(monkeypatch: py
 def test_how_long_the_disk_lasts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     engine_at_work()
     now = NOW
-    size = storage.database_bytes()
+    size = database_bytes()
     monkeypatch.setattr(storage, "database_bytes", lambda: size + 10**12)
     StorageSample.objects.create(at=now - timedelta(days=2), database_bytes=size, free_bytes=2 * 10**12)
     assert ask()[1]["disk_days_left"] == pytest.approx(2, rel=0.1)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from facho.apps.db.connections import sqlite_bytes
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
@@ -18,7 +19,7 @@ from facho.cli.acting.room import disk, retention, size
 from facho.config import Config
 from facho.core.disk import Room
 from facho.engine.upkeep import storage
-from facho.engine.upkeep.storage import file_bytes, measure, room, take_sample
+from facho.engine.upkeep.storage import measure, room, take_sample
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -83,9 +84,9 @@ def test_the_database_and_its_disk_are_measured() -> None:
 
 def test_the_log_of_a_sqlite_database_counts(tmp_path: Path) -> None:
     (tmp_path / "facho.db").write_bytes(b"1" * 1000)
-    assert file_bytes(tmp_path / "facho.db") == 1000
+    assert sqlite_bytes(tmp_path / "facho.db") == 1000
     (tmp_path / "facho.db-wal").write_bytes(b"1" * 234)
-    assert file_bytes(tmp_path / "facho.db") == 1234
+    assert sqlite_bytes(tmp_path / "facho.db") == 1234
 
 
 def test_a_server_that_does_not_tell_us_its_folder_is_measured_all_the_same() -> None:

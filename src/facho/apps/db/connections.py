@@ -1,14 +1,69 @@
-"""Connections to the database: opening, sharing and giving them back."""
+"""The database itself and the connections to it: its kind, version, size and pool."""
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from django.db import connection
 
+from facho.apps.db import sql
+
 # Writers that wait for SQLite look again after a tenth of a second at the latest.
 _PAUSE_S: Final = 0.1
+
+
+def database_kind() -> str:
+    """Return `sqlite` or `postgresql`."""
+    return connection.vendor
+
+
+def is_embedded() -> bool:
+    """Return whether the database is a file of this machine, with one writer at a time: SQLite."""
+    return connection.vendor == "sqlite"
+
+
+def database_file() -> Path:
+    """Return the file of an embedded database."""
+    return Path(connection.settings_dict["NAME"])
+
+
+def database_version() -> str:
+    ((version,),) = sql.fetch_rows("SELECT sqlite_version()" if is_embedded() else "SHOW server_version", [])
+    return f"{connection.display_name} {version}"
+
+
+def database_bytes() -> int:
+    """Return the size of the database; of SQLite with the log that its newest rows are in."""
+    if is_embedded():
+        return sqlite_bytes(database_file())
+    ((size,),) = sql.fetch_rows("SELECT pg_database_size(current_database())", [])
+    return int(size)
+
+
+def sqlite_bytes(file: Path) -> int:
+    size = 0
+    for part in (file, file.with_name(f"{file.name}-wal")):
+        with suppress(FileNotFoundError):
+            size += part.stat().st_size
+    return size
+
+
+def database_folder() -> Path | None:
+    """Return the folder that holds the database; None when a server keeps it elsewhere or does not tell."""
+    if is_embedded():
+        return database_file().parent
+    found = sql.fetch_rows(_LOCAL_DATA_DIRECTORY, [])
+    return Path(found[0][0]) if found else None
+
+
+# A server that is reached by a socket or the loopback is on this machine.
+_LOCAL_DATA_DIRECTORY: Final = (
+    "SELECT setting FROM pg_settings WHERE name = 'data_directory'"
+    " AND (inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1')"
+)
 
 
 def check_reachable() -> None:
@@ -32,7 +87,7 @@ def database_sentence(error: Exception) -> str:
 
 def release_connection() -> None:
     """Return a server's connection to the pool while this thread waits. SQLite's is kept: opening is slow."""
-    if connection.vendor != "sqlite" and not connection.in_atomic_block:
+    if not is_embedded() and not connection.in_atomic_block:
         connection.close()
 
 
@@ -45,5 +100,5 @@ def resize_pool(connections: int) -> None:
 
 def pause_for_other_writers() -> None:
     """Wait between two long writes: SQLite has one writer at a time, and others must get a turn."""
-    if connection.vendor == "sqlite":
+    if is_embedded():
         time.sleep(_PAUSE_S)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection, models, transaction
+from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
 Row = tuple[Any, ...]
@@ -102,3 +103,8 @@ def greatest() -> str:
 def typed_places(*types: str) -> str:
     """Return the places of parameters that are merely selected: PostgreSQL must be told their types."""
     return ", ".join(f"%s::{name}" if connection.vendor == "postgresql" else "%s" for name in types)
+
+
+def in_byte_order(column: str) -> Any:
+    """Return an ordering as Python sorts text: a server's language has another idea of it."""
+    return Collate(column, "C") if connection.vendor == "postgresql" else column

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
-from django.db.models.functions import Collate
-
 from facho.apps.db import sql
 from facho.apps.db.rows import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
@@ -102,8 +99,7 @@ _AND_ADD: Final = (
 
 
 def _upsert_statement(rows: int) -> str:
-    greatest = "GREATEST" if connection.vendor == "postgresql" else "MAX"
-    return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=greatest)
+    return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=sql.greatest())
 
 
 def _reasons(counted: Iterable[CountedSlots]) -> list[LostSlots]:
@@ -169,20 +165,13 @@ class Tracker:
         return self.completed + self.failed + self.skipped
 
 
-# Sort as Python does: the collation of a server can differ.
-_IN_ORDER: Final[Mapping[str, Sequence[Any]]] = {
-    "sqlite": ["task_type"],
-    "postgresql": [Collate("task_type", "C")],
-}
-
-
 def lock_open_trackers(hours: Iterable[datetime], olt_ids: Sequence[int] | None = None) -> list[Tracker]:
     """Lock the open trackers of the hours that begin then; None stands for all OLTs."""
     trackers = QuotaTracker.objects.filter(period_start__in=list(hours), closed_at=None)
     if olt_ids is not None:
         trackers = trackers.filter(olt__in=olt_ids)
     rows = (
-        trackers.order_by("olt_id", *_IN_ORDER[connection.vendor], "period_start")
+        trackers.order_by("olt_id", sql.in_byte_order("task_type"), "period_start")
         .select_for_update()
         .values_list(
             "id", "olt_id", "task_type", "period_start", "period_end", "quota_completed", "quota_failed",

@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import celery
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.db.models import F
 
 from facho.apps.db.clock import database_now
-from facho.apps.db.connections import database_sentence
+from facho.apps.db.connections import database_sentence, database_version
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Unreadable
@@ -44,7 +44,7 @@ def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
         yield _celery(celery.__version__)
     try:
         reach_database()
-        yield ok("database", _version())
+        yield ok("database", database_version())
         schema = compare_schema()
         if schema.unknown:
             yield error("schema", newer_sentence(schema.unknown), "until then nothing starts")
@@ -73,15 +73,6 @@ def _celery(version: str) -> Finding:
     for reason in bad_version(version):
         return error("celery", reason, "until then neither facho worker nor facho beat starts")
     return ok("celery", version)
-
-
-def _version() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SHOW server_version" if connection.vendor == "postgresql" else "SELECT sqlite_version()"
-        )
-        (version,) = cursor.fetchone()
-    return f"{connection.display_name} {version}"
 
 
 def _credentials(_now: datetime, _config: Config) -> Finding:

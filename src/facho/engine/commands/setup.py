@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Final
 
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
@@ -15,6 +14,8 @@ from django.db import connection
 
 from facho import __version__
 from facho.apps.db.clock import database_now
+from facho.apps.db.connections import database_file, is_embedded
+from facho.apps.db.locks import AdvisoryLock, hold_lock
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.store import SyncReport, sync_profiles
 from facho.config import current
@@ -32,15 +33,11 @@ from facho.engine.upkeep.sqlite_upgrade import (
     DatabaseLock,
     Say,
     change_tables_with_copy,
-    database_file,
     lock_file,
     open_lock,
 )
 from facho.engine.upkeep.upgrade_checks import refuse_running_workers, refuse_unreadable_secrets
 from facho.vendors import builtin
-
-# Any number that no other program uses in the same database.
-_LOCK: Final = 0xFAC42
 
 
 def say_nothing(_sentence: str) -> None:
@@ -74,7 +71,7 @@ def using_database(say: Say = say_nothing) -> Iterator[None]:
     The embedded database is ours alone and follows by itself; a server's waits for a person.
     Raises SchemaProblem.
     """
-    if connection.vendor != "sqlite":
+    if not is_embedded():
         schema = compare_schema()
         refuse_newer(schema)
         if schema.missing:
@@ -106,7 +103,7 @@ def migrate_if_needed(say: Say) -> None:
 
 @contextmanager
 def exclusive_lock() -> Iterator[None]:
-    if connection.vendor != "sqlite":
+    if not is_embedded():
         yield
         return
     lock = DatabaseLock(database_file())
@@ -119,7 +116,7 @@ def exclusive_lock() -> Iterator[None]:
 
 @contextmanager
 def _copy_before(schema: Schema, say: Say, *, copy: bool) -> Iterator[None]:
-    with change_tables_with_copy(schema, say, copy=copy) if connection.vendor == "sqlite" else nullcontext():
+    with change_tables_with_copy(schema, say, copy=copy) if is_embedded() else nullcontext():
         yield
 
 
@@ -148,16 +145,7 @@ def prepare_lock() -> Iterator[None]:
     file = open_lock(path)
     try:
         lock_file(file, path, fcntl.LOCK_EX)
-        _ask_server("SELECT pg_advisory_lock(%s)")
-        try:
+        with hold_lock(AdvisoryLock.PREPARE):
             yield
-        finally:
-            _ask_server("SELECT pg_advisory_unlock(%s)")
     finally:
         os.close(file)
-
-
-def _ask_server(statement: str) -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(statement, [_LOCK])

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from django.db import connection
-
+from facho.apps.db.connections import is_embedded
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
 from facho.apps.execution_coordinator.selectors import Owed, load_pending_slots
 from facho.apps.execution_coordinator.store import (
@@ -125,7 +124,7 @@ def reconcile_trackers(
     pending = slots.pending(wanted)
     create_missing_trackers(pending, now)
     trackers = lock_open_trackers([hour.start for hour in wanted], olt_ids)
-    if connection.vendor != "sqlite":
+    if not is_embedded():
         # Read again under the locks: only now nobody else can change what is pending.
         slots = load_pending_slots(olt_ids, wanted, config.time_zone)
         pending = slots.pending(wanted)

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
 from facho.apps.db import sql
+from facho.apps.db.locks import AdvisoryLock, lock_until_commit
 from facho.apps.maintenance.selectors import under_maintenance
 from facho.apps.notifications.models import (
     DeliveryStatus,
@@ -43,7 +44,6 @@ log = logging.getLogger(__name__)
 _MAX_ABOUT_LENGTH: Final = 200
 # Notifications that are taken from the queue in one transaction.
 _AT_ONCE: Final = 100
-_LOCK: Final = 0xFAC48
 # Nobody is notified of an OLT that people work on.
 _IN_MAINTENANCE: Final = Decision(None, HoldReason.MAINTENANCE)
 
@@ -53,11 +53,7 @@ _QUEUE: Final = (
     " SELECT {values}, false"
     " WHERE EXISTS (SELECT 1 FROM notification_rules WHERE enabled)"
 )
-_VALUES: Final = {
-    "sqlite": "%s, %s, %s, %s, %s, %s",
-    # PostgreSQL does not infer the type of a parameter in a SELECT list.
-    "postgresql": "%s::text, %s::text, %s::bigint, %s::text, %s::jsonb, %s::timestamptz",
-}
+_TYPES: Final = ("text", "text", "bigint", "text", "jsonb", "timestamptz")
 
 
 def queue_notification(notification: Notification, olt_id: int | None, now: datetime) -> None:
@@ -73,7 +69,7 @@ def queue_notification(notification: Notification, olt_id: int | None, now: date
         json.dumps(masked_json(notification.details)),
         sql.db_time(now),
     ]
-    sql.execute(_QUEUE.format(values=_VALUES[connection.vendor]), values)
+    sql.execute(_QUEUE.format(values=sql.typed_places(*_TYPES)), values)
 
 
 def create_deliveries(now: datetime, config: Config) -> int:
@@ -82,7 +78,8 @@ def create_deliveries(now: datetime, config: Config) -> int:
     if not _queued().exists():
         return 0
     with sql.write_transaction():
-        _lock()
+        # Two senders would not see each other's deliveries, and repeat them.
+        lock_until_commit(AdvisoryLock.NOTIFICATIONS)
         queued = list(_queued().select_related("olt").defer("olt__credentials").order_by("id")[:_AT_ONCE])
         rules = _enabled_rules()
         for each in queued:
@@ -93,12 +90,6 @@ def create_deliveries(now: datetime, config: Config) -> int:
 
 def _queued() -> QuerySet[NotificationNotice]:
     return NotificationNotice.objects.filter(taken=False)
-
-
-def _lock() -> None:
-    """Exclude other senders: two would not see each other's deliveries, and repeat them."""
-    if connection.vendor == "postgresql":
-        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def _enabled_rules() -> list[Rule]:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db import connection
-
 from facho.apps.db import sql
+from facho.apps.db.locks import row_lock
 from facho.apps.discovery.store import StoredOnus
 from facho.apps.executions.models import Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -76,8 +75,7 @@ def check_lease(started: StartedExecution, now: datetime) -> ExecutionBefore:
     Everything else that the transaction locks comes after it, in the order of `executions.locks`. Raises
     LeaseLost.
     """
-    lock = " FOR NO KEY UPDATE OF e" if connection.features.has_select_for_update else ""
-    rows = sql.fetch_rows(_HELD + lock, [started.execution_id, started.token, sql.db_time(now)])
+    rows = sql.fetch_rows(_HELD + row_lock("e"), [started.execution_id, started.token, sql.db_time(now)])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
     slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable = rows[0]

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.contrib.sessions.models import Session
-from django.db import connection
 from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
 from facho.apps.db.connections import pause_for_other_writers
+from facho.apps.db.locks import AdvisoryLock, lock_until_commit
 from facho.apps.db.rows import delete_rows
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
@@ -58,7 +58,6 @@ HOLD: Final = "retention_hold"
 _COUNTED: Final = 10_000
 # In one turn, of all tables together; the rest waits for the next. Who stops the engine waits for its end.
 _MOST_CHUNKS: Final = 20
-_LOCK: Final = 0xFAC43
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +353,8 @@ def _keys(rows: QuerySet[Model], config: Config) -> list[Any]:
 
 
 def one_at_a_time() -> None:
-    """Two at once whose rows refer to one another would end in a deadlock. SQLite has one writer anyway."""
-    if connection.vendor == "postgresql":
-        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    """Two at once whose rows refer to one another would end in a deadlock."""
+    lock_until_commit(AdvisoryLock.RETENTION)
 
 
 def too_old(rule: Rule, now: datetime, config: Config) -> QuerySet[Model]:

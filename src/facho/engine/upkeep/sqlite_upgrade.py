@@ -25,8 +25,8 @@ from typing import Final
 from django.db import DatabaseError, connection
 
 from facho import __version__
+from facho.apps.db.connections import database_file, sqlite_bytes
 from facho.engine.upkeep.schema import Schema, SchemaProblem
-from facho.engine.upkeep.storage import file_bytes
 from facho.keys import KeyProblem
 
 Say = Callable[[str], None]
@@ -121,10 +121,6 @@ def _create_private(path: Path) -> int:
     return file
 
 
-def database_file() -> Path:
-    return Path(connection.settings_dict["NAME"])
-
-
 def _holders(lock: Path) -> str:
     """The processes that have it, as far as the system tells."""
     found = lock.stat()
@@ -197,7 +193,7 @@ def restore_instructions(kept: Path, database: Path) -> str:
 def _copy(database: Path) -> Path:
     folder = database.with_name("copies")
     _make_folder(folder)
-    needed, free = _ROOM * file_bytes(database), shutil.disk_usage(folder).free
+    needed, free = _ROOM * sqlite_bytes(database), shutil.disk_usage(folder).free
     if needed > free:
         raise SchemaProblem(
             "the database has to be changed for this version, and there is no room for a copy of it first: "

@@ -7,9 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from django.db import connection
-
-from facho.apps.db import sql
+from facho.apps.db.connections import database_bytes, database_folder
 from facho.apps.execution_coordinator.models import StorageSample
 from facho.config import Config
 from facho.core.disk import LOOKS_BACK, Forecast, Room, Sample, forecast
@@ -39,21 +37,9 @@ def forecast_now(now: datetime, seen: Room | None) -> Forecast:
     return forecast(samples, measure(now, seen))
 
 
-def database_bytes() -> int:
-    if connection.vendor == "postgresql":
-        ((size,),) = sql.fetch_rows("SELECT pg_database_size(current_database())", [])
-        return int(size)
-    return file_bytes(_file())
-
-
-def file_bytes(file: Path) -> int:
-    """Of SQLite's file, and of the log that its newest rows are in."""
-    return sum(_size(part) for part in (file, file.with_name(f"{file.name}-wal")))
-
-
 def room() -> Room | None:
     """Of the database's own disk. None when that is on another machine, or not for us to see."""
-    folder = _data_directory() if connection.vendor == "postgresql" else _file().parent
+    folder = database_folder()
     return None if folder is None else room_in(folder)
 
 
@@ -63,26 +49,3 @@ def room_in(folder: Path) -> Room | None:
     except OSError:
         return None
     return Room(usage.free, usage.total)
-
-
-# A server that is reached by a socket or the loopback is here. Who may not know its folder gets no row.
-_HERE: Final = (
-    "SELECT setting FROM pg_settings WHERE name = 'data_directory'"
-    " AND (inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1')"
-)
-
-
-def _data_directory() -> Path | None:
-    found = sql.fetch_rows(_HERE, [])
-    return Path(found[0][0]) if found else None
-
-
-def _file() -> Path:
-    return Path(connection.settings_dict["NAME"])
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0

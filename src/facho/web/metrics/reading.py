@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.cache import cache
-from django.db import connection
 from django.db.models import Count, Q
 
 from facho import __version__
+from facho.apps.db.connections import database_kind
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions import totals
@@ -32,7 +32,7 @@ _ONU_COUNTS: Final = "facho.metrics.onus"
 
 
 def samples(now: datetime, config: Config) -> Iterator[Sample]:
-    yield Sample("facho_build_info", 1, (__version__, platform.python_version(), connection.vendor))
+    yield Sample("facho_build_info", 1, (__version__, platform.python_version(), database_kind()))
     condition = coordinator_state(now, config)
     yield from _loops_and_pollers(condition)
     yield from _work(condition)
