@@ -13,7 +13,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from facho.apps.db import sql
 from facho.apps.db.connections import database_bytes
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.hosts.models import Olt
@@ -91,7 +90,7 @@ def test_a_database_that_is_away_is_a_reason_and_no_error(monkeypatch: pytest.Mo
     def away() -> None:
         raise OperationalError('connection to server at "db.internal", user "facho" failed')
 
-    monkeypatch.setattr(sql, "check_reachable", away)
+    monkeypatch.setattr(judging, "check_reachable", away)
     assert reasons() == {"database": "the database cannot be reached or used"}
 
 

@@ -16,7 +16,6 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from facho.apps.access.models import ApiToken, AuditEntry
-from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.credentials import Credentials
@@ -251,7 +250,7 @@ def test_a_database_that_says_how_it_is_reached_is_not_repeated(
 
     for place in (olts, hosts):
         monkeypatch.setattr(place, "olts_under_maintenance", away)
-    monkeypatch.setattr(sql, "check_reachable", away)
+    monkeypatch.setattr("facho.engine.upkeep.health.check_reachable", away)
     failing = {
         "page": asking.page.get("/admin/hosts/olt/"),
         "answer": asking.program.get(f"{API}/olts/"),

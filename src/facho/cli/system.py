@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
 
-from facho.apps.db.connections import check_reachable, database_sentence
 from facho.cli.exits import Exit
 from facho.cli.target import refuse
 
@@ -67,6 +66,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     from django.db import DatabaseError
 
     from facho.apps.access.acting import acting
+    from facho.apps.db.connections import database_sentence
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
     from facho.engine.upkeep.schema import SchemaProblem, compare_schema, refuse_newer
@@ -125,6 +125,7 @@ def told(error: CommandError) -> str:
 
 
 def reach_database() -> None:
+    from facho.apps.db.connections import check_reachable
 
     check_reachable()
 
