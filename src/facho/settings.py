@@ -153,7 +153,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Facho Deluxe",
-    "DESCRIPTION": "What is collected from the OLTs, how that goes, and what people may do about it.",
+    "DESCRIPTION": "The data collected from OLTs, the state of the collection, and the actions of operators.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["facho.web.api.permissions.AnyRole"],

@@ -1,4 +1,4 @@
-"""Programs show a token: `Authorization: Bearer fd_...`. People come with the session of their browser."""
+"""Authentication by token (`Authorization: Bearer fd_...`). Browsers use their session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BearerToken(BaseAuthentication):
 
 
 def role_of_request(request: Request) -> Role | None:
-    """A token may be allowed less than its owner."""
+    """Return the role of a request. A token may have a lower role than its owner."""
     if isinstance(request.auth, ApiToken):
         return role_of_token(request.auth)
     return role_of(request.user)

@@ -1,4 +1,4 @@
-"""Values of the inner layers, described as they become JSON: times in ISO 8601, durations in seconds."""
+"""Describe dataclasses as they become JSON: times in ISO 8601, durations in seconds."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _PREFIXES: Final = {"system_status": "Condition"}
 
 @cache
 def describe_dataclass(value: type) -> type[serializers.Serializer[Any]]:
-    """A serializer that has what this dataclass has. Only to describe: the value is JSON already."""
+    """Return a serializer with the fields of a dataclass, for the OpenAPI description only."""
     fields = {name: _field(hint) for name, hint in typing.get_type_hints(value).items()}
-    # Named after the module too: others call their parts a step or a queue as well.
+    # The module is part of the name, because several modules have a class of the same name.
     module = value.__module__.rpartition(".")[2]
     name = f"{_PREFIXES.get(module, module.title())}{value.__name__}Serializer"
     return type(name, (serializers.Serializer,), fields)
 
 
 def _field(hint: Any, **rest: Any) -> Any:
-    """Raises KeyError for a kind that nothing here has had so far."""
+    """Return the serializer field of a type hint. Raises KeyError for a type that is not supported yet."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         (kind,) = (each for each in inner if each is not type(None))

@@ -1,4 +1,4 @@
-"""How lists are narrowed. What makes no sense is refused at its field, and never taken for nothing."""
+"""Filters of lists. A wrong value is refused at its field and never ignored."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
-# Of a number that a database keeps.
+# The largest integer of a database.
 _LARGEST: Final = 2**63 - 1
-# A longer time of a long list is too much to be looked through.
+# The longest time span that is searched without an index.
 NARROW_DAYS: Final = 31
-# Beyond these, a time zone would lead out of what a time can be.
-_SANE: Final = (
+# Beyond these, converting the time zone would overflow.
+_TIME_LIMITS: Final = (
     MinValueValidator(datetime(1970, 1, 2, tzinfo=UTC)),
     MaxValueValidator(datetime(9998, 1, 1, tzinfo=UTC)),
 )
@@ -34,7 +34,7 @@ _SANE: Final = (
 
 @extend_schema_field(OpenApiTypes.INT)
 class Number(kinds.NumberFilter):
-    """A whole one. Of a row that there is not, nothing is found."""
+    """A whole number. The id of a row that does not exist finds nothing."""
 
     field_class = forms.IntegerField  # type: ignore[assignment]  # any will do
 
@@ -57,23 +57,23 @@ class TrueOrFalse(kinds.BooleanFilter):
 
 class Moment(kinds.IsoDateTimeFilter):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, validators=_SANE, **kwargs)
+        super().__init__(*args, validators=_TIME_LIMITS, **kwargs)
 
 
 class OneOf(kinds.MultipleChoiceFilter):
-    """Given more than once, any of them."""
+    """Choices, of which several may be given."""
 
     def __init__(self, choices: Iterable[str], *args: Any, **kwargs: Any) -> None:
         named = [(choice, choice) for choice in choices]
-        # No row comes twice by a column of its own, and to look for that would be dear.
+        # A column of the row itself gives no duplicates, and DISTINCT is expensive.
         super().__init__(*args, choices=named, distinct=False, **kwargs)
 
 
 class Filters(FilterSet):
-    """With `by_time`, also `from` and `until` by that column: the one belongs to it, the other does not."""
+    """Filters of a list. `by_time` adds `from` (inclusive) and `until` (exclusive) by that column."""
 
     by_time: ClassVar[str] = ""
-    # What there is no index for, in a long list, with what narrows the list enough to look through the rest.
+    # Filters without an index, and the filters of which one must narrow a long list first.
     only_with: ClassVar[Mapping[str, Sequence[str]]] = {}
     FILTER_DEFAULTS: ClassVar[dict[Any, Any]] = {
         **FilterSet.FILTER_DEFAULTS,
@@ -85,22 +85,24 @@ class Filters(FilterSet):
 
     @classmethod
     def times(cls) -> tuple[str, Sequence[str]]:
-        """Return the column of its time, and the names of the filters by it."""
+        """Return the time column, and the names of the filters by it."""
         return cls.by_time, ("from", "until")
 
     @classmethod
     def get_filters(cls) -> Any:
         found = super().get_filters()
         if cls.by_time:
-            says = {"help_text": f"by `{cls.by_time}`, in ISO 8601"}
-            found["from"] = Moment(field_name=cls.by_time, lookup_expr="gte", **says)
-            found["until"] = Moment(field_name=cls.by_time, lookup_expr="lt", **says)
+            description = {"help_text": f"by `{cls.by_time}`, in ISO 8601"}
+            found["from"] = Moment(field_name=cls.by_time, lookup_expr="gte", **description)
+            found["until"] = Moment(field_name=cls.by_time, lookup_expr="lt", **description)
         return found
 
     def filter_queryset(self, queryset: Any) -> Any:
         narrowing = self._narrowing(timezone.now())
         errors = {
-            name: [_("the list is too long to filter by this alone: also give %s") % self._either(others)]
+            name: [
+                _("the list is too long to filter by this alone: also give %s") % self._alternatives(others)
+            ]
             for name, others in self.only_with.items()
             if _is_given(self.form.cleaned_data[name]) and narrowing.isdisjoint(others)
         }
@@ -109,14 +111,14 @@ class Filters(FilterSet):
         return super().filter_queryset(queryset)
 
     def _narrowing(self, now: datetime) -> set[str]:
-        """Return the filters that were given; the beginning of a time only if it does not last too long."""
+        """Return the filters that were given; the start of a time span only if it is short enough."""
         given = {name: value for name, value in self.form.cleaned_data.items() if _is_given(value)}
         begin, end = self.times()[1]
         if begin in given and given.get(end, now) - given[begin] > timedelta(days=NARROW_DAYS):
             del given[begin]
         return set(given)
 
-    def _either(self, names: Sequence[str]) -> str:
+    def _alternatives(self, names: Sequence[str]) -> str:
         begin, end = self.times()[1]
         within = {"from": begin, "until": end, "days": NARROW_DAYS}
         said = [
@@ -131,21 +133,22 @@ def _is_given(value: Any) -> bool:
 
 
 class OfOlt(Filters):
-    """For all that belongs to an OLT."""
+    """Filters of rows that belong to an OLT."""
 
     olt = Number(field_name="olt")
-    site = kinds.CharFilter(field_name="olt__site", help_text="of the OLT")
+    site = kinds.CharFilter(field_name="olt__site", help_text="site of the OLT")
 
 
 def filter_names(view: Any, rows: models.QuerySet[Any]) -> list[str]:
-    """What the rows of a view can be narrowed by."""
+    """Return the names of the filters of a view."""
     filters: Any = DjangoFilterBackend().get_filterset_class(view, rows)
     return [] if filters is None else list(filters.base_filters)
 
 
 def allowed_orderings(view: Any, given: Collection[str]) -> Sequence[str]:
-    """What the rows may be ordered by. Between two times, only by the time: by anything else, all rows would
-    be looked through for them.
+    """Return the columns that rows may be ordered by.
+
+    In a time span it is the time alone: any other order would read all rows.
     """
     allowed: Sequence[str] = view.orderings
     filters: Any = getattr(view, "filterset_class", None)
@@ -158,9 +161,9 @@ def allowed_orderings(view: Any, given: Collection[str]) -> Sequence[str]:
 
 
 def refuse_unknown(request: Request, known: Iterable[str]) -> None:
-    """A name that was misspelt would narrow nothing, and all rows would be taken for those asked for."""
+    """Refuse unknown parameters: a misspelt filter would return all rows."""
     names = sorted({*known})
     unknown = sorted({*request.query_params} - {*names, api_settings.URL_FORMAT_OVERRIDE})
     if unknown:
-        says = _("unknown parameter; known ones: %s") % ", ".join(names)
-        raise exceptions.ValidationError({name: [says] for name in unknown})
+        description = _("unknown parameter; known ones: %s") % ", ".join(names)
+        raise exceptions.ValidationError({name: [description] for name in unknown})

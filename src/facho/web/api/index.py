@@ -1,4 +1,4 @@
-"""What the API has, at its root; and the answer to an address at which it has nothing."""
+"""The root of the API, which lists its resources, and the answer to unknown paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINKS = {"type": "object", "additionalProperties": {"type": "string", "format":
 
 
 class Index(APIView):
-    """Where each thing of the API is."""
+    """The resources of the API with their URLs."""
 
     permission_classes = (AnyRole,)
     patterns: ClassVar[Patterns] = ()
@@ -31,7 +31,7 @@ class Index(APIView):
 
 
 class NotFoundView(APIView):
-    """Else Django would answer with a page."""
+    """A JSON answer to unknown paths, where Django would answer with a page."""
 
     permission_classes = (AnyRole,)
     schema = None
@@ -42,7 +42,7 @@ class NotFoundView(APIView):
 
 
 def _names(patterns: Patterns) -> Iterator[str]:
-    """Of what can be read without naming one of them."""
+    """Return the names of the resources that can be read without an id."""
     for each in patterns:
         if isinstance(each, URLResolver):
             yield from _names(each.url_patterns)

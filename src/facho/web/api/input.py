@@ -1,6 +1,6 @@
-"""What somebody gave: looked at field by field, so that everything that is wrong is said at once.
+"""Input of the API: checked field by field, so that all errors are reported at once.
 
-What is more than that is a command's to decide, and is said at the field that the command names.
+Commands check the rest, and their errors are reported at the field of the API.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from facho.core.interval import BadInterval, format_interval, parse_interval
 from facho.engine.commands.errors import CommandError
 from facho.web.api.json_parser import MOST_ITEMS
 
-# Nobody names more at once.
+# The largest number of rows in one request.
 MOST_NAMED = MOST_ITEMS
 
 
 class Given(serializers.Serializer[Any]):
-    """What it has no field for is refused: who wrote it would think that it was done."""
+    """Input that refuses unknown fields, which would otherwise be ignored silently."""
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
@@ -34,19 +34,19 @@ class Given(serializers.Serializer[Any]):
         try:
             given = super().to_internal_value(data)
         except ValidationError as error:
-            raise ValidationError({**errors, **_by_field(error.detail)}) from None
+            raise ValidationError({**errors, **_errors_by_field(error.detail)}) from None
         if errors:
             raise ValidationError(errors)
         return given
 
 
-def _by_field(detail: Any) -> dict[str, Any]:
+def _errors_by_field(detail: Any) -> dict[str, Any]:
     return detail if isinstance(detail, dict) else {"non_field_errors": detail}
 
 
 @extend_schema_field({"type": "string", "pattern": "^[0-9]+[smhd]$", "example": "5m"})
 class Interval(serializers.Field[Any, Any, str, Any]):
-    """A length of time as people write it: `30s`, `5m`, `1h`. Of a row it shows the seconds."""
+    """An interval as text: `30s`, `5m`, `1h`. Shown, it is made from seconds."""
 
     def to_internal_value(self, data: Any) -> timedelta:
         try:
@@ -60,7 +60,7 @@ class Interval(serializers.Field[Any, Any, str, Any]):
 
 @extend_schema_field({"type": "array", "items": {"type": "integer"}})
 class RowNames(serializers.ListField):
-    """Rows by their ids, as their names: commands take those. One query, however many they are."""
+    """Ids of rows, read as the names that commands take, in one query."""
 
     child = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
 
@@ -78,7 +78,7 @@ class RowNames(serializers.ListField):
 
 @contextmanager
 def errors_at(names: Mapping[str, str]) -> Iterator[None]:
-    """What a command refuses is said at the field that the API has for it."""
+    """Report errors of commands at the fields of the API; `names` maps fields of commands to them."""
     try:
         yield
     except CommandError as refused:

@@ -1,4 +1,4 @@
-"""JSON that programs send, of a length that can be worked with."""
+"""A JSON parser with limits on length, depth and the size of lists."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rest_framework.parsers import JSONParser
 
 from facho.web.server.slow_clients import RequestTooLong
 
-# Of any list. Nobody names more at once.
+# The largest list in a request.
 MOST_ITEMS: Final = 10_000
 LONGEST: Final = 1_000_000
-# Lists and objects in each other. Far more than any request of this API has.
+# The deepest nesting of lists and objects.
 DEEPEST: Final = 20
 
 
 class LimitedJson(JSONParser):
-    """Looks at how much it is before anything of it is checked item by item."""
+    """Refuse what is too large before its items are validated."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         body = stream.read(LONGEST + 1)
@@ -39,7 +39,7 @@ def _nested_too_deeply() -> ParseError:
 
 
 def _refuse_long_or_deep(given: Any) -> None:
-    """Without calling itself: what is nested deeply would exhaust the stack here, or where it is read."""
+    """Check without recursion: deep nesting would exhaust the stack."""
     left = [("", 0, given)]
     while left:
         field, depth, each = left.pop()

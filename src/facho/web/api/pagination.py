@@ -1,6 +1,7 @@
-"""Pages that a million rows do not slow down: each one begins after the last row of the one before it.
+"""Keyset pagination: each page begins after the last row of the page before it, at the same cost.
 
-There is no count and no page number. A row that comes or goes meanwhile moves no other one to another page.
+There is no count and no page number. Rows that are added or removed meanwhile move no
+other row to another page.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 DEFAULT_PAGE_SIZE: Final = 100
 LARGEST_PAGE_SIZE: Final = 1000
-_OWN: Final = ("cursor", "page_size", "ordering")
+_PARAMETERS: Final = ("cursor", "page_size", "ordering")
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By a column and then by id, so that no two rows are equal. Rows without a value come last."""
+    """An order by a column and then by id. Rows without a value come last."""
 
     column: str
     backwards: bool = False
@@ -46,13 +47,13 @@ class Order:
         down = self.backwards != reverse
         by = F(self.column)
         nulls: dict[str, Any] = {"nulls_first" if reverse else "nulls_last": True}
-        if not _may_be_null(rows.model, self.column):
+        if not _is_nullable(rows.model, self.column):
             nulls = {}
         first = by.desc(**nulls) if down else by.asc(**nulls)
         return rows.order_by(first, "-id" if down else "id")
 
     def beyond(self, value: Any, last_id: int, *, reverse: bool = False) -> Q:
-        """What comes after the row that has this value and id; before it, in reverse."""
+        """Return the condition for rows after the row with this value and id; before it, in reverse."""
         down = self.backwards != reverse
         further = Q(id__lt=last_id) if down else Q(id__gt=last_id)
         if self.column == "id":
@@ -62,12 +63,12 @@ class Order:
             return (none & further) | (~none if reverse else Q(pk__in=[]))
         strictly, also = ("lt", "lte") if down else ("gt", "gte")
         further |= Q(**{f"{self.column}__{strictly}": value})
-        # This alone can use an index.
+        # The condition that can use an index.
         found = Q(**{f"{self.column}__{also}": value}) & further
         return found if reverse else found | none
 
 
-def _may_be_null(model: type[Model], column: str) -> bool:
+def _is_nullable(model: type[Model], column: str) -> bool:
     field: Any = None
     for name in column.split("__"):
         field = model._meta.get_field(name)
@@ -78,17 +79,17 @@ def _may_be_null(model: type[Model], column: str) -> bool:
 
 
 class KeysetPagination(BasePagination):
-    """A view lists in `orderings` the columns that `?ordering=` may name; the first is the usual one."""
+    """Pagination of a view whose `orderings` name the columns to order by; the first is the default."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
-        refuse_unknown(request, [*_OWN, *filter_names(view, queryset)])
+        refuse_unknown(request, [*_PARAMETERS, *filter_names(view, queryset)])
         self.order = self._order(request, allowed_orderings(view, request.query_params))
         self.size = self._size(request)
         self.reverse, place = self._place(request)
         rows = self.order.sort(queryset, reverse=self.reverse)
         if place is not None:
-            rows = _narrowed(rows, self.order, place, reverse=self.reverse)
+            rows = _rows_beyond(rows, self.order, place, reverse=self.reverse)
         found = list(rows[: self.size + 1])
         more = len(found) > self.size
         self.page = found[: self.size]
@@ -119,20 +120,22 @@ class KeysetPagination(BasePagination):
         columns = [column.removeprefix("-") for column in view.orderings]
         choices = [*columns, *(f"-{column}" for column in columns)]
         return [
-            _parameter("cursor", "where a page begins, as `next` and `previous` have it", {"type": "string"}),
+            _parameter("cursor", "start of a page, from the links `next` and `previous`", {"type": "string"}),
             _parameter(
                 "page_size",
                 "rows of a page",
                 {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
             ),
-            _parameter("ordering", "a column; with `-` backwards", {"type": "string", "enum": choices}),
+            _parameter(
+                "ordering", "a column; with `-` in descending order", {"type": "string", "enum": choices}
+            ),
         ]
 
     def _order(self, request: Request, allowed: Sequence[str]) -> Order:
         text = request.query_params.get("ordering", allowed[0])
         columns = [column.removeprefix("-") for column in allowed]
         if text.removeprefix("-") not in columns:
-            raise _refused("ordering", _("it must be one of %s") % ", ".join(columns))
+            raise _field_error("ordering", _("it must be one of %s") % ", ".join(columns))
         return Order.read(text)
 
     def _size(self, request: Request) -> int:
@@ -140,7 +143,7 @@ class KeysetPagination(BasePagination):
         if not (
             text.isdecimal() and text.isascii() and len(text) < 6 and 1 <= int(text) <= LARGEST_PAGE_SIZE
         ):
-            raise _refused("page_size", _("it must be a number from 1 to %d") % LARGEST_PAGE_SIZE)
+            raise _field_error("page_size", _("it must be a number from 1 to %d") % LARGEST_PAGE_SIZE)
         return int(text)
 
     def _place(self, request: Request) -> tuple[bool, tuple[Any, int] | None]:
@@ -151,7 +154,12 @@ class KeysetPagination(BasePagination):
             way, column, value, row = json.loads(base64.urlsafe_b64decode(text))
         except (ValueError, binascii.Error, TypeError, RecursionError):
             raise _bad_cursor() from None
-        if way not in ("n", "p") or column != self.order.column or type(row) is not int or _is_odd(value):
+        if (
+            way not in ("n", "p")
+            or column != self.order.column
+            or type(row) is not int
+            or _has_bad_characters(value)
+        ):
             raise _bad_cursor()
         return way == "p", (value, row)
 
@@ -166,15 +174,17 @@ class KeysetPagination(BasePagination):
         return replace_query_param(self.request.build_absolute_uri(), "cursor", cursor)
 
 
-def _narrowed(rows: QuerySet[Any], order: Order, place: tuple[Any, int], *, reverse: bool) -> QuerySet[Any]:
+def _rows_beyond(
+    rows: QuerySet[Any], order: Order, place: tuple[Any, int], *, reverse: bool
+) -> QuerySet[Any]:
     try:
         return rows.filter(order.beyond(*place, reverse=reverse))
     except (ValueError, TypeError, OverflowError, ValidationError):
         raise _bad_cursor() from None
 
 
-def _is_odd(value: Any) -> bool:
-    """No database has a text like that."""
+def _has_bad_characters(value: Any) -> bool:
+    """Return whether a text has characters that databases refuse."""
     return isinstance(value, str) and any(
         letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in value
     )
@@ -184,9 +194,9 @@ def _parameter(name: str, what: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "in": "query", "required": False, "description": what, "schema": schema}
 
 
-def _refused(field: str, message: str) -> exceptions.ValidationError:
+def _field_error(field: str, message: str) -> exceptions.ValidationError:
     return exceptions.ValidationError({field: [message]})
 
 
 def _bad_cursor() -> exceptions.ValidationError:
-    return _refused("cursor", _("it is not a cursor of this list"))
+    return _field_error("cursor", _("it is not a cursor of this list"))

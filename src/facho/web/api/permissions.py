@@ -1,4 +1,4 @@
-"""What a request may do, by the role of who asks."""
+"""Permissions of the API, by role."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from facho.core.roles import Role, may, needs_log_in
 from facho.web.api.authentication import role_of_request
 
 if TYPE_CHECKING:
-    # Which asks for this module while it is loaded.
+    # rest_framework.views imports this module while it is loaded.
     from rest_framework.views import APIView
 
 _RIGHTS: Final = {
@@ -28,7 +28,7 @@ _RIGHTS: Final = {
 
 
 class ByRole(BasePermission):
-    """A view says what it is about in `about` ("hosts.olt"), and in `rights` what its own actions need."""
+    """Permission by role: `about` of a view is its model, `rights` has the rights of extra actions."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         right = required_right(view)
@@ -41,14 +41,14 @@ class ByRole(BasePermission):
 
 def required_right(view: Any) -> str:
     """Return the right that the view's current action needs."""
-    # None for a method that the view has not: it is answered as such, to who may see the rest.
+    # None for a method that the view lacks: who may see the rest gets 405.
     action = getattr(view, "action", None) or "list"
     found: str = {**_RIGHTS, **getattr(view, "rights", {})}.get(action, "view")
     return found
 
 
 class AnyRole(BasePermission):
-    """For what everybody may see who can see anything."""
+    """Permission for everybody who has a role."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002
         role = role_of_request(request)

@@ -1,4 +1,4 @@
-"""Every error is a problem as RFC 9457 describes it: `application/problem+json`, with the fields to blame."""
+"""Errors of the API as RFC 9457 problems (`application/problem+json`), with the fields that are wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from facho.engine.commands.errors import CommandError
-from facho.web.api.throttling import refusal_counted
+from facho.web.api.throttling import count_refusal
 from facho.web.server.query_limits import database_is_busy
 from facho.web.server.refusals import PROBLEM_TYPE, Refused, refusal, too_slow
 from facho.web.server.slow_clients import TOO_LONG, RequestTooLong
@@ -28,13 +28,13 @@ CONTENT_TYPE = PROBLEM_TYPE
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
-    """None for what is nobody's input: it is a bug, and is answered and logged as one."""
+    """Return the answer to an error of the request; None for a bug, which Django logs."""
     if isinstance(error, Refused):
-        return _refused(error)
+        return _refused_response(error)
     if isinstance(error, CommandError):
         error = exceptions.ValidationError({error.field: [error.message]})
     elif isinstance(error, Http404):
-        # Django's own sentence names a class of ours.
+        # The sentence of Django names a class of this program.
         error = exceptions.NotFound()
     elif isinstance(error, RequestDataTooBig | RequestTooLong):
         error = exceptions.APIException(_(TOO_LONG))
@@ -42,7 +42,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     elif isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
-        error = refusal_counted(context["request"], context["view"]) or error
+        error = count_refusal(context["request"], context["view"]) or error
     found = exception_handler(error, context)
     if found is None or not isinstance(error, exceptions.APIException):
         return None
@@ -51,7 +51,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     return found
 
 
-def _refused(error: Refused) -> Response:
+def _refused_response(error: Refused) -> Response:
     wait = {"Retry-After": str(error.wait_s)}
     return Response(error.problem(), error.status, headers=wait, content_type=CONTENT_TYPE)
 
@@ -59,16 +59,16 @@ def _refused(error: Refused) -> Response:
 def problem(status: int, error: exceptions.APIException) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     if isinstance(error, exceptions.ValidationError):
-        errors = [{"field": field, "message": message} for field, message in _sentences(error.detail)]
+        errors = [{"field": field, "message": message} for field, message in _field_errors(error.detail)]
         return {**found, "detail": _("invalid input"), "errors": errors}
     return {**found, "detail": str(error.detail)}
 
 
 def handle_server_error(request: HttpRequest) -> HttpResponse:
-    """What Django answers when something raised that nobody expected; it is in the log."""
+    """Answer an unexpected exception, which Django has logged."""
     error = sys.exc_info()[1]
     if database_is_busy(error):
-        # The answer is marked as logged, so that Django does not take it for a bug.
+        # The answer is marked as logged, so that Django does not log it as a bug.
         cut = {"action": "query_cut", "path": request.path, "error": str(error).strip()}
         log.warning("a query took too long and was cut", extra=cut)
         return refusal(request, too_slow())
@@ -78,14 +78,14 @@ def handle_server_error(request: HttpRequest) -> HttpResponse:
     return JsonResponse(found, status=HTTPStatus.INTERNAL_SERVER_ERROR, content_type=CONTENT_TYPE)
 
 
-def _sentences(detail: Any, field: str = "") -> Iterator[tuple[str, str]]:
-    """Of whatever shape the checks of nested fields and lists are."""
+def _field_errors(detail: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Return field and sentence of each error, from nested errors of any shape."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             named = "" if name == "non_field_errors" else str(name)
-            yield from _sentences(inner, ".".join(filter(None, (field, named))))
+            yield from _field_errors(inner, ".".join(filter(None, (field, named))))
     elif isinstance(detail, list):
         for number, inner in enumerate(detail):
-            yield from _sentences(inner, f"{field}[{number}]" if isinstance(inner, dict) else field)
+            yield from _field_errors(inner, f"{field}[{number}]" if isinstance(inner, dict) else field)
     else:
         yield field, str(detail)

@@ -1,4 +1,4 @@
-"""The description in OpenAPI: what drf-spectacular finds by itself, and the problems there may be."""
+"""The OpenAPI description: what drf-spectacular derives, and the problem answers."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _PROBLEM: Final = {
         },
     },
 }
-# What every operation may answer besides its own.
-_ALWAYS: Final = {
-    "400": "what was given cannot be used",
-    "401": "nobody is logged in, or the token is not valid",
-    "403": "the role does not allow it, or a token cannot do it",
-    "404": "there is no such thing",
-    "405": "it has no such method",
-    "406": "it has no such form",
-    "415": "it must be JSON",
+# Answers that every operation may give.
+_COMMON_PROBLEMS: Final = {
+    "400": "the input is invalid",
+    "401": "not logged in, or the token is not valid",
+    "403": "the role does not allow it, or it needs a log-in instead of a token",
+    "404": "not found",
+    "405": "method not allowed",
+    "406": "format not available",
+    "415": "the body must be JSON",
     "429": "too many requests",
 }
 
 
 class Description(AutoSchema):
-    """One for each operation."""
+    """The description of one operation."""
 
     def get_auth(self) -> Any:
-        """Name the ways to authenticate; a token is none of them for what needs a log-in."""
+        """Return the ways to authenticate, without tokens where a log-in is needed."""
         found: Any = super().get_auth()
         about = getattr(self.view, "about", "")
         if not needs_log_in(required_right(self.view), about):
@@ -55,7 +55,7 @@ class Description(AutoSchema):
 
 
 class Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Found by drf-spectacular when this module is loaded."""
+    """The bearer token. drf-spectacular finds this class when the module is loaded."""
 
     target_class = "facho.web.api.authentication.BearerToken"
     name = "token"
@@ -65,16 +65,16 @@ class Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
 
 
 def with_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular, after all operations are described."""
+    """Add the problem answers to all operations. A postprocessing hook of drf-spectacular."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
     for path in result["paths"].values():
         for operation in path.values():
-            for status, what in _ALWAYS.items():
-                operation["responses"].setdefault(status, _problem(what))
+            for status, what in _COMMON_PROBLEMS.items():
+                operation["responses"].setdefault(status, _problem_response(what))
     return result
 
 
-def _problem(what: str) -> dict[str, Any]:
+def _problem_response(what: str) -> dict[str, Any]:
     return {
         "description": what,
         "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},

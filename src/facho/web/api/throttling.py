@@ -1,4 +1,4 @@
-"""How often one may ask the API. All processes of the web count together (`facho.web.throttles`)."""
+"""Rate limits of the API. All web processes count together (`facho.web.throttles`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SharedThrottle(SimpleRateThrottle):
-    """Counts where all processes do, and not in the cache of one."""
+    """A throttle that counts for all processes instead of in the cache of one."""
 
     num_requests: int
     duration: int
@@ -61,7 +61,7 @@ class RefusedAddressThrottle(SharedThrottle):
         return self.cache_format % {"scope": self.scope, "ident": counted_address_of(request, current())}
 
 
-def refusal_counted(request: Request, view: Any) -> Throttled | None:
-    """What to say instead to who has been refused too often."""
+def count_refusal(request: Request, view: Any) -> Throttled | None:
+    """Count a refused request, and return the error for an address that was refused too often."""
     counted = RefusedAddressThrottle()
     return None if counted.allow_request(request, view) else Throttled(counted.wait())

@@ -1,4 +1,4 @@
-"""What people did: who, when, by which way, and what was there before."""
+"""The audit log."""
 
 from __future__ import annotations
 

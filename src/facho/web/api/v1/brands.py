@@ -1,4 +1,4 @@
-"""Brands, and the models of their OLTs."""
+"""Brands and OLT models."""
 
 from __future__ import annotations
 

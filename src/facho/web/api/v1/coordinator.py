@@ -1,4 +1,4 @@
-"""The coordinator: the state of all it watches over, and its log."""
+"""The state of the coordinator, its log, and large removals of old rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 
 
 class LogSerializer(serializers.ModelSerializer[CoordinatorLog]):
-    """`olt` is null for what concerns them all."""
+    """`olt` is null for events that concern all OLTs."""
 
     olt_name = serializers.CharField(read_only=True, allow_null=True)
     details = serializers.DictField(read_only=True)
@@ -40,7 +40,7 @@ class LogFilter(OfOlt):
     by_time = "timestamp"
     event_type = OneOf(EventType)
     level = OneOf(Level)
-    everybody = TrueOrFalse(field_name="olt", lookup_expr="isnull", help_text="about no single OLT")
+    everybody = TrueOrFalse(field_name="olt", lookup_expr="isnull", help_text="events that concern all OLTs")
 
     class Meta:
         model = CoordinatorLog
@@ -57,13 +57,13 @@ class Logs(ReadOnlyRows[CoordinatorLog]):
 
 class WaitingTable(serializers.Serializer[Any]):
     table = serializers.CharField()
-    before = serializers.DateTimeField(help_text="what is older would go")
+    before = serializers.DateTimeField(help_text="older rows would be removed")
     going = serializers.IntegerField()
     there = serializers.IntegerField()
 
 
 class WaitingRemoval(serializers.Serializer[Any]):
-    """What would be removed. `id` is another one for each situation."""
+    """A removal that waits for confirmation. A new situation gets a new `id`."""
 
     id = serializers.IntegerField()
     since = serializers.DateTimeField()
@@ -82,7 +82,7 @@ class Retention(GenericViewSet[Any]):
 
     @extend_schema(responses=WaitingRemoval(many=True))
     def list(self, request: Request) -> Response:  # noqa: ARG002
-        """The removal that waits for a person, because most of a table would go; none, or one."""
+        """The removal that waits for confirmation because it would delete most of a table: none or one."""
         shown = read_hold()
         return Response([] if shown is None else [{"id": shown.id, **shown.hold.as_json()}])
 
@@ -93,7 +93,7 @@ class Retention(GenericViewSet[Any]):
     )
     @action(methods=["post"], detail=True)
     def confirm(self, request: Request, pk: str) -> Response:
-        """Let go what was shown under this number. It goes bit by bit."""
+        """Allow the removal with this id. Rows are deleted in chunks."""
         confirm_removal(int(pk), request.user.get_username(), database_now())
         return no_content()
 
@@ -103,5 +103,5 @@ class Coordinator(APIView):
 
     @extend_schema(responses=describe_dataclass(Condition))
     def get(self, request: Request) -> Response:  # noqa: ARG002
-        """OLTs, nodes, leases, queue, quotas of this hour, and when the loops last stepped."""
+        """OLTs, nodes, leases, queue, quotas of this hour, and the last steps of the loops."""
         return Response(coordinator_state(database_now(), current()).as_json())

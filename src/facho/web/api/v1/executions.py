@@ -1,4 +1,4 @@
-"""Executions: one run of a node on its OLT; and the slots that were not run."""
+"""Executions and skipped slots."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ExecutionSerializer(serializers.ModelSerializer[Execution]):
 
 
 class WholeExecutionSerializer(ExecutionSerializer):
-    """With what would make a list long."""
+    """An execution with its parts, result and attempts."""
 
     parts = serializers.ListField(child=serializers.DictField(), read_only=True)
     result = serializers.DictField(read_only=True)
@@ -66,11 +66,11 @@ class ExecutionFilter(OfOlt):
         ("run_now", "trigger", "late", "why_late"), ("olt", "node", "onu", "from")
     )
     job = Number(field_name="node__job")
-    onu = Number(help_text="those that read this ONU alone")
+    onu = Number(help_text="executions that read this ONU only")
     task_type = CharFilter(field_name="node__job__task_type")
     state = OneOf(State.values)
     trigger = OneOf(Trigger.values)
-    late = TrueOrFalse(method="is_late", help_text="started so late that it was noted why")
+    late = TrueOrFalse(method="is_late", help_text="started late, with a recorded reason")
     why_late = OneOf(Why)
 
     class Meta:

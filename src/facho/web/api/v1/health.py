@@ -1,6 +1,4 @@
-"""How OLTs do, their boards and their fans; when each datum of an OLT was last collected, and which of its
-tables have rows that cannot be read.
-"""
+"""Health of OLTs and their parts, the time of the last collection, and tables with unreadable rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers over time, of an ONU or a port: what may be asked, and how it is answered."""
+"""History of an ONU or a port: the parameters and the answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from facho.core.downsampling import DownsampledSpan, downsample
 from facho.core.interval import BadInterval, parse_interval
 from facho.web.api.filters import refuse_unknown
 
-_USUALLY: Final = timedelta(hours=24)
+_DEFAULT_SPAN: Final = timedelta(hours=24)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Beyond these, a time zone would lead out of what a time can be.
+# Beyond these, converting the time zone would overflow.
 _YEARS: Final = range(1971, 9999)
 
 Read = Callable[[Sequence[str], datetime, datetime], Series]
@@ -43,14 +43,14 @@ class _Moment(serializers.DateTimeField):
         return moment
 
 
-def _question(facts: Sequence[str]) -> serializers.Serializer[Any]:
+def _query_serializer(facts: Sequence[str]) -> serializers.Serializer[Any]:
     return inline_serializer(
         "HistoryQuestion",
         {
-            "fact": serializers.MultipleChoiceField(choices=facts, required=False, help_text="else all"),
-            "from": _Moment(required=False, help_text="in ISO 8601; else a day before the end"),
-            "until": _Moment(required=False, help_text="in ISO 8601; else now"),
-            "resolution": _Interval(required=False, help_text="as 5m or 1h; else every point"),
+            "fact": serializers.MultipleChoiceField(choices=facts, required=False, help_text="default: all"),
+            "from": _Moment(required=False, help_text="in ISO 8601; default: a day before `until`"),
+            "until": _Moment(required=False, help_text="in ISO 8601; default: now"),
+            "resolution": _Interval(required=False, help_text="such as 5m or 1h; default: every point"),
         },
     )
 
@@ -61,7 +61,7 @@ def _columns(what: str, **rest: Any) -> serializers.DictField:
 
 
 @cache
-def _answer() -> serializers.Serializer[Any]:
+def _answer_serializer() -> serializers.Serializer[Any]:
     return inline_serializer(
         "History",
         {
@@ -69,62 +69,62 @@ def _answer() -> serializers.Serializer[Any]:
             "until": serializers.DateTimeField(),
             "resolution_s": serializers.FloatField(allow_null=True),
             "times": serializers.ListField(child=serializers.DateTimeField()),
-            "values": _columns("by fact, one for each time; with a resolution, means"),
+            "values": _columns("by fact, one value for each time; means if there is a resolution"),
             "least": _columns("only with a resolution", required=False),
             "most": _columns("only with a resolution", required=False),
         },
     )
 
 
-def described(facts: Sequence[str]) -> Callable[[Any], Any]:
-    """For the action that answers with these."""
-    return extend_schema(parameters=[_question(facts)], responses=_answer(), filters=False)
+def history_schema(facts: Sequence[str]) -> Callable[[Any], Any]:
+    """Return the OpenAPI decorator of an action that answers with the history of these facts."""
+    return extend_schema(parameters=[_query_serializer(facts)], responses=_answer_serializer(), filters=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistoryQuery:
     facts: Sequence[str]
     start: datetime
     end: datetime
-    # None for every point.
+    # None returns every point.
     resolution: timedelta | None
 
     @classmethod
-    def by(cls, request: Request, facts: Sequence[str], now: datetime) -> Asked:
-        question = type(_question(facts))(data=request.query_params)
+    def parse(cls, request: Request, facts: Sequence[str], now: datetime) -> HistoryQuery:
+        question = type(_query_serializer(facts))(data=request.query_params)
         refuse_unknown(request, question.fields)
         question.is_valid(raise_exception=True)
         given = question.validated_data
         end = given.get("until", now)
-        start = given.get("from", end - _USUALLY)
+        start = given.get("from", end - _DEFAULT_SPAN)
         if start >= end:
             raise serializers.ValidationError({"from": [_("it must be before the end")]})
         named = [fact for fact in facts if fact in given.get("fact", ())]
         return cls(named or facts, start, end, given.get("resolution"))
 
     def span_of(self, at: datetime) -> datetime:
-        """Spans begin at whole multiples of the resolution, so that two questions have the same ones."""
+        """Return the start of the span of a time: a multiple of the resolution in every answer."""
         return at - (at - _EPOCH) % (self.resolution or timedelta.resolution)
 
 
-def answer(asked: Asked, read: Read) -> Response:
-    series = read(asked.facts, asked.start, asked.end)
-    found = _every(series) if asked.resolution is None else _condensed(series, asked)
-    resolution = None if asked.resolution is None else asked.resolution.total_seconds()
-    return Response({"from": asked.start, "until": asked.end, "resolution_s": resolution, **found})
+def show_history(query: HistoryQuery, read: Read) -> Response:
+    series = read(query.facts, query.start, query.end)
+    found = _all_points(series) if query.resolution is None else _downsampled(series, query)
+    resolution = None if query.resolution is None else query.resolution.total_seconds()
+    return Response({"from": query.start, "until": query.end, "resolution_s": resolution, **found})
 
 
-def _every(series: Series) -> dict[str, Any]:
+def _all_points(series: Series) -> dict[str, Any]:
     return {"times": series.moments(), "values": series.values}
 
 
-def _condensed(series: Series, asked: Asked) -> dict[str, Any]:
+def _downsampled(series: Series, query: HistoryQuery) -> dict[str, Any]:
     moments = series.moments()
     spans = {
-        fact: downsample(zip(moments, values, strict=True), asked.span_of)
+        fact: downsample(zip(moments, values, strict=True), query.span_of)
         for fact, values in series.values.items()
     }
-    # All facts share their times, and so their spans.
+    # All facts have the same times, and so the same spans.
     times = [span.start for span in next(iter(spans.values()))]
     numbers: dict[str, Callable[[DownsampledSpan], float | None]] = {
         "values": lambda span: None if span.mean is None else round(span.mean, 3),

@@ -1,4 +1,4 @@
-"""Jobs as they are written: what the API takes, and the commands' words for it."""
+"""Input of jobs, and its translation for the commands."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.web.api.input import Given, Interval, RowNames
 
 _MOST: Final = 200
-_SAME: Final = (
+_SAME_NAMES: Final = (
     "name", "interval", "facts", "oids", "priority", "max_attempts", "retry_delay", "task_type", "enabled",
 )  # fmt: skip
 
 
 class JobChange(Given):
-    """The brand and the kind make it the job that it is, and stay."""
+    """Changes of a job. The brand and the kind cannot change."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
     interval = Interval()
     facts = serializers.ListField(
         child=serializers.CharField(max_length=60), required=False, max_length=_MOST,
-        help_text="by name: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind",
+        help_text="names of facts: serial, onu_rx_dbm, port.state; or optics, health, ports, autofind",
     )  # fmt: skip
     oids = serializers.ListField(
         child=serializers.CharField(max_length=300), required=False, max_length=_MOST,
-        help_text="in numbers; one that is not known becomes a row of the OID table",
+        help_text="numeric; an unknown one is added to the OID table",
     )  # fmt: skip
     priority = serializers.IntegerField(min_value=1, max_value=100, required=False)
     max_attempts = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False)
     retry_delay = Interval(required=False)
     task_type = serializers.RegexField(
-        r"^[A-Za-z0-9_.:-]{1,60}\Z", required=False, help_text="what its runs count as"
+        r"^[A-Za-z0-9_.:-]{1,60}\Z", required=False, help_text="the type that its runs count as"
     )
     master = serializers.PrimaryKeyRelatedField(
         queryset=SnmpJob.objects.all(),
@@ -48,7 +48,7 @@ class JobChange(Given):
 
 
 class JobGiven(JobChange):
-    """What is left out is the setting, or follows from the rest."""
+    """A job to add. What is left out is the setting, or follows from the rest."""
 
     brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all())
     kind = serializers.ChoiceField(JobKind.choices)
@@ -56,20 +56,22 @@ class JobGiven(JobChange):
 
 
 def new_job(given: Mapping[str, Any]) -> NewJob:
-    names = ("kind", "olts", *_SAME)
+    names = ("kind", "olts", *_SAME_NAMES)
     return NewJob(
         brand=given["brand"].name,
-        master=_master(given) or "",
+        master=_master_name(given) or "",
         **{name: given[name] for name in names if name in given},
     )
 
 
 def job_changes(given: Mapping[str, Any]) -> JobChanges:
-    return JobChanges(master=_master(given), **{name: given[name] for name in _SAME if name in given})
+    return JobChanges(
+        master=_master_name(given), **{name: given[name] for name in _SAME_NAMES if name in given}
+    )
 
 
-def _master(given: Mapping[str, Any]) -> str | None:
-    """None when it was not given; nothing when it shall run on its own."""
+def _master_name(given: Mapping[str, Any]) -> str | None:
+    """Return the name of the master; None if it was not given, "" to run on its own."""
     if "master" not in given:
         return None
     return given["master"].name if given["master"] else ""

@@ -1,4 +1,4 @@
-"""Jobs: what to ask and how often, and the OLTs that are asked."""
+"""Jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from facho.engine.commands.what_if import Change, change_of
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, no_content, show_replanned
 from facho.web.api.input import Given, Interval, RowNames, read_input
 from facho.web.api.v1.job_input import JobChange, JobGiven, job_changes, new_job
-from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, previewed, wants_preview
+from facho.web.api.v1.what_if import PREVIEW, WhatIfSerializer, show_what_if, wants_preview
 
 
 class JobSerializer(serializers.ModelSerializer[SnmpJob]):
@@ -31,7 +31,7 @@ class JobSerializer(serializers.ModelSerializer[SnmpJob]):
     retry_delay = Interval(source="retry_delay_s", read_only=True)
     facts = serializers.ListField(child=serializers.CharField(), read_only=True)
     oids = serializers.SlugRelatedField[Any](slug_field="oid", many=True, read_only=True)
-    olt_count = serializers.IntegerField(read_only=True, help_text="OLTs that have it; nodes/ lists them")
+    olt_count = serializers.IntegerField(read_only=True, help_text="number of OLTs; nodes/ lists them")
 
     class Meta:
         model = SnmpJob
@@ -46,7 +46,7 @@ class JobSerializer(serializers.ModelSerializer[SnmpJob]):
 class JobFilter(filters.FilterSet):
     search = filters.CharFilter("name", "icontains", help_text="part of the name")
     olt = filters.ModelChoiceFilter(
-        queryset=Olt.objects.defer("credentials"), field_name="nodes__olt", help_text="that this OLT has"
+        queryset=Olt.objects.defer("credentials"), field_name="nodes__olt", help_text="jobs of this OLT"
     )
 
     class Meta:
@@ -55,7 +55,7 @@ class JobFilter(filters.FilterSet):
 
 
 def _or_what_if(answer: type[serializers.Serializer[Any]]) -> PolymorphicProxySerializer:
-    """Previewed, it is another answer."""
+    """Return the description of an answer that a preview replaces."""
     return PolymorphicProxySerializer(
         component_name=f"{answer.__name__.removesuffix('Serializer')}OrWhatIf",
         serializers=[answer, WhatIfSerializer],
@@ -94,10 +94,10 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         responses={status.HTTP_201_CREATED: JobSerializer, status.HTTP_200_OK: WhatIfSerializer},
     )
     def create(self, request: Request) -> Response:
-        """Make a job, and attach it to its OLTs: there it runs a minute from now, and then every interval."""
+        """Add a job and attach it to OLTs. It first runs in a minute, then at every interval."""
         new = new_job(read_input(JobGiven, request))
         if wants_preview(request):
-            return previewed(request, change_of(new, (), None))
+            return show_what_if(request, change_of(new, (), None))
         return self.show_created(request, jobs.create_job(new, database_now()).pk)
 
     @extend_schema(
@@ -106,56 +106,56 @@ class Jobs(ReadOnlyRows[SnmpJob]):
         responses={status.HTTP_200_OK: _or_what_if(JobSerializer)},
     )
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays. With another interval it runs one such interval from now."""
+        """Change the given fields. With a new interval the next run is one interval from now."""
         job = self.get_object()
         changes = job_changes(read_input(JobChange, request, partial=True))
         if wants_preview(request):
-            change = Change(lambda schedule: schedule.update_job(job.name, changes), _olts_of(job))
-            return previewed(request, change)
+            change = Change(lambda schedule: schedule.update_job(job.name, changes), _olt_names(job))
+            return show_what_if(request, change)
         jobs.update_job(job.name, changes, database_now())
         return self.show_row(job.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """With its nodes and their executions. Refused while it runs somewhere: abort that first."""
+        """Delete a job with its nodes and executions. Refused while it runs: abort it first."""
         jobs.remove_job(self.get_object().name, database_now())
         return no_content()
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Let it run again, after one full interval. Also brings its suspended nodes back."""
+        """Enable a job: it runs after one full interval. Its suspended nodes are resumed."""
         return show_replanned(jobs.enable_jobs([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """What runs finishes and counts; nothing of it begins any more."""
+        """Disable it. Running executions finish and count."""
         return show_replanned(jobs.disable_jobs([self.get_object().name], database_now()))
 
     @extend_schema(request=CopyGiven, responses={status.HTTP_201_CREATED: JobSerializer})
     @action(methods=["post"], detail=True)
     def duplicate(self, request: Request, **_: Any) -> Response:
-        """The same job under another name, attached to no OLT."""
+        """Copy a job under another name. The copy is attached to no OLT."""
         copy = jobs.duplicate_job(self.get_object().name, read_input(CopyGiven, request)["name"])
         return self.show_created(request, copy.pk)
 
     @extend_schema(request=OltsGiven, parameters=[PREVIEW], responses=_or_what_if(ReplannedSerializer))
     @action(methods=["post"], detail=True)
     def attach(self, request: Request, **_: Any) -> Response:
-        """Put it on more OLTs. Those that have it already keep their times."""
+        """Attach a job to OLTs. Nodes that exist already keep their slots."""
         job, names = self.get_object().name, read_input(OltsGiven, request)["olts"]
         if wants_preview(request):
-            return previewed(request, change_of(job, names, None))
+            return show_what_if(request, change_of(job, names, None))
         return show_replanned(jobs.attach(job, names, database_now()))
 
     @extend_schema(request=OltsGiven, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def detach(self, request: Request, **_: Any) -> Response:
-        """Take it off OLTs, with the executions that it had there. Refused while it runs on one of them."""
+        """Detach a job from OLTs and delete its executions there. Refused while it runs on one of them."""
         job, names = self.get_object().name, read_input(OltsGiven, request)["olts"]
         return show_replanned(jobs.detach(job, names, database_now()))
 
 
-def _olts_of(job: SnmpJob) -> dict[int, str]:
+def _olt_names(job: SnmpJob) -> dict[int, str]:
     return dict(job.nodes.values_list("olt_id", "olt__name"))

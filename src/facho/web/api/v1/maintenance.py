@@ -1,4 +1,4 @@
-"""Maintenance windows: when OLTs are left alone."""
+"""Maintenance windows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WindowSerializer(serializers.ModelSerializer[MaintenanceWindow]):
 
 
 class WindowGiven(Given):
-    """Of an OLT or of a site. Once, from `starts_at`; or on weekdays, at a time of the operator's clock."""
+    """A window of an OLT or a site: once from `starts_at`, or weekly at a local time."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
     olt = serializers.PrimaryKeyRelatedField(
@@ -71,36 +71,36 @@ class Windows(ReadOnlyRows[MaintenanceWindow]):
 
     @extend_schema(request=WindowGiven, responses={status.HTTP_201_CREATED: WindowSerializer})
     def create(self, request: Request) -> Response:
-        """From its start to its end nothing is asked, alarms are silent and slots do not count."""
+        """Add a window. During it the OLTs are not asked, alarms are silent and slots do not count."""
         with errors_at(_FIELDS):
             made = maintenance.add_window(_window(read_input(WindowGiven, request)), database_now())
         return self.show_created(request, made.pk)
 
     @extend_schema(request=WindowGiven, responses=WindowSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays."""
+        """Change the given fields."""
         window = self.get_object()
-        given = {**_as_given(window), **read_input(WindowGiven, request, partial=True)}
+        given = {**_stored_input(window), **read_input(WindowGiven, request, partial=True)}
         with errors_at(_FIELDS):
             maintenance.change_window(window.pk, _window(given), database_now())
         return self.show_row(window.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """What lasts ends with it."""
+        """Remove a window. If it is under way, it ends."""
         maintenance.remove_windows([self.get_object().name], database_now())
         return no_content()
 
     @extend_schema(request=None, responses=WindowSerializer)
     @action(methods=["post"], detail=True)
     def end(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """The one that lasts now ends now; a weekly one comes again in its time."""
+        """End a window that is under way. A weekly one comes again."""
         window = self.get_object()
         maintenance.end_window(window.name, database_now())
         return self.show_row(window.pk)
 
 
-def _as_given(window: MaintenanceWindow) -> dict[str, Any]:
+def _stored_input(window: MaintenanceWindow) -> dict[str, Any]:
     return {
         "name": window.name,
         "olt": window.olt,

@@ -1,4 +1,4 @@
-"""Nodes: one job on one OLT, and when it runs there."""
+"""Nodes: one job on one OLT."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NodeFilter(filters.FilterSet):
 
 
 class NodeChange(Given):
-    """Null is what its job has."""
+    """Changes of a node. Null means the value of its job."""
 
     interval = Interval(allow_null=True)
     priority = serializers.IntegerField(min_value=1, max_value=100, allow_null=True)
@@ -61,7 +61,7 @@ class ShiftedSerializer(serializers.Serializer[Any]):
 
 
 class StartedSerializer(serializers.Serializer[Any]):
-    """The execution that will do it."""
+    """The execution that was queued."""
 
     execution = serializers.IntegerField()
     url = serializers.URLField()
@@ -76,8 +76,8 @@ class RunNow(Rows[SnmpJobHost]):
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
     def run(self, request: Request, **_: Any) -> Response:
-        """Run it before all else that waits. Asked again before it began, it is the same execution."""
-        return accepted(request, runs.run_now(self.get_object().id, database_now()))
+        """Run a node before all in the queue. Called again before it starts, it is the same execution."""
+        return show_queued(request, runs.run_now(self.get_object().id, database_now()))
 
 
 class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
@@ -86,7 +86,7 @@ class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
 
     @extend_schema(request=NodeChange, responses=NodeSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays. With another interval it runs one such interval from now."""
+        """Change the given fields. With a new interval the next run is one interval from now."""
         node = self.get_object()
         given = read_input(NodeChange, request, partial=True)
         wanted = NodeChanges(given.get("interval", KEEP), given.get("priority", KEEP), given.get("enabled"))
@@ -96,25 +96,25 @@ class Nodes(ReadOnlyRows[SnmpJobHost], RunNow):
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Let it run again, after one full interval. Also ends a suspension."""
+        """Enable a node: it runs after one full interval. A suspended node is resumed."""
         return show_replanned(nodes.enable_nodes([self.get_object().id], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """What runs finishes and counts; nothing of it begins any more."""
+        """Disable it. Running executions finish and count."""
         return show_replanned(nodes.disable_nodes([self.get_object().id], database_now()))
 
     @extend_schema(request=ShiftGiven, responses=ShiftedSerializer)
     @action(methods=["post"], detail=True)
     def shift(self, request: Request, **_: Any) -> Response:
-        """All its slots come so much later, from the next one on."""
+        """Move all slots of a node later by a time."""
         by = read_input(ShiftGiven, request)["by"]
         moved = nodes.shift_grid(self.get_object().id, by, database_now())
         return Response(ShiftedSerializer({"next_run_at": moved}).data)
 
 
-def accepted(request: Request, execution_id: int) -> Response:
+def show_queued(request: Request, execution_id: int) -> Response:
     url = reverse("api:execution-detail", args=[execution_id], request=request)
-    said = {"execution": execution_id, "url": url}
-    return Response(said, status=status.HTTP_202_ACCEPTED, headers={"Location": url})
+    shown = {"execution": execution_id, "url": url}
+    return Response(shown, status=status.HTTP_202_ACCEPTED, headers={"Location": url})

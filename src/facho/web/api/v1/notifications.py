@@ -1,4 +1,4 @@
-"""Notification channels, whose addresses nobody sees, and the rules that say who is told what."""
+"""Notification channels, whose addresses are never shown, and notification rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ChannelSerializer(serializers.ModelSerializer[NotificationChannel]):
 
 class ChannelGiven(Given):
     name = serializers.CharField(max_length=LONGEST_NAME)
-    url = serializers.CharField(max_length=2000, help_text="as apprise writes it; it is never shown")
+    url = serializers.CharField(max_length=2000, help_text="a URL of apprise; it is never shown")
     language = serializers.ChoiceField(Language.choices, required=False, allow_blank=True)
     enabled = serializers.BooleanField(required=False)
 
@@ -64,13 +64,13 @@ class Channels(ReadOnlyRows[NotificationChannel]):
 
     @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
     def create(self, request: Request) -> Response:
-        """Its address holds secrets: it is kept encrypted, and never shown."""
+        """Add a channel. Its address is stored encrypted and never shown."""
         made = notifications.add_channel(**read_input(ChannelGiven, request))
         return self.show_created(request, made.pk)
 
     @extend_schema(request=ChannelGiven, responses=ChannelSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays."""
+        """Change the given fields."""
         channel = self.get_object()
         given = read_input(ChannelGiven, request, partial=True)
         notifications.update_channel(channel.name, new_name=given.pop("name", None), **given)
@@ -78,14 +78,14 @@ class Channels(ReadOnlyRows[NotificationChannel]):
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Refused while a rule has no other channel."""
+        """Remove a channel. Refused while a rule has no other channel."""
         notifications.remove_channel(self.get_object().name)
         return no_content()
 
     @extend_schema(request=None, responses=TriedSerializer)
     @action(methods=["post"], detail=True)
     def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Sends a message at once, and says what came of it."""
+        """Send a test message and return the result."""
         tried = notifications.try_channel(self.get_object().name, database_now(), current())
         return Response({"sent": tried.sent, "sentence": tried.sentence})
 
@@ -104,7 +104,7 @@ class RuleSerializer(serializers.ModelSerializer[NotificationRule]):
 
 
 class RuleGiven(Given):
-    """Without notices it is about all of them, without an OLT or a site about all OLTs."""
+    """A rule. Without notices it selects all, without an OLT or a site those of all OLTs."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
     channels = RowNames(NotificationChannel, allow_empty=False)
@@ -127,7 +127,7 @@ class RuleGiven(Given):
 
 
 class RuleFilter(filters.FilterSet):
-    channel = Number("channels", help_text="that tell this one")
+    channel = Number("channels", help_text="rules of this channel")
 
     class Meta:
         model = NotificationRule
@@ -147,13 +147,13 @@ class NotificationRules(ReadOnlyRows[NotificationRule]):
 
     @extend_schema(request=RuleGiven, responses={status.HTTP_201_CREATED: RuleSerializer})
     def create(self, request: Request) -> Response:
-        """Say who is told what, and when not."""
+        """Add a rule."""
         made = notifications.save_rule(None, _changes(read_input(RuleGiven, request)))
         return self.show_created(request, made.pk)
 
     @extend_schema(request=RuleGiven, responses=RuleSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays."""
+        """Change the given fields."""
         rule = self.get_object()
         notifications.update_rule(rule.name, _changes(read_input(RuleGiven, request, partial=True)))
         return self.show_row(rule.pk)

@@ -1,4 +1,4 @@
-"""OIDs: the columns that can be asked for. Those of the profiles are read; operators write their own."""
+"""The OID table. Rows of profiles are read-only; operators add their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from facho.web.api.input import Given, errors_at, read_input
 from facho.web.api.v1.olt_input import model_name
 
 _FIELDS: Final = {"read_as": "profile_oid"}
-_SAME: Final = ("name", "oid", "entity", "provides")
+_SAME_NAMES: Final = ("name", "oid", "entity", "provides")
 _LONGEST_OID: Final = 300
 
 
@@ -43,28 +43,28 @@ class OidSerializer(serializers.ModelSerializer[Oid]):
 
 
 class OidGiven(Given):
-    """A row of the operator's own, for a brand or one model of it."""
+    """An operator's own OID, of a brand or one of its models."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
-    oid = serializers.CharField(max_length=_LONGEST_OID, help_text="numbers with dots")
+    oid = serializers.CharField(max_length=_LONGEST_OID, help_text="numbers and dots")
     brand = serializers.PrimaryKeyRelatedField(queryset=Brand.objects.all())
     model = serializers.PrimaryKeyRelatedField(
         queryset=OltModel.objects.select_related("brand"), required=False, allow_null=True
     )
     entity = serializers.ChoiceField(list(Entity), required=False, allow_blank=True)
     provides = serializers.CharField(
-        max_length=40, required=False, allow_blank=True, help_text="a fact, as `serial`"
+        max_length=40, required=False, allow_blank=True, help_text="a fact, such as `serial`"
     )
     profile_oid = serializers.CharField(
         max_length=_LONGEST_OID,
         required=False,
         allow_blank=True,
-        help_text="the column of the brand's profile by whose rules the values are read",
+        help_text="the column of the brand's profile whose decoding is used",
     )
 
 
 class OidFilter(Filters):
-    oid = filters.CharFilter(method="is_under", help_text="itself, and all under it")
+    oid = filters.CharFilter(method="is_under", help_text="this OID and all below it")
     from_profile = TrueOrFalse(method="is_from_profile")
 
     class Meta:
@@ -88,30 +88,30 @@ class Oids(ReadOnlyRows[Oid]):
 
     @extend_schema(request=OidGiven, responses={status.HTTP_201_CREATED: OidSerializer})
     def create(self, request: Request) -> Response:
-        """Add a row of your own; jobs of its brand can ask for it."""
+        """Add an OID, which jobs of its brand can ask for."""
         with errors_at(_FIELDS):
-            row = oids.add_oid(oids.NewOid(**_named(read_input(OidGiven, request), None)))
+            row = oids.add_oid(oids.NewOid(**_command_fields(read_input(OidGiven, request), None)))
         return self.show_created(request, row.pk)
 
     @extend_schema(request=OidGiven, responses=OidSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays. A row that comes from a profile is refused."""
+        """Change the given fields. Refused for an OID of a profile."""
         row = self.get_object()
         with errors_at(_FIELDS):
-            named = _named(read_input(OidGiven, request, partial=True), row.brand)
+            named = _command_fields(read_input(OidGiven, request, partial=True), row.brand)
             oids.change_oid(row.pk, oids.OidChanges(**named))
         return self.show_row(row.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Not one that comes from a profile, nor one that a job asks for."""
+        """Remove an OID. Refused for one of a profile, and for one that a job uses."""
         oids.remove_oid(self.get_object().pk)
         return no_content()
 
 
-def _named(given: dict[str, Any], brand: Brand | None) -> dict[str, Any]:
-    """As the command takes it: brands and models by their names."""
-    same: dict[str, Any] = {name: given[name] for name in _SAME if name in given}
+def _command_fields(given: dict[str, Any], brand: Brand | None) -> dict[str, Any]:
+    """Return the input with brands and models by name, as commands take it."""
+    same: dict[str, Any] = {name: given[name] for name in _SAME_NAMES if name in given}
     if "brand" in given:
         same["brand"] = given["brand"].name
     if (model := model_name(given, given.get("brand", brand))) is not None:

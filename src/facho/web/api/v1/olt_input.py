@@ -1,4 +1,4 @@
-"""OLTs as they are written: what the API takes, and the commands' words for it."""
+"""Input of OLTs, and its translation for the commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
 from facho.snmp.usm import Auth, Priv
 from facho.web.api.input import Given
 
-# The field of the API for that of a command.
+# Fields of the API by the fields of the commands.
 FIELDS: Final[Mapping[str, str]] = {
     "version": "snmp_version",
     "community": "credentials.community",
@@ -27,21 +27,21 @@ FIELDS: Final[Mapping[str, str]] = {
 _LIMITS: Final = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
 
 
-def _secret(longest: int = 255) -> serializers.CharField:
+def _secret_field(longest: int = 255) -> serializers.CharField:
     return serializers.CharField(required=False, trim_whitespace=False, max_length=longest)
 
 
 class CredentialsGiven(Given):
-    """A community, or an SNMPv3 user. They are never shown; those that are given replace all that were."""
+    """A community, or an SNMPv3 user. Never shown; they replace all stored credentials."""
 
-    community = _secret()
-    user = _secret(32)
+    community = _secret_field()
+    user = _secret_field(32)
     auth = serializers.ChoiceField([each.label for each in Auth], required=False)
-    auth_password = _secret()
+    auth_password = _secret_field()
     priv = serializers.ChoiceField([each.label for each in Priv], required=False)
-    priv_password = _secret()
-    # Kept among the fields, and not in the place of what serializers call so.
-    context = _secret()  # type: ignore[assignment]
+    priv_password = _secret_field()
+    # A field, although serializers have an attribute of this name.
+    context = _secret_field()  # type: ignore[assignment]
 
     def validate(self, attrs: Any) -> Any:
         if "community" in attrs and len(attrs) > 1:
@@ -54,10 +54,10 @@ class CredentialsGiven(Given):
 
 
 class OltGiven(Given):
-    """Without a brand the OLT is asked what it is; with one it is saved unseen."""
+    """An OLT. Without a brand it is asked what it is; with one it is saved without a test."""
 
     name = serializers.CharField(max_length=LONGEST_NAME)
-    address = serializers.CharField(max_length=253, help_text="IPv4, IPv6 or a name")
+    address = serializers.CharField(max_length=253, help_text="IPv4, IPv6 or a host name")
     port = serializers.IntegerField(min_value=1, max_value=65_535, required=False)
     snmp_version = serializers.ChoiceField(SnmpVersion.choices, required=False)
     credentials = CredentialsGiven(required=False)
@@ -68,13 +68,13 @@ class OltGiven(Given):
     site = serializers.CharField(max_length=LONGEST_NAME, required=False, allow_blank=True)
     enabled = serializers.BooleanField(required=False)
     max_in_flight = serializers.IntegerField(
-        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null is the setting"
+        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null: the setting"
     )
     max_varbinds = serializers.IntegerField(
-        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null is the setting"
+        min_value=1, max_value=LARGEST, required=False, allow_null=True, help_text="null: the setting"
     )
     max_requests_per_second = serializers.FloatField(
-        min_value=0.1, max_value=LARGEST, required=False, allow_null=True, help_text="null is no limit"
+        min_value=0.1, max_value=LARGEST, required=False, allow_null=True, help_text="null: no limit"
     )
     shortest_interval_s = serializers.IntegerField(
         min_value=1, max_value=366 * 86_400, required=False, allow_null=True
@@ -98,7 +98,7 @@ def new_olt(given: Mapping[str, Any]) -> NewOlt:
 
 
 def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
-    """What was given, and nothing else. Limits are one thing for the command."""
+    """Return the given changes. The command takes all limits together."""
     names = ("name", "address", "port", "site", "credentials", "enabled")
     same = {name: given[name] for name in names if name in given}
     limits = None
@@ -114,7 +114,7 @@ def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
 
 
 def model_name(given: Mapping[str, Any], brand: Brand | None) -> str | None:
-    """None when none was given; nothing when it shall have none."""
+    """Return the name of the model; None if it was not given, "" to remove it."""
     if "model" not in given:
         return None
     model = given["model"]

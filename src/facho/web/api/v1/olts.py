@@ -32,7 +32,7 @@ from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
 from facho.web.api.input import errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
 
-# What this version of the API has always called them, where that differs.
+# Names of states in this version of the API, where they differ.
 _STATES: Final = {Health.FINE: "reachable", Health.NEVER_ASKED: "new"}
 
 
@@ -77,27 +77,27 @@ class OltFilter(filters.FilterSet):
 
 
 class TestedSerializer(serializers.Serializer[Any]):
-    """What it says that it is; or, in one line, what is wrong."""
+    """The identity that the OLT reports, or the reason why it does not answer."""
 
     answers = serializers.BooleanField()
     reason = serializers.CharField(allow_null=True)
     brand = serializers.IntegerField(allow_null=True)
     brand_name = serializers.CharField(allow_null=True)
     model_name = serializers.CharField(allow_null=True)
-    why = serializers.CharField(allow_null=True, help_text="what it was recognised by")
+    why = serializers.CharField(allow_null=True, help_text="how the brand was detected")
     sys_descr = serializers.CharField(allow_null=True)
     sys_object_id = serializers.CharField(allow_null=True)
     uptime_s = serializers.IntegerField(allow_null=True)
 
 
 class RemovalSerializer(serializers.Serializer[Any]):
-    rows = serializers.DictField(child=serializers.IntegerField(), help_text="by table")
+    rows = serializers.DictField(child=serializers.IntegerField(), help_text="number of rows by table")
 
 
 class Olts(ReadOnlyRows[Olt]):
     about = "hosts.olt"
     rights: ClassVar = {"enable": "enable", "disable": "enable", "test": "test"}
-    # Secrets are opened for who needs them, and nobody who reads does.
+    # Reading needs no secrets.
     queryset = Olt.objects.select_related("brand", "model").defer("credentials")
     serializer_class = OltSerializer
     filterset_class = OltFilter
@@ -108,7 +108,7 @@ class Olts(ReadOnlyRows[Olt]):
 
     @extend_schema(request=OltGiven, responses={status.HTTP_201_CREATED: OltSerializer})
     def create(self, request: Request) -> Response:
-        """Add an OLT. Without a brand it is asked what it is, and not saved when it does not answer."""
+        """Add an OLT. Without a brand it is asked what it is, and refused if it does not answer."""
         with errors_at(FIELDS):
             new = new_olt(read_input(OltGiven, request))
             olt = olts.add_olt(new, detected=_detect(new) if new.brand == olts.AUTO else None)
@@ -116,7 +116,7 @@ class Olts(ReadOnlyRows[Olt]):
 
     @extend_schema(request=OltGiven, responses=OltSerializer)
     def partial_update(self, request: Request, **_: Any) -> Response:
-        """What is given changes; the rest stays."""
+        """Change the given fields."""
         olt = self.get_object()
         given = read_input(OltGiven, request, partial=True)
         with errors_at(FIELDS):
@@ -125,8 +125,8 @@ class Olts(ReadOnlyRows[Olt]):
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None, status.HTTP_202_ACCEPTED: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """With its ONUs and all its history: `removal/` says how much that is. 202 when that is much: it has
-        a `removed_at` then, cannot be enabled any more, and goes bit by bit.
+        """Remove an OLT with its ONUs and history; `removal/` has the numbers. 202 if there are many rows:
+        the OLT then has `removed_at`, cannot be enabled any more, and is deleted in chunks.
         """
         gone = remove_olt(self.get_object().name, database_now(), current(), chunks=FEW)
         return Response(status=status.HTTP_204_NO_CONTENT if gone else status.HTTP_202_ACCEPTED)
@@ -134,25 +134,25 @@ class Olts(ReadOnlyRows[Olt]):
     @extend_schema(responses={status.HTTP_200_OK: RemovalSerializer})
     @action(detail=True)
     def removal(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """What would be lost with it."""
+        """The rows that would be deleted with the OLT."""
         return Response({"rows": count_rows_removed_with(self.get_object().name)})
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def enable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Let it be asked again: its nodes run after one full interval. Also ends a suspension."""
+        """Enable an OLT: its nodes run after one full interval. A suspended OLT is resumed."""
         return show_replanned(olts.enable_olts([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=ReplannedSerializer)
     @action(methods=["post"], detail=True)
     def disable(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Leave it alone: what runs there stops at its next request, and writes nothing."""
+        """Disable an OLT. Running executions stop at their next request and store nothing."""
         return show_replanned(olts.disable_olts([self.get_object().name], database_now()))
 
     @extend_schema(request=None, responses=TestedSerializer)
     @action(methods=["post"], detail=True)
     def test(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Ask it what it is, with what is stored. It takes as long as the OLT, or its silence, takes."""
+        """Test the connection with the stored credentials. Takes until the OLT answers or the time-out."""
         return Response(TestedSerializer(_test(self.get_object())).data)
 
 

@@ -1,4 +1,4 @@
-"""ONUs: what is known of each, and its numbers over time."""
+"""ONUs, their history and their events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from facho.engine.commands import runs
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
-from facho.web.api.v1.nodes import StartedSerializer, accepted
+from facho.web.api.v1.nodes import StartedSerializer, show_queued
 from facho.web.words.states import ONU_STATES
 
 
@@ -60,19 +60,19 @@ def _long_enough(text: str) -> None:
 
 
 class OnuFilter(OfOlt):
-    """By what there is an index for: a list of a million is not looked through."""
+    """Filters with an index only: a list of a million rows is never scanned."""
 
     frame = Number()
     slot = Number()
     port = Number()
     state = OneOf(ONU_STATES)
     presence = OneOf(Presence.values)
-    weak = TrueOrFalse(method="is_weak", help_text="its optical power is weak, or has fallen")
-    # The last one: it looks among those that the others leave.
+    weak = TrueOrFalse(method="is_weak", help_text="optical power is weak or has dropped")
+    # Last, because it searches the rows that the other filters leave.
     q = CharFilter(
         method="search",
         validators=[_long_enough],
-        help_text=f"how its serial, its MAC or its description begins, or a part of them: the first {MOST:,}",
+        help_text=f"start or part of the serial, the MAC or the description: the first {MOST:,}",
     )
 
     class Meta:
@@ -102,22 +102,22 @@ class Onus(ReadOnlyRows[Onu]):
     @extend_schema(request=None, responses={status.HTTP_202_ACCEPTED: StartedSerializer})
     @action(methods=["post"], detail=True)
     def read(self, request: Request, **_: Any) -> Response:
-        """Ask its OLT about it now, before all else that waits. What came is in the execution's `result`:
-        `facts`, and `unread` with why. Asked again before it began, it is the same execution.
+        """Read the ONU now, before all in the queue. The execution's `result` has `facts`, and `unread` with
+        the reasons. Called again before it starts, it is the same execution.
         """
-        return accepted(request, runs.read_onu(self.get_object().id, database_now()))
+        return show_queued(request, runs.read_onu(self.get_object().id, database_now()))
 
-    @history.described(HISTORY_FACTS)
+    @history.history_schema(HISTORY_FACTS)
     @action(detail=True, pagination_class=None)
     def history(self, request: Request, **_: Any) -> Response:
-        """Its numbers over time, on whichever ports it was."""
-        asked = history.Asked.by(request, HISTORY_FACTS, database_now())
-        return history.answer(asked, partial(onu_series, self.get_object()))
+        """The history of the ONU, on all ports where it was."""
+        query = history.HistoryQuery.parse(request, HISTORY_FACTS, database_now())
+        return history.show_history(query, partial(onu_series, self.get_object()))
 
     @extend_schema(responses=EventSerializer(many=True), filters=False)
     @action(detail=True, filterset_class=None, orderings=("-at",))
     def events(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """What happened to it."""
+        """The events of the ONU."""
         rows: Any = events_of(self.get_object()).annotate(olt_name=F("olt__name"))
         page: Any = self.paginate_queryset(rows)
         return self.get_paginated_response(EventSerializer(page, many=True).data)

@@ -1,4 +1,4 @@
-"""What OLTs will do in an hour, and how long each task is expected to take."""
+"""Plans of OLTs per hour, and forecasts of the duration of tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 
 
 class PlanSerializer(serializers.ModelSerializer[ExecutionPlan]):
-    """`infeasible` is null when everything fits; else it says what gets too little, and what would help."""
+    """`infeasible` is null when all work fits; else it has the tasks at risk and a change that would fit."""
 
     olt_name = serializers.CharField(read_only=True)
     infeasible = serializers.DictField(read_only=True, allow_null=True)
@@ -31,7 +31,7 @@ class PlanSerializer(serializers.ModelSerializer[ExecutionPlan]):
 
 
 class WholePlanSerializer(PlanSerializer):
-    """With its runs. Times in `plan_data` are seconds after the beginning of the hour."""
+    """A plan with its runs. Times in `plan_data` are seconds after the start of the hour."""
 
     plan_data = serializers.DictField(read_only=True)
 
@@ -42,7 +42,7 @@ class WholePlanSerializer(PlanSerializer):
 class PlanFilter(OfOlt):
     by_time = "period_start"
     status = OneOf(PlanStatus.values)
-    fits = TrueOrFalse(field_name="infeasible", lookup_expr="isnull", help_text="the hour holds its work")
+    fits = TrueOrFalse(field_name="infeasible", lookup_expr="isnull", help_text="all work fits into the hour")
 
     class Meta:
         model = ExecutionPlan
@@ -64,7 +64,7 @@ class Plans(ReadOnlyRows[ExecutionPlan]):
 
 
 class ForecastSerializer(serializers.ModelSerializer[TaskForecast]):
-    """`p50_s` is what half of the runs will take at most now, `p95_s` what 95 of 100 will."""
+    """`p50_s` is the expected duration that half of the runs do not exceed, `p95_s` that of 95 %."""
 
     olt_name = serializers.CharField(read_only=True)
     p50_s = serializers.SerializerMethodField()

@@ -1,4 +1,4 @@
-"""Pollers: what each one does, what waits for one, and how busy they are."""
+"""Pollers, their queue and their load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters
 from facho.web.words.executions import wait_reason
 
-_NEXT: Final = 10
+_NEXT_SHOWN: Final = 10
 
 
 class PollerSerializer(serializers.ModelSerializer[Poller]):
@@ -39,7 +39,7 @@ class PollerSerializer(serializers.ModelSerializer[Poller]):
 
 
 class NextNodeSerializer(serializers.Serializer[Queued]):
-    """`reason` is for programs, `waits_for` says it to people."""
+    """An execution in the queue. `reason` is a code, `waits_for` is its text."""
 
     execution = serializers.IntegerField(source="execution_id")
     node = serializers.IntegerField(source="node_id", allow_null=True)
@@ -48,9 +48,9 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
     olt_name = serializers.CharField(source="olt")
     run_now = serializers.BooleanField()
     slot = serializers.DateTimeField()
-    since = serializers.DateTimeField(help_text="when it could start; in the future for a retry")
+    since = serializers.DateTimeField(help_text="when it may start; in the future for a retry")
     reason = serializers.SerializerMethodField()
-    because_of = serializers.CharField(help_text="the job that it waits for on its OLT")
+    because_of = serializers.CharField(help_text="the job on the same OLT that it waits for")
     waits_for = serializers.SerializerMethodField()
 
     @extend_schema_field({"type": "string", "enum": [each.name.lower() for each in Reason]})
@@ -62,10 +62,10 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
 
 
 class QueueSerializer(serializers.Serializer[Any]):
-    size = serializers.IntegerField(help_text="those whose time has come")
+    size = serializers.IntegerField(help_text="executions that are due")
     is_overload = serializers.BooleanField(help_text="the oldest has waited too long")
     oldest_waits_s = serializers.FloatField(allow_null=True)
-    retries = serializers.IntegerField(help_text="those that wait for the time of their next attempt")
+    retries = serializers.IntegerField(help_text="executions that wait for their next attempt")
     next_nodes = NextNodeSerializer(many=True)
 
 
@@ -94,25 +94,25 @@ class Pollers(ReadOnlyRows[Poller]):
     @extend_schema(responses=QueueSerializer, filters=False)
     @action(detail=False, pagination_class=None, filterset_class=None)
     def queue(self, request: Request) -> Response:  # noqa: ARG002
-        """What waits for a poller, and what the first ones wait for."""
+        """The queue, and why the first executions in it wait."""
         now, config = database_now(), current()
         held = executions.held(now)
         pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
-        found = executions.queue(now, held, pollers.pollers, pollers.free, limit=_NEXT)
+        found = executions.queue(now, held, pollers.pollers, pollers.free, limit=_NEXT_SHOWN)
         waits = None if found.oldest is None else now - found.oldest
-        said = {
+        shown = {
             "size": found.size,
             "is_overload": waits is not None and waits > config.queue_overload_after,
             "oldest_waits_s": None if waits is None else round(waits.total_seconds(), 3),
             "retries": found.retries,
             "next_nodes": found.first,
         }
-        return Response(QueueSerializer(said).data)
+        return Response(QueueSerializer(shown).data)
 
     @extend_schema(responses=StatsSerializer, filters=False)
     @action(detail=False, pagination_class=None, filterset_class=None)
     def stats(self, request: Request) -> Response:  # noqa: ARG002
-        """How busy they are now."""
+        """The load of the pollers now."""
         now = database_now()
         return Response(StatsSerializer(poller_stats(now, current(), last_poller_stats(now))).data)
 

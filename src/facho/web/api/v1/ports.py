@@ -1,4 +1,4 @@
-"""PON ports, their outages, and the ONUs that wait at them to be provisioned."""
+"""PON ports, their outages, and unprovisioned ONUs."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Ports(ReadOnlyRows[PonPort]):
     serializer_class = PortSerializer
     filterset_class = PortFilter
 
-    @history.described(PORT_FACTS)
+    @history.history_schema(PORT_FACTS)
     @action(detail=True, pagination_class=None)
     def history(self, request: Request, **_: Any) -> Response:
-        """Its own numbers over time."""
+        """The history of the port."""
         port = self.get_object()
-        asked = history.Asked.by(request, PORT_FACTS, database_now())
-        return history.answer(asked, partial(subject_series, port.olt_id, port.pk))
+        query = history.HistoryQuery.parse(request, PORT_FACTS, database_now())
+        return history.show_history(query, partial(subject_series, port.olt_id, port.pk))
 
 
 class OutageSerializer(serializers.ModelSerializer[PortOutage]):
-    """`onus` has the cause of each ONU by its id."""
+    """`onus` has the cause of each ONU, by its id."""
 
     olt_name = serializers.CharField(read_only=True)
     onus = serializers.DictField(child=serializers.CharField(), read_only=True)

@@ -1,4 +1,4 @@
-"""What OLTs are owed in an hour and what they got, and the hours in which that was too little."""
+"""Quotas of OLTs per hour, and their violations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class QuotaSerializer(serializers.ModelSerializer[QuotaTracker]):
 class QuotaFilter(OfOlt):
     by_time = "period_start"
     status = OneOf(QuotaStatus.values)
-    at_risk = TrueOrFalse(method="is_at_risk", help_text="it cannot be kept any more")
+    at_risk = TrueOrFalse(method="is_at_risk", help_text="the quota can no longer be met")
 
     class Meta:
         model = QuotaTracker
@@ -61,7 +61,7 @@ class Quotas(ReadOnlyRows[QuotaTracker]):
 
 
 class ViolationSerializer(serializers.ModelSerializer[QuotaViolation]):
-    """`report` has each task, what it required and got, and why not more."""
+    """`report` has the required and completed runs of each task, and why runs are missing."""
 
     olt_name = serializers.CharField(read_only=True)
     report = serializers.DictField(read_only=True)
@@ -84,7 +84,7 @@ class ViolationFilter(OfOlt):
         fields = ()
 
     def is_notified(self, rows: Any, _name: str, wanted: bool) -> Any:
-        # SQLite finds no index in Django's words for a column that is true or not.
+        # SQLite uses no index for the SQL that Django writes for a boolean.
         return rows.filter(notified__in=[wanted])
 
 

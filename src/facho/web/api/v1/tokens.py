@@ -1,4 +1,4 @@
-"""Tokens: what programs show. Each is shown once, in the answer that made it."""
+"""API tokens. The secret is shown once, in the answer that creates the token."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class TokenSerializer(serializers.ModelSerializer[ApiToken]):
 
 
 class NewTokenSerializer(serializers.Serializer[Any]):
-    """Without an end it is good for as long as the settings say."""
+    """A token to create. Without `expires_at` it is valid as long as the settings say."""
 
-    # Only administrators make tokens for others.
+    # Only administrators create tokens for others.
     owner = serializers.IntegerField(required=False, min_value=1)
     name = serializers.CharField(max_length=80)
     role = serializers.ChoiceField(RoleName.choices)
@@ -50,7 +50,7 @@ class NewTokenSerializer(serializers.Serializer[Any]):
 
 
 class MadeTokenSerializer(TokenSerializer):
-    # It is not kept: no other answer has it.
+    # Stored nowhere: no other answer has it.
     token = serializers.CharField(read_only=True)
 
     class Meta(TokenSerializer.Meta):
@@ -69,7 +69,7 @@ class TokenFilter(filters.FilterSet):
 
 
 class Tokens(ReadOnlyRows[ApiToken]):
-    """One's own; administrators see and revoke everybody's. A token may read this list, no more."""
+    """Your own tokens; administrators see and revoke all. With a token you can only read this list."""
 
     about = "access.apitoken"
     queryset = ApiToken.objects.select_related("owner")
@@ -84,30 +84,30 @@ class Tokens(ReadOnlyRows[ApiToken]):
 
     @extend_schema(request=NewTokenSerializer, responses={status.HTTP_201_CREATED: MadeTokenSerializer})
     def create(self, request: Request) -> Response:
-        """Make one. Its role is at most that of who asks. It needs a log-in, not a token."""
-        asked = NewTokenSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given = asked.validated_data
+        """Create a token with at most your own role. Needs a log-in, not a token."""
+        serializer = NewTokenSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        given = serializer.validated_data
         role = role_of_request(request)
         made = create_token(
-            _owner(request, role, given.get("owner")),
+            _token_owner(request, role, given.get("owner")),
             given["name"],
             given["role"],
             database_now(),
             expires_at=given.get("expires_at"),
             asked_by=role,
         )
-        said = {**TokenSerializer(made.token).data, "token": made.secret}
-        return Response(said, status=status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
+        shown = {**TokenSerializer(made.token).data, "token": made.secret}
+        return Response(shown, status=status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
     def destroy(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Refuse it from now on. It stays in the list for a while. It needs a log-in, not a token."""
+        """Revoke a token. It stays in the list for a while. Needs a log-in, not a token."""
         revoke_tokens([self.get_object().pk], database_now())
         return no_content()
 
 
-def _owner(request: Request, role: Role | None, wanted: int | None) -> User:
+def _token_owner(request: Request, role: Role | None, wanted: int | None) -> User:
     if wanted is None or wanted == request.user.pk:
         return request.user  # type: ignore[return-value]  # nobody else gets here
     if role is not Role.ADMINISTRATOR:

@@ -1,4 +1,4 @@
-"""Where each thing of the API is."""
+"""URLs of the API."""
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
@@ -48,7 +48,7 @@ router.register("outages", Outages, basename="outage")
 router.register("plans", Plans, basename="plan")
 router.register("poller-stats", StatsHistory, basename="poller-stats")
 router.register("pollers", Pollers, basename="poller")
-# Run a node now, where other pollers of this field have it.
+# Another path of "run now", as other pollers have it.
 router.register("pollers/nodes", RunNow, basename="poller-node")
 router.register("ports", Ports, basename="port")
 router.register("quotas", Quotas, basename="quota")
@@ -63,7 +63,7 @@ router.register("what-if", WhatIfs, basename="what-if")
 app_name = "api"
 _things: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    # Its script is a request of its own: the pages allow none that is written into them.
+    # The split view loads its script by URL: the content security policy forbids inline scripts.
     path(
         "docs/",
         for_role(Role.VIEWER)(SpectacularSwaggerSplitView.as_view(url_name="api:schema")),
@@ -75,6 +75,6 @@ _things: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", Index.as_view(patterns=_things), name="index"),
     *_things,
-    # Whatever is in it: a dot alone would leave out the end of a line.
+    # A dot would not match a newline.
     re_path(r"^[\s\S]*/$", NotFoundView.as_view()),
 ]

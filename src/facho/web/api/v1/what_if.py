@@ -1,4 +1,4 @@
-"""What a change would do to each OLT, before it is made."""
+"""What-if: the effect of a change on each OLT, before it is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from facho.web.api.v1.job_input import JobGiven, new_job
 from facho.web.what_if_limits import ask_what_if
 
 PREVIEW: Final = OpenApiParameter(
-    "preview", bool, description="say what it would do to each OLT (status 200), and save nothing"
+    "preview", bool, description="answer with the effect on each OLT (status 200) and save nothing"
 )
 
 
@@ -41,27 +41,25 @@ class WouldFitSerializer(serializers.Serializer[Any]):
 class OnOltSerializer(serializers.Serializer[Any]):
     olt = serializers.IntegerField()
     olt_name = serializers.CharField()
-    minutes_before = serializers.FloatField(help_text="of SNMP work in an hour")
+    minutes_before = serializers.FloatField(help_text="minutes of SNMP work per hour")
     minutes_before_p95 = serializers.FloatField()
     minutes_after = serializers.FloatField()
     minutes_after_p95 = serializers.FloatField()
-    sure = serializers.BooleanField(help_text="every duration was measured on this OLT")
-    becomes_impossible = serializers.BooleanField(help_text="it fits now, and would not any more")
+    sure = serializers.BooleanField(help_text="all durations were measured on this OLT")
+    becomes_impossible = serializers.BooleanField(help_text="fits now, and would not fit after the change")
     at_risk = AtRiskSerializer(many=True, help_text="quotas that could not be met")
     would_fit = WouldFitSerializer(allow_null=True)
 
 
 class WhatIfSerializer(serializers.Serializer[Any]):
-    """The worst first. Nothing was saved."""
+    """The effect on each OLT, the worst first. Nothing was saved."""
 
-    becomes_impossible = serializers.IntegerField(
-        help_text="on so many OLTs not everything would fit any more"
-    )
+    becomes_impossible = serializers.IntegerField(help_text="number of OLTs whose work would no longer fit")
     olts = OnOltSerializer(many=True)
 
 
 class WhatIfGiven(Given):
-    """A new job; or a job that is there, with more OLTs or with another interval."""
+    """A new job; or an existing job with additional OLTs or another interval."""
 
     new_job = JobGiven(required=False)
     job = serializers.PrimaryKeyRelatedField(queryset=SnmpJob.objects.all(), required=False)
@@ -80,26 +78,26 @@ class WhatIfGiven(Given):
 
 class WhatIfs(ViewSet):
     about = "snmp_jobs.snmpjob"
-    # It changes nothing: who may see may ask.
+    # It changes nothing, so the right to view is enough.
     rights: ClassVar = {"create": "view"}
 
     @extend_schema(request=WhatIfGiven, responses={200: WhatIfSerializer})
     def create(self, request: Request) -> Response:
-        """Minutes of SNMP work in an hour, and which quotas would become impossible. Saves nothing."""
+        """Return minutes of SNMP work per hour and the quotas that could not be met. Saves nothing."""
         given = read_input(WhatIfGiven, request)
         job = new_job(given["new_job"]) if "new_job" in given else given["job"].name
-        return previewed(request, change_of(job, given.get("olts", ()), given.get("interval")))
+        return show_what_if(request, change_of(job, given.get("olts", ()), given.get("interval")))
 
 
 def wants_preview(request: Request) -> bool:
     return request.query_params.get("preview", "false").lower() not in ("false", "0", "no")
 
 
-def previewed(request: Request, change: Change) -> Response:
-    return told(ask_what_if(request.user, role_of_request(request), change))
+def show_what_if(request: Request, change: Change) -> Response:
+    return _show_effects(ask_what_if(request.user, role_of_request(request), change))
 
 
-def told(found: Sequence[WhatIf]) -> Response:
+def _show_effects(found: Sequence[WhatIf]) -> Response:
     ids = dict(Olt.objects.filter(name__in=[each.olt for each in found]).values_list("name", "id"))
     rows = [{**each.as_json(), "olt": ids.get(each.olt), "olt_name": each.olt} for each in found]
     impossible = sum(each.becomes_impossible for each in found)
