@@ -1,7 +1,7 @@
-"""From the raw rows of a device to columns of facts.
+"""Decodes the raw rows of a device into columns of facts.
 
-The decoder is made once per profile. A column whose rows are all well is read without a step of Python per
-row. One bad row sends its column the long way round, where that row is reported and the others are kept.
+A decoder is made once per profile. A column without bad rows is read without a Python step for each row; one
+bad row makes its column be read row by row, where the bad row is reported and the others are kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from facho.vendors.index import (
 from facho.vendors.rules import Read, Reader, compile_rule
 from facho.vendors.schema import Column, IndexLayout, Named, Profile, Source, Table, When
 
-# The client's rows: index octets -> value, by the column's OID in dots.
+# The rows of a column as the client returns them: index octets -> value.
 Rows = Mapping[bytes, object]
 _MOST_PROBLEMS: Final = 100
 LONGEST_EXAMPLE: Final = 120
@@ -46,7 +46,7 @@ class Problem:
 
 
 class Problems:
-    """The first so many, and a count of all."""
+    """The first problems of a decoding, and a count of all."""
 
     def __init__(self) -> None:
         self.first: list[Problem] = []
@@ -58,12 +58,12 @@ class Problems:
     def add(self, table: str, fact: str, suffix: bytes, why: str) -> None:
         self.counts[table, fact] += 1
         if len(self.first) < _MOST_PROBLEMS:
-            self.first.append(Problem(table, fact, _written(suffix), why))
+            self.first.append(Problem(table, fact, _dotted(suffix), why))
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRows:
-    """Rows of a table whose index tells no place, or the place of another row, as with a new firmware."""
+    """The rows of a table whose index cannot be read or is that of another row, as with new firmware."""
 
     entity: Entity
     rows: int
@@ -72,7 +72,7 @@ class UnreadableRows:
 
 
 class _UnreadableIndexes:
-    """The indexes of such rows: several columns of a table have the same ones."""
+    """The unreadable indexes by table; each counts once, though several columns have it."""
 
     def __init__(self) -> None:
         self._by_table: dict[str, tuple[Entity, dict[bytes, None]]] = {}
@@ -80,18 +80,18 @@ class _UnreadableIndexes:
     def add(self, table: str, entity: Entity, suffix: bytes) -> None:
         self._by_table.setdefault(table, (entity, {}))[1][suffix] = None
 
-    def counted(self) -> dict[str, UnreadableRows]:
+    def count(self) -> dict[str, UnreadableRows]:
         return {
-            table: UnreadableRows(entity, len(suffixes), _shortened(_written(next(iter(suffixes)))))
+            table: UnreadableRows(entity, len(suffixes), _shorten(_dotted(next(iter(suffixes)))))
             for table, (entity, suffixes) in self._by_table.items()
         }
 
 
-def _shortened(index: str) -> str:
+def _shorten(index: str) -> str:
     return index if len(index) <= LONGEST_EXAMPLE else f"{index[: LONGEST_EXAMPLE - 3]}..."
 
 
-def _written(suffix: bytes) -> str:
+def _dotted(suffix: bytes) -> str:
     try:
         return ".".join(map(str, split_arcs(suffix)))
     except BadIndex:
@@ -100,7 +100,7 @@ def _written(suffix: bytes) -> str:
 
 @dataclass(slots=True)
 class Facts:
-    """Everything about one kind of thing: a key per row, and columns as long as the keys."""
+    """The facts of one entity: a key for each row, and columns as long as the keys."""
 
     entity: Entity
     keys: list[Key] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Facts:
 class Decoded:
     facts: dict[Entity, Facts]
     problems: Problems
-    # By table; of tables that have such rows only.
+    # By table.
     unreadable: dict[str, UnreadableRows] = field(default_factory=dict)
 
     def __getitem__(self, entity: Entity) -> Facts:
@@ -132,34 +132,34 @@ class Decoded:
         return self.facts[Entity.ONU]
 
     def has_gaps(self, entity: Entity) -> bool:
-        """Whether rows about this entity could not be read: then what is missing is not known to be gone."""
+        """Return whether rows of this entity were unreadable; then a missing ONU is not known to be gone."""
         return any(rows.entity is entity for rows in self.unreadable.values())
 
 
 class Decoder:
-    """`Decoder(profile).decode({oid: rows}).onus.columns["onu_rx_dbm"]`."""
+    """Decodes rows by one profile: `Decoder(profile).decode({oid: rows}).onus.columns["onu_rx_dbm"]`."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        # Tables that are joined by a fact of others come after those.
+        # Tables that are joined by the MAC of others come after them.
         tables = sorted(profile.tables, key=lambda table: "mac" in table.index.gives)
         self._tables = [_CompiledTable(table) for table in tables]
 
     def decode(self, rows: Mapping[str, Rows]) -> Decoded:
-        """What these columns say. Columns that were not read are missing from the facts."""
+        """Decode these columns. Columns that were not read are missing from the facts."""
         found = Decoded({entity: Facts(entity) for entity in Entity}, Problems())
-        gathering = {entity: _Gathering(facts) for entity, facts in found.facts.items()}
+        collected = {entity: _FactTable(facts) for entity, facts in found.facts.items()}
         named, unreadable = _NamedIndexes(rows, found.problems), _UnreadableIndexes()
         for table in self._tables:
-            table.decode(rows, gathering[table.entity], found.problems, named, unreadable)
-        found.unreadable = unreadable.counted()
+            table.decode(rows, collected[table.entity], found.problems, named, unreadable)
+        found.unreadable = unreadable.count()
         return found
 
 
 @dataclass(slots=True)
 class _CompiledColumn:
     fact: str
-    # The places where it may be, the best one first, each with its reader.
+    # In order of preference.
     sources: tuple[tuple[Source, Reader], ...]
 
 
@@ -173,7 +173,7 @@ class _CompiledTable:
     def decode(
         self,
         rows: Mapping[str, Rows],
-        into: _Gathering,
+        into: _FactTable,
         problems: Problems,
         named: _NamedIndexes,
         unreadable: _UnreadableIndexes,
@@ -185,19 +185,21 @@ class _CompiledTable:
         ]
         if not given:
             return
-        index = named.of(self._table, self._index)
+        index = named.find(self._table, self._index)
         joined = into.keys_by_mac() if "mac" in self._table.index.gives else None
-        # Most columns of a table have the same rows; then their places are found once.
-        places = _Places(self._table.name, index, into, problems, joined, unreadable)
+        # Most columns of a table have the same rows; then the row numbers are found once.
+        row_numbers = _RowNumbers(self._table.name, index, into, problems, joined, unreadable)
         into.technology = self._table.technology
         for fact, sources in given:
             for source, reader in sources:
                 column = rows[source.oid]
                 if source.when is not None:
-                    column = _chosen(column, rows.get(source.when.oid, {}), source.when)
+                    column = _filter_rows(column, rows.get(source.when.oid, {}), source.when)
                 if source.percent_of:
                     column = _percentages(column, rows.get(source.percent_of, {}))
-                into.put(fact, places.of(column, fact), self._read(fact, reader, column, problems))
+                into.add_column(
+                    fact, row_numbers.find(column, fact), self._read(fact, reader, column, problems)
+                )
 
     def _read(self, fact: str, reader: Reader, column: Rows, problems: Problems) -> list[object]:
         try:
@@ -221,7 +223,7 @@ def _compile_column(table: Table, column: Column) -> _CompiledColumn:
 
 
 class _NamedIndexes:
-    """Indices that need the names of this device: read once, for all tables that have such an index."""
+    """The indexes that need names of this device, which are read once for all tables."""
 
     def __init__(self, rows: Mapping[str, Rows], problems: Problems) -> None:
         self._rows = rows
@@ -229,22 +231,22 @@ class _NamedIndexes:
         self._names: dict[Named, list[NamedNumber]] = {}
         self._compiled: dict[IndexLayout, CompiledIndex] = {}
 
-    def of(self, table: Table, unnamed: CompiledIndex) -> CompiledIndex:
-        """`unnamed` for an index without names, or when they were not read."""
+    def find(self, table: Table, unnamed: CompiledIndex) -> CompiledIndex:
+        """Return the index of a table; `unnamed` where it has no names or they were not read."""
         layout, named = table.index, table.index.named
         rows = self._rows.get(named.column) if named is not None else None
         if named is None or not rows:
             return unnamed
         if layout not in self._compiled:
-            self._compiled[layout] = compile_with_names(layout, self._read(named, rows, table.name))
+            self._compiled[layout] = compile_with_names(layout, self._read_names(named, rows, table.name))
         return self._compiled[layout]
 
-    def _read(self, named: Named, rows: Rows, table: str) -> list[NamedNumber]:
+    def _read_names(self, named: Named, rows: Rows, table: str) -> list[NamedNumber]:
         if named not in self._names:
             names = self._names[named] = read_names(named, rows)
             for suffix, name in zip(rows, names, strict=True):
-                if name.disagrees:
-                    self._problems.add(table, "index", suffix, name.disagrees)
+                if name.conflict:
+                    self._problems.add(table, "index", suffix, name.conflict)
         return self._names[named]
 
 
@@ -255,12 +257,12 @@ def _read_one(read: Read, raw: object, where: tuple[Problems, str, str, bytes]) 
     except BadValue as error:
         problems.add(table, fact, suffix, str(error))
         return error.instead
-    except Exception as error:  # noqa: BLE001 - a value nobody thought of is one row's trouble
+    except Exception as error:  # noqa: BLE001 - an unforeseen value must cost only its own row
         problems.add(table, fact, suffix, f"{type(error).__name__} at a value of {type(raw).__name__}")
         return None
 
 
-def _chosen(column: Rows, deciding: Rows, when: When) -> Rows:
+def _filter_rows(column: Rows, deciding: Rows, when: When) -> Rows:
     wanted = when.value.encode() if isinstance(when.value, str) else when.value
     return {
         suffix: raw for suffix, raw in column.items() if (deciding.get(suffix) == wanted) is not when.unless
@@ -272,20 +274,20 @@ def _percentages(column: Rows, wholes: Rows) -> Rows:
 
 
 def _percentage(raw: object, whole: object) -> object:
-    """None where there is nothing that it could be a share of."""
+    """Return the percentage, or None where the whole is missing."""
     if isinstance(raw, int | float) and isinstance(whole, int | float) and whole > 0:
         return 100 * raw / whole
     return None
 
 
-class _Places:
-    """Where in the facts the rows of a table belong."""
+class _RowNumbers:
+    """The row numbers in the facts of the rows of one table."""
 
     def __init__(
         self,
         table: str,
         index: CompiledIndex,
-        into: _Gathering,
+        into: _FactTable,
         problems: Problems,
         joined: Mapping[object, Key] | None,
         unreadable: _UnreadableIndexes,
@@ -299,29 +301,29 @@ class _Places:
         self._suffixes: list[bytes] = []
         self._at: list[int] | range = range(0)
         self._complete = True
-        # The row that each place belongs to, in all columns of the table.
+        # The row that has each key, in all columns of the table.
         self._owners: dict[Key, bytes] = {}
-        # Rows that are those of the table before, and own its places.
+        # The rows of the table before, when this table has the same ones.
         self._inherited: list[bytes] = []
 
-    def of(self, column: Rows, fact: str) -> list[int] | range:
-        """Row numbers in the facts, -1 for rows that belong nowhere."""
+    def find(self, column: Rows, fact: str) -> list[int] | range:
+        """Return the row numbers of a column, -1 for rows that are left out."""
         suffixes = list(column)
         if suffixes != self._suffixes:
-            self._suffixes, self._at = suffixes, self._find(suffixes, fact)
+            self._suffixes, self._at = suffixes, self._find_rows(suffixes, fact)
         return self._at
 
-    def _find(self, suffixes: list[bytes], fact: str) -> list[int] | range:
+    def _find_rows(self, suffixes: list[bytes], fact: str) -> list[int] | range:
         into = self._into
         if self._index is into.index and not self._owners and suffixes == into.facts.indexes:
             # The usual case: the table has the rows of the one before it.
             self._inherited = suffixes
             return range(len(suffixes))
         keys = self._keys(suffixes, fact)
-        takes_over = self._joined is None and self._index.layout.one_to_one and self._complete
-        if takes_over and not into.facts.keys and not into.facts.columns:
+        can_start = self._joined is None and self._index.layout.one_to_one and self._complete
+        if can_start and not into.facts.keys and not into.facts.columns:
             return into.start(keys, suffixes, self._index)
-        return into.place(keys, suffixes)
+        return into.add_rows(keys, suffixes)
 
     def _keys(self, suffixes: list[bytes], fact: str) -> list[Key | None]:
         try:
@@ -334,18 +336,18 @@ class _Places:
                 for key, suffix in zip(keys, suffixes, strict=True)
             ]
         if self._has_one_row_each:
-            return self._without_doubles(keys, suffixes, fact)
+            return self._drop_duplicates(keys, suffixes, fact)
         return keys
 
     @property
     def _has_one_row_each(self) -> bool:
-        """Whether each ONU has one row in this table."""
+        """Return whether each ONU has one row in this table."""
         return self._into.facts.entity is Entity.ONU and not self._index.layout.has_several_rows_each
 
-    def _without_doubles(self, keys: list[Key | None], suffixes: list[bytes], fact: str) -> list[Key | None]:
-        """Keep the first row of each place: of which ONU a second one speaks cannot be told.
+    def _drop_duplicates(self, keys: list[Key | None], suffixes: list[bytes], fact: str) -> list[Key | None]:
+        """Keep the first row of each key: whether a second one is of the same ONU is not known.
 
-        The first row in any column is the first one in all of them, so that no ONU is made of two rows.
+        The first row of a column is kept in all columns of the table, so that no ONU is made of two rows.
         """
         owners = self._owners
         if self._inherited and not owners:
@@ -356,10 +358,10 @@ class _Places:
             return keys
         found: list[Key | None] = []
         for key, suffix in zip(keys, suffixes, strict=True):
-            is_double = key is not None and owners.setdefault(key, suffix) != suffix
-            found.append(None if is_double else key)
-            if is_double:
-                self._note(suffix, fact, f"another row is at {key} too")
+            is_duplicate = key is not None and owners.setdefault(key, suffix) != suffix
+            found.append(None if is_duplicate else key)
+            if is_duplicate:
+                self._report(suffix, fact, f"another row is at {key} too")
         return found
 
     def _join(self, key: Key, suffix: bytes, fact: str) -> Key | None:
@@ -373,22 +375,22 @@ class _Places:
         try:
             return self._index[suffix]
         except BadIndex as error:
-            self._note(suffix, fact, str(error))
+            self._report(suffix, fact, str(error))
             return None
 
-    def _note(self, suffix: bytes, fact: str, why: str) -> None:
+    def _report(self, suffix: bytes, fact: str, why: str) -> None:
         self._problems.add(self._table, fact, suffix, why)
         self._unreadable.add(self._table, self._into.facts.entity, suffix)
         self._complete = False
 
 
-class _Gathering:
-    """Facts that grow, table by table."""
+class _FactTable:
+    """The facts of one entity while tables are added to them."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.technology = ""
-        # What the keys were read with, while all of them are of one table.
+        # The index by which all keys were read, while they are of one table.
         self.index: CompiledIndex | None = None
         self._at: dict[Key, int] = {}
 
@@ -397,18 +399,19 @@ class _Gathering:
         return dict(zip(macs, self.facts.keys, strict=False))
 
     def start(self, keys: list[Key | None], suffixes: list[bytes], index: CompiledIndex) -> range:
-        """Takes over the rows of the first table as they are."""
+        """Take over the rows of the first table as they are."""
         facts = self.facts
         facts.keys, facts.indexes = cast(list[Key], keys), suffixes
         facts.technologies = [self.technology] * len(keys)
         self.index = index
         return range(len(keys))
 
-    def place(self, keys: list[Key | None], suffixes: list[bytes]) -> list[int] | range:
+    def add_rows(self, keys: list[Key | None], suffixes: list[bytes]) -> list[int] | range:
+        """Add rows with new keys, and return the row number of each key."""
         facts = self.facts
         if keys == facts.keys:
             return range(len(keys))
-        known = self._known()
+        known = self._numbers_by_key()
         for key, suffix in zip(keys, suffixes, strict=True):
             if key is not None and key not in known:
                 known[key] = len(facts.keys)
@@ -421,13 +424,13 @@ class _Gathering:
         at = [-1 if key is None else known[key] for key in keys]
         return range(size) if at == list(range(size)) else at
 
-    def _known(self) -> dict[Key, int]:
+    def _numbers_by_key(self) -> dict[Key, int]:
         if len(self._at) != len(self.facts.keys):
             self._at = {key: number for number, key in enumerate(self.facts.keys)}
         return self._at
 
-    def put(self, fact: str, at: list[int] | range, values: list[object]) -> None:
-        """The first value that is one counts: columns for the same fact come in the order of preference."""
+    def add_column(self, fact: str, at: list[int] | range, values: list[object]) -> None:
+        """Add values of a fact where it has none yet: its columns come in order of preference."""
         columns = self.facts.columns
         if isinstance(at, range) and fact not in columns:
             columns[fact] = values

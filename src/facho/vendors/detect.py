@@ -1,7 +1,6 @@
-"""Which profile a device gets, and why.
+"""Selects the profile of a device, with the reason.
 
-The caller asks the device for sysObjectID and sysDescr, then for a row under each OID of `probes`, and hands
-in what it found. Nothing here asks anything.
+The caller reads sysObjectID and sysDescr, then a row under each OID of `probes`, and passes what it found.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _LONGEST_QUOTE: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a device says of itself. The OID is in dots, without one in front."""
+    """The sysObjectID and sysDescr of a device."""
 
     object_id: str
     descr: str
@@ -28,19 +27,19 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """`why` is what an operator reads after "Detected as generic:"."""
+    """The selected profile; `why` is what an operator reads after "Detected as generic:"."""
 
     profile: str
     model: str
     why: str
 
 
-# A row found under a probe's OID: its value as text; None or missing when there is none.
+# The value of the first row under the OID of each probe; None or missing when there is none.
 Found = Mapping[str, str | None]
 
 
 def probes(identity: Identity, profiles: Mapping[str, Profile]) -> tuple[str, ...]:
-    """The OIDs that have to be asked for to decide."""
+    """Return the OIDs that have to be read to decide."""
     wanted = {
         rule.probe: None
         for profile in profiles.values()
@@ -92,7 +91,7 @@ def _matches_probe(rule: DetectRule, found: Found) -> bool:
 
 
 def _weight(rule: DetectRule) -> tuple[bool, int]:
-    """A whole object id says most; then the more that had to hold."""
+    """Return how specific a rule is: a whole sysObjectID most, then the number of its conditions."""
     conditions = (rule.object_id, rule.object_id_under, rule.object_id_pattern, rule.descr, rule.probe)
     return bool(rule.object_id), sum(map(bool, conditions))
 
@@ -116,7 +115,7 @@ def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -
 
 
 def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> str:
-    """The nearest miss."""
+    """Return why no profile matched, naming the nearest."""
     for profile in profiles.values():
         for rule in profile.exceptions:
             if _matches_names(rule, identity):
@@ -139,23 +138,23 @@ def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) 
 
 
 def _missing(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Iterator[str]:
-    """What it would need to have beside its names, by profile."""
+    """Yield the profiles whose names match, with the probe that does not."""
     for profile in profiles.values():
         wanted = [rule for rule in profile.rules if rule.probe and _matches_names(rule, identity)]
         if not wanted or _excluded(profile, identity):
             continue
-        said = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
-        if said:
-            answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in said.items())
+        values = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
+        if values:
+            answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in values.items())
             yield f"{profile.title}, but it says {answers}, which those do not"
         else:
             tables = " or ".join(dict.fromkeys(rule.probe for rule in wanted))
             yield f"{profile.title}, but it has no rows in {tables}, as those have"
 
 
-def _quoted(said: str | None) -> str:
-    """A device may say anything."""
-    text = "".join(letter for letter in said or "" if letter.isprintable())
+def _quoted(value: str | None) -> str:
+    """Return a value of a device, printable and short."""
+    text = "".join(letter for letter in value or "" if letter.isprintable())
     return f"'{text}'" if len(text) <= _LONGEST_QUOTE else f"'{text[: _LONGEST_QUOTE - 3]}...'"
 
 
@@ -164,7 +163,7 @@ def _object_id(identity: Identity) -> str:
 
 
 def _company(object_id: str) -> str:
-    """1.3.6.1.4.1.2011 of 1.3.6.1.4.1.2011.2.123."""
+    """Return 1.3.6.1.4.1.2011 of 1.3.6.1.4.1.2011.2.123."""
     return ".".join(object_id.split(".")[:_COMPANY_NUMBERS])
 
 

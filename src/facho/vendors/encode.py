@@ -1,5 +1,6 @@
-"""From a fact back to the raw value that a device would send, and from a place back to its index: what the
-simulator serves, and what a GET asks for.
+"""Encodes facts as raw values and places as indexes: the inverse of decoding.
+
+The simulator serves the values; a GET asks for the indexes.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ Raw = int | bytes
 
 
 def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
-    """The raw value of a fact; of None, its first marker. None when the vendor has no way to say it."""
+    """Return the raw value of a fact; for None, the first marker, or None where the vendor has none."""
     if value is None:
-        return _nothing(fact, rule)
+        return _encode_none(fact, rule)
     match fact.kind:
         case Kind.NUMBER | Kind.WHOLE if isinstance(value, int | float):
-            return _number(fact, rule, value)
+            return _encode_number(fact, rule, value)
         case Kind.WORD:
             meaning = value.meaning if isinstance(value, State) else str(value)
-            return _word(rule, meaning)
+            return _encode_word(rule, meaning)
         case Kind.SERIAL:
-            return _serial(rule, str(value))
+            return _encode_serial(rule, str(value))
         case Kind.MAC:
             return bytes.fromhex(str(value).replace(":", ""))
         case Kind.DATE if isinstance(value, datetime):
@@ -58,17 +59,17 @@ def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
             return str(value).encode()
 
 
-def _nothing(fact: Fact, rule: Rule) -> Raw | None:
+def _encode_none(fact: Fact, rule: Rule) -> Raw | None:
     if rule.no_value:
         return _octets_or_number(rule.no_value[0])
     if fact.kind is Kind.WORD:
-        return _word(rule, None)
+        return _encode_word(rule, None)
     if fact.kind is Kind.DATE:
         return bytes(8)
     return None if fact.kind in (Kind.NUMBER, Kind.WHOLE) else b""
 
 
-def _number(fact: Fact, rule: Rule, value: float) -> Raw:
+def _encode_number(fact: Fact, rule: Rule, value: float) -> Raw:
     if rule.milliwatts:
         return round(10 ** (value / 10) / rule.milliwatts)
     if rule.number_in_text is not None:
@@ -80,16 +81,16 @@ def _number(fact: Fact, rule: Rule, value: float) -> Raw:
     return raw & (1 << rule.signed) - 1 if rule.signed else raw
 
 
-def _serial(rule: Rule, written: str) -> bytes:
-    """As octets, unless the vendor writes it out."""
+def _encode_serial(rule: Rule, written: str) -> bytes:
+    """Return a serial as octets, or as text where the vendor writes it so."""
     packed = raw_values.serial_octets(written)
     if rule.fits is None or rule.fits.fullmatch(packed.decode("latin-1")):
         return packed
     return written.encode()
 
 
-def _word(rule: Rule, meaning: str | None) -> Raw | None:
-    """The first number with this meaning; else one that says less."""
+def _encode_word(rule: Rule, meaning: str | None) -> Raw | None:
+    """Return the first value with this meaning; else one with a more general meaning."""
     for wanted in (meaning, *(("unknown", "other") if meaning is None else ("other", "offline", "unknown"))):
         for word in rule.enum:
             if word.meaning == wanted:
@@ -120,7 +121,7 @@ class IndexWriter:
         self._name = layout.name
         self._index = index
         self._ways = [_ways_to_write(part, like) for part in layout.parts]
-        # Else only the names of the device tell.
+        # Otherwise only the names of the device tell the place.
         self._can_be_read = layout.named is None or bool(layout.named.packings)
 
     def write(self, key: Key, numbers: Mapping[Key, int] | None = None) -> bytes:
@@ -209,7 +210,7 @@ def pack(bits: Bits, key: Key) -> int:
 
 
 def is_packed_in(bits: Bits, arcs: Arcs) -> bool:
-    """Whether an index may have been written with this packing."""
+    """Return whether an index may have been written with this packing."""
     return any(arc & bits.fixed == bits.value & bits.fixed for arc in arcs)
 
 

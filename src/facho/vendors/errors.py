@@ -1,4 +1,4 @@
-"""What can be wrong with a profile, or with what a device says."""
+"""Errors in profiles, and in the values of devices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Something wrong in a profile, at its place in the file."""
+    """A mistake in a profile, with its place in the file."""
 
     file: str
     line: int
@@ -28,7 +28,7 @@ class BadProfile(ValueError):
 
 
 class BadValue(ValueError):
-    """A value that says nothing, or not all that it should; `instead` is what is left of it."""
+    """A value that cannot be read, or only in part; `instead` is that part."""
 
     def __init__(self, why: str, instead: object = None) -> None:
         super().__init__(why)
@@ -36,4 +36,4 @@ class BadValue(ValueError):
 
 
 class BadIndex(ValueError):
-    """An index that is not of the kind that its table has."""
+    """An index that does not fit the layout of its table."""

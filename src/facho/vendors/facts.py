@@ -1,6 +1,6 @@
-"""The words that all vendors are translated into: what can be known, in which unit, and what states mean.
+"""The facts that profiles can provide, with their units and states: the same for all vendors.
 
-Profiles may name nothing else. That is what makes an ONU of one brand comparable with that of another.
+Profiles may name no others, so that ONUs of all brands can be compared.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Entity(enum.StrEnum):
-    """What a row of a table is about."""
+    """The kind of thing that a row of a table describes."""
 
     ONU = "onu"
     UNI = "uni"
@@ -24,7 +24,7 @@ class Entity(enum.StrEnum):
 
 
 class Kind(enum.StrEnum):
-    """What a fact is in Python: float, int, str, datetime, IPv4Address or State."""
+    """The type of a fact: in Python float, int, str, datetime, IPv4Address or State."""
 
     NUMBER = "number"
     WHOLE = "whole number"
@@ -37,7 +37,7 @@ class Kind(enum.StrEnum):
 
 
 class Confidence(enum.StrEnum):
-    """How sure an entry of a profile is."""
+    """The confidence in an entry of a profile."""
 
     AGREED = "agreed"
     SINGLE = "single"

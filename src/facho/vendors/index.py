@@ -1,7 +1,7 @@
-"""From the index of a row to the place of an ONU, port or board.
+"""Decodes the index of a row into the place of an ONU, port or board.
 
-A layout is compiled once. What it gives for an index is remembered: every column of a table repeats the same
-indices, and so does every collection.
+A layout is compiled once, and its results are cached: every column of a table has the same indexes, in every
+collection.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from facho.vendors.schema import (
 Arcs = tuple[int, ...]
 # The octets of a number but for the last one.
 _NOT_LAST: Final = bytes(range(0x80, 0x100))
-_REMEMBERED: Final = 1 << 16
+_CACHE_SIZE: Final = 1 << 16
 _LONGEST_NAME: Final = 255
 
 
 class Key(NamedTuple):
-    """A place on an OLT. What the vendor's index does not tell is None; `extra` tells rows of one place apart
+    """A place on an OLT. Parts that the index does not have are None; `extra` tells rows of one place apart
     (a UNI, a row of unknown ONUs), or is all there is (a name)."""
 
     frame: int | None = None
@@ -53,20 +53,19 @@ class Key(NamedTuple):
         return (place + onu + extra).strip()
 
 
-# Equal places are one object, so that the rows of two tables compare quickly.
-_known: Final[dict[Key, Key]] = {}
+# Equal keys are one object, so that the rows of two tables compare quickly.
+_interned: Final[dict[Key, Key]] = {}
 POSITIONS: Final = {
     "frame": 0, "slot": 1, "port": 2, "onu": 3, "uni": 4, "row": 4, "name": 4, "mac": 4
 }  # fmt: skip
 
 Parts = list[int | str | None]
-# Takes the numbers from a position on and notes the parts; gives the next position, or -1 for a row of no
-# interest.
+# Reads the numbers from a position on into the parts; returns the next position, or -1 for a row to ignore.
 _Step = Callable[[Arcs, int, Parts], int]
 
 
 class CompiledIndex(dict[bytes, Key | None]):
-    """Index octets -> place; None for rows of no interest. Raises BadIndex for what is no such index."""
+    """Index octets -> key, None for rows to ignore. Raises BadIndex for an index of another layout."""
 
     def __init__(self, layout: IndexLayout, names: Mapping[int, Parts | None] | None = None) -> None:
         super().__init__()
@@ -78,13 +77,13 @@ class CompiledIndex(dict[bytes, Key | None]):
 
     def __missing__(self, suffix: bytes) -> Key | None:
         key = self.decode(split_arcs(suffix))
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHE_SIZE:
             self.clear()
         self[suffix] = key
         return key
 
     def is_read_as(self, suffix: bytes, key: Key) -> bool:
-        """Whether these octets are the index of this place."""
+        """Return whether these octets are the index of this key."""
         if not suffix or (self._size and len(suffix.translate(None, _NOT_LAST)) != self._size):
             return False
         try:
@@ -105,25 +104,25 @@ class CompiledIndex(dict[bytes, Key | None]):
 
 
 def _size_of(layout: IndexLayout) -> int:
-    """Count the numbers of an index; 0 where it is now of one size and now of another."""
+    """Return the count of numbers in an index; 0 where it varies."""
     if any(isinstance(part, TextPart) for part in layout.parts):
         return 0
     return sum(part.count if isinstance(part, OctetsPart) else 1 for part in layout.parts)
 
 
 def intern_key(key: Key) -> Key:
-    if len(_known) >= 4 * _REMEMBERED:
-        _known.clear()
-    return _known.setdefault(key, key)
+    if len(_interned) >= 4 * _CACHE_SIZE:
+        _interned.clear()
+    return _interned.setdefault(key, key)
 
 
 def split_arcs(suffix: bytes) -> Arcs:
-    """The numbers of an index, from the octets that travelled."""
+    """Return the numbers of an index from its octets."""
     arcs: list[int] = []
     arc = 0
     for octet in suffix:
         if octet == 0x80 and not arc:
-            # Padded, one index would have two ways to be written.
+            # With padding, one index could be written in two ways.
             raise BadIndex(f"0x{suffix[:32].hex()} is no index")
         arc = arc << 7 | octet & 0x7F
         if octet < 0x80:
@@ -137,7 +136,7 @@ def split_arcs(suffix: bytes) -> Arcs:
 
 
 def join_arcs(arcs: Arcs) -> bytes:
-    """The octets that travel for the numbers of an index."""
+    """Return the octets of the numbers of an index."""
     octets = bytearray()
     for arc in arcs:
         if arc < 0x80:
@@ -150,22 +149,22 @@ def join_arcs(arcs: Arcs) -> bytes:
 
 @lru_cache(maxsize=256)
 def compile_index(layout: IndexLayout) -> CompiledIndex:
-    """For indices that need no names, or whose names were not read."""
+    """Compile an index that needs no names, or whose names were not read."""
     return CompiledIndex(layout)
 
 
 class NamedNumber(NamedTuple):
-    """What a row of the column with the names says."""
+    """A row of the column with the names: its number, and the place in its name."""
 
     number: int
     # None for an interface of another kind.
     parts: Parts | None
-    # Where the number itself says another place. The name counts; but one of them is wrong.
-    disagrees: str = ""
+    # Set where the number means another place than the name. The name counts, but one of them is wrong.
+    conflict: str = ""
 
 
 class _Names(dict[tuple[bytes, object], NamedNumber]):
-    """Index octets and name -> what they say. Patterns are for names that were not seen before."""
+    """Index octets and name -> what they mean, cached: matching patterns is slow."""
 
     def __init__(self, named: Named) -> None:
         super().__init__()
@@ -173,82 +172,82 @@ class _Names(dict[tuple[bytes, object], NamedNumber]):
 
     def __missing__(self, row: tuple[bytes, object]) -> NamedNumber:
         suffix, name = row
-        said = _named_number(self._named, suffix, name)
-        if len(self) >= _REMEMBERED:
+        named = _named_number(self._named, suffix, name)
+        if len(self) >= _CACHE_SIZE:
             self.clear()
         if not isinstance(name, bytes) or len(name) <= _LONGEST_NAME:
-            self[row] = said
-        return said
+            self[row] = named
+        return named
 
 
 @lru_cache(maxsize=256)
-def _names_of(named: Named) -> _Names:
+def _cached_names(named: Named) -> _Names:
     return _Names(named)
 
 
 def read_names(named: Named, names: Mapping[bytes, object]) -> list[NamedNumber]:
-    """The names that a device has now."""
-    return list(map(_names_of(named).__getitem__, names.items()))
+    """Return what the names of a device mean."""
+    return list(map(_cached_names(named).__getitem__, names.items()))
 
 
 def compile_with_names(layout: IndexLayout, names: list[NamedNumber]) -> CompiledIndex:
-    """Names seldom change, and OLTs of a model have the same ones: what was found for them still holds."""
-    before, index = _with_names.get(layout, (None, None))
+    """Compile an index with names. Names seldom change, so the last compiled index is kept."""
+    before, index = _last_with_names.get(layout, (None, None))
     if index is None or before != names:
         index = CompiledIndex(layout, {name.number: name.parts for name in names})
-        _with_names[layout] = names, index
+        _last_with_names[layout] = names, index
     return index
 
 
-_with_names: Final[dict[IndexLayout, tuple[list[NamedNumber], CompiledIndex]]] = {}
+_last_with_names: Final[dict[IndexLayout, tuple[list[NamedNumber], CompiledIndex]]] = {}
 
 
 class _PortNames:
-    """The names of ports by what their numbers count, for numbers that are not their own: those of ONUs."""
+    """The names of ports by the parts of their numbers, to correct the numbers of their ONUs."""
 
     def __init__(self, named: Named, names: Mapping[int, Parts | None]) -> None:
-        self._told = [POSITIONS[part] for part in parts_in_names(named.names)]
+        self._positions = [POSITIONS[part] for part in parts_in_names(named.names)]
         self._names = {
-            self._count(counted): parts
+            self._place(counted): parts
             for number, parts in names.items()
             if (counted := _port_counted(named, number)) is not None
         }
 
-    def _count(self, counted: Parts) -> tuple[int | str | None, ...]:
-        return tuple(counted[position] for position in self._told)
+    def _place(self, counted: Parts) -> tuple[int | str | None, ...]:
+        return tuple(counted[position] for position in self._positions)
 
-    def of(self, counted: Parts) -> Parts | None:
-        """As counted, but for what the name says otherwise; None on a port of another kind."""
-        name = self._names.get(self._count(counted), counted)
+    def correct(self, counted: Parts) -> Parts | None:
+        """Return the parts with those of the port's name in their place; None on a port of another kind."""
+        name = self._names.get(self._place(counted), counted)
         if name is None:
             return None
-        right = counted.copy()
-        _merge(name, right)
-        return right
+        corrected = counted.copy()
+        _merge(name, corrected)
+        return corrected
 
 
 def _port_counted(named: Named, number: int) -> Parts | None:
-    """What the number of a port counts; None for that of an ONU. Some agents give the bare count instead."""
+    """Return the parts of a port's number, None for that of an ONU; some agents give a bare count."""
     for bits, ports in _port_packings(named):
         if number & bits.fixed == bits.value & bits.fixed:
             # The bits of the ONU are zero in the number of its port.
-            return _unpacked([ports], number)
+            return _unpack([ports], number)
     return [number] * 5
 
 
 @lru_cache(maxsize=256)
 def _port_packings(named: Named) -> list[tuple[Bits, Bits]]:
-    """Each packing, and what is left of it without the parts that the names do not tell."""
-    told = parts_in_names(named.names)
+    """Return each packing, and the same with only those parts that are in the names."""
+    in_names = parts_in_names(named.names)
     return [
-        (bits, replace(bits, fields=tuple(field for field in bits.fields if field.part in told)))
+        (bits, replace(bits, fields=tuple(field for field in bits.fields if field.part in in_names)))
         for bits in named.packings
     ]
 
 
 def _named_number(named: Named, suffix: bytes, name: object) -> NamedNumber:
     number, parts = _single(suffix), _parts_of(named, name)
-    counted = _unpacked([bits for bits in named.packings if not bits.apart], number)
+    counted = _unpack([bits for bits in named.packings if not bits.apart], number)
     if parts is None or counted is None or _agree(parts, counted):
         return NamedNumber(number, parts)
     why = f"its name says {Key(*parts)}, its number {Key(*counted)}"  # type: ignore[arg-type]
@@ -260,7 +259,7 @@ def _agree(parts: Parts, counted: Parts) -> bool:
 
 
 def _single(suffix: bytes) -> int:
-    """The number of an index of one; -1 for what is none."""
+    """Return the number of an index of one number; -1 for others."""
     try:
         (arc,) = split_arcs(suffix)
     except ValueError:
@@ -297,20 +296,20 @@ def _pattern(name: str) -> str:
     )  # fmt: skip
 
 
-def _unpacked(packings: Iterable[Bits], number: int) -> Parts | None:
+def _unpack(packings: Iterable[Bits], number: int) -> Parts | None:
     for bits in packings:
         if number >= 0 and number & bits.fixed == bits.value & bits.fixed:
             parts: Parts = [None] * 5
             for field in bits.fields:
                 part = (number & field.mask) >> field.at
                 parts[POSITIONS[field.part]] = part + field.plus
-                if not _within(part + field.plus, field):
+                if not _is_within(part + field.plus, field):
                     return None
             return parts
     return None
 
 
-def _within(value: int, bounds: BitField | Plain) -> bool:
+def _is_within(value: int, bounds: BitField | Plain) -> bool:
     return (bounds.low is None or value >= bounds.low) and (bounds.high is None or value <= bounds.high)
 
 
@@ -339,7 +338,7 @@ def _plain(plain: Plain) -> _Step:
         if at >= len(arcs):
             return _short(arcs)
         value = arcs[at] + plain.plus
-        if not _within(value, plain):
+        if not _is_within(value, plain):
             raise BadIndex(f"{_dotted(arcs)}: {plain.part} {value} is out of its range")
         parts[position] = value
         return at + 1
@@ -351,7 +350,7 @@ def _packed(packings: tuple[Bits, ...], ignore_others: bool = False) -> _Step:
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):
             return _short(arcs)
-        found = _unpacked(packings, arcs[at])
+        found = _unpack(packings, arcs[at])
         if found is None and ignore_others:
             return -1
         if found is None:
@@ -370,10 +369,10 @@ def _named(named: Named, names: Mapping[int, Parts | None]) -> _Step:
     def find(number: int) -> Parts | None:
         if number in names and not more:
             return names[number]
-        counted = _unpacked(named.packings, number)
+        counted = _unpack(named.packings, number)
         if counted is None and not named.ignore_others:
             raise BadIndex(f"{number} has no name in {named.column}")
-        return counted if ports is None or counted is None else ports.of(counted)
+        return counted if ports is None or counted is None else ports.correct(counted)
 
     def step(arcs: Arcs, at: int, parts: Parts) -> int:
         if at >= len(arcs):

@@ -1,4 +1,4 @@
-"""The profiles that come with facho, and those of the operator."""
+"""The built-in profiles, and those of the operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GENERIC: Final = "generic"
 
 @cache
 def builtin() -> Mapping[str, Profile]:
-    """By name, in the order of their names."""
+    """Return the built-in profiles by name, sorted."""
     folder = resources.files("facho.vendors") / "profiles"
     files = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
     profiles = [parse_profile((folder / file).read_text("utf-8"), file) for file in files]
@@ -25,7 +25,7 @@ def builtin() -> Mapping[str, Profile]:
 
 
 def load(path: Path) -> Profile:
-    """A profile of the operator's own. Raises BadProfile."""
+    """Return a profile of the operator. Raises BadProfile."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -36,5 +36,5 @@ def load(path: Path) -> Profile:
 
 
 def with_extra(*paths: Path) -> Mapping[str, Profile]:
-    """The built-in ones and these; one of the same name takes the place of the built-in one."""
+    """Return the built-in profiles and these; one of the same name replaces the built-in one."""
     return {**builtin(), **{profile.name: profile for profile in map(load, paths)}}

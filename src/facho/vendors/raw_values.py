@@ -1,4 +1,4 @@
-"""Octets to what they are: serial, hardware address, date, IP address, text; and back."""
+"""Reads serials, hardware addresses, dates, IP addresses and texts from octets, and writes some of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from facho.vendors.errors import BadValue
 LONGEST_TEXT: Final = 1024
 SERIAL_OCTETS: Final = 8
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
-# No device of these was there before, and none will be after.
+# No such device was in use before, and none will be after.
 _YEARS: Final = (1970, 2199)
 _DATE_FORMATS: Final = (
     "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S", "%d-%m-%Y %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d,%H:%M:%S"
@@ -23,7 +23,7 @@ _DATE_FORMATS: Final = (
 
 
 def shown(raw: object) -> str:
-    """A raw value in a message: short, whatever it is."""
+    """Return a raw value for a message, short whatever it is."""
     if isinstance(raw, bytes):
         return f"0x{raw[:24].hex()}" + (f"... ({len(raw)} octets)" if len(raw) > 24 else "")
     text = repr(raw)
@@ -31,18 +31,18 @@ def shown(raw: object) -> str:
 
 
 def is_nothing(raw: object) -> bool:
-    """NULL, and the protocol's own markers for what is not there."""
+    """Return whether it is NULL or a marker of the protocol for a missing value."""
     return raw is None or isinstance(raw, enum.Enum)
 
 
 def _refuse_type(raw: object, what: str) -> None:
-    """What is not there is fine; what is of another type is not."""
+    """Raise BadValue for a value of another type; a missing value is fine."""
     if not is_nothing(raw):
         raise BadValue(f"{shown(raw)} is no {what}")
 
 
 def text(raw: object) -> str | None:
-    """What people wrote, without the padding that tables add. Raises BadValue with what could be read."""
+    """Return a text without padding. Raises BadValue with the part that could be read."""
     if not isinstance(raw, bytes):
         if isinstance(raw, int):
             return str(raw)
@@ -59,7 +59,7 @@ def text(raw: object) -> str | None:
 
 
 def texts(values: Collection[object]) -> list[object]:
-    """Many at once: quickly, if they are what texts should be."""
+    """Return many texts, quickly where all of them are printable UTF-8."""
     try:
         read = list(map(bytes.decode, values))  # type: ignore[arg-type]
         if max(map(len, read), default=0) <= LONGEST_TEXT and "".join(read).isprintable():
@@ -74,7 +74,7 @@ def _printable(read: str) -> str:
 
 
 def serial(raw: object) -> str | None:
-    """Eight octets as four letters and eight digits; a text that is such a serial, as it is."""
+    """Return a serial of eight octets, or of a text, as four letters and eight digits."""
     if not isinstance(raw, bytes):
         _refuse_type(raw, "serial")
         return None
@@ -105,7 +105,7 @@ def _serial_of_text(raw: bytes) -> str | None:
 
 
 def serial_octets(written: str) -> bytes:
-    """The eight octets of a serial."""
+    """Return the eight octets of a serial."""
     if len(written) == 16:
         return bytes.fromhex(written)
     return written[:4].encode() + bytes.fromhex(written[4:])
@@ -126,7 +126,7 @@ def mac(raw: object) -> str | None:
 
 
 def date(raw: object) -> datetime | None:
-    """DateAndTime of 8 or 11 octets, or a text; all zero is no date. Without a zone it is taken as UTC."""
+    """Return the date of a DateAndTime or a text; all zero is None. Without a zone it is UTC."""
     if not isinstance(raw, bytes):
         _refuse_type(raw, "date")
         return None
@@ -153,13 +153,13 @@ def _date_of_text(raw: bytes) -> datetime | None:
 
 
 def _plausible(moment: datetime, raw: bytes) -> datetime:
-    """What is near the ends of the calendar cannot be shown in every zone."""
+    """Refuse dates near the ends of the calendar, which not every zone can show."""
     if not _YEARS[0] <= moment.year <= _YEARS[1]:
         raise BadValue(f"{shown(raw)} is a date of the year {moment.year}")
     return moment
 
 
-# An ONU came and went when it did the last time it was asked: few dates are new.
+# Cached: most dates are the same as in the collection before.
 @lru_cache(maxsize=1 << 16)
 def _written_date(raw: bytes) -> datetime | None:
     read = raw.decode("ascii", "replace").strip("\0 ")
@@ -174,7 +174,7 @@ def _written_date(raw: bytes) -> datetime | None:
 
 
 def date_octets(moment: datetime) -> bytes:
-    """DateAndTime of 8 octets, in UTC."""
+    """Return a DateAndTime of 8 octets, in UTC."""
     at = moment.astimezone(UTC)
     return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
 

@@ -1,7 +1,7 @@
-"""From a raw value to a fact: one function per column, made once.
+"""Compiles the rule of a column into functions that read raw values as facts.
 
-The function gives the fact, None where the device says that it has none, or raises BadValue. Numbers and
-states repeat themselves, so what was found for them is remembered.
+They return the fact, or None where the device has no value, or raise BadValue. Numbers and states repeat, so
+their results are cached.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from facho.vendors.schema import NumberInText, Rule, Word
 
 Read = Callable[[object], object]
 ReadAll = Callable[[Collection[object]], list[object]]
-_REMEMBERED: Final = 1 << 14
-_LONGEST_REMEMBERED: Final = 64
+_CACHE_SIZE: Final = 1 << 14
+_LONGEST_CACHED: Final = 64
 # No instrument in these devices is better than a hundredth of a dB.
 _DIGITS_OF: Final = {"dBm": 2}
 _DIGITS: Final = 3
@@ -29,7 +29,7 @@ _NUMBER_LETTERS: Final = "+-.0123456789"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state: what it means in our words, and the vendor's own word for it."""
+    """A state: its meaning in our words, and the vendor's own word for it."""
 
     meaning: str
     word: str
@@ -40,14 +40,14 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A column's reader: for one value, and for all at once, which raises if any of them is bad."""
+    """The functions of a column: for one value, and for all at once, which raises if any of them is bad."""
 
     one: Read
     all: ReadAll
 
 
-class Remembering(dict[object, object]):
-    """What a function gave, by its argument."""
+class CachedRead(dict[object, object]):
+    """The results of a read function by raw value."""
 
     def __init__(self, read: Read) -> None:
         super().__init__()
@@ -55,32 +55,32 @@ class Remembering(dict[object, object]):
 
     def __missing__(self, raw: object) -> object:
         value = self._read(raw)
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHE_SIZE:
             self.clear()
-        if not isinstance(raw, bytes) or len(raw) <= _LONGEST_REMEMBERED:
+        if not isinstance(raw, bytes) or len(raw) <= _LONGEST_CACHED:
             self[raw] = value
         return value
 
 
 def compile_rule(fact: Fact, rule: Rule) -> Reader:
-    """Raw values are what the client gives: int, float, bytes, IPv4Address, None."""
+    """Return the functions that read a fact. Raw values are those of the client: int, bytes and so on."""
     match fact.kind:
         case Kind.WHOLE if rule == Rule() and fact.low == 0 and fact.high is None:
             return _counter(_number(fact, rule))
         case Kind.NUMBER | Kind.WHOLE:
-            return _remembering(_number(fact, rule))
+            return _cached(_number(fact, rule))
         case Kind.WORD:
-            return _remembering(_word(rule.enum, rule.no_value))
+            return _cached(_word(rule.enum, rule.no_value))
         case Kind.TEXT:
             return _text(rule)
         case Kind.SERIAL:
-            return _each(_marked(_fitting(rule, _after(rule, raw_values.serial)), rule))
+            return _each(_skip_markers(_read_fitting(rule, _read_after_mark(rule, raw_values.serial)), rule))
         case Kind.MAC:
-            return _each(_marked(_fitting(rule, raw_values.mac), rule))
+            return _each(_skip_markers(_read_fitting(rule, raw_values.mac), rule))
         case Kind.DATE:
-            return _each(_marked(raw_values.date, rule))
+            return _each(_skip_markers(raw_values.date, rule))
         case Kind.IP:
-            return _each(_marked(raw_values.ip, rule))
+            return _each(_skip_markers(raw_values.ip, rule))
 
 
 def _each(read: Read) -> Reader:
@@ -88,7 +88,7 @@ def _each(read: Read) -> Reader:
 
 
 def _counter(read: Read) -> Reader:
-    """For numbers that are taken as they are, and seldom repeat."""
+    """Return functions for numbers that are taken as they are, and seldom repeat."""
 
     def read_all(values: Collection[object]) -> list[object]:
         if all(issubclass(kind, int) for kind in set(map(type, values))):
@@ -100,10 +100,10 @@ def _counter(read: Read) -> Reader:
     return Reader(read, read_all)
 
 
-def _remembering(read: Read) -> Reader:
-    """For what repeats itself: a step of Python for each distinct value only."""
-    remembered = Remembering(read).__getitem__
-    return Reader(remembered, lambda values: list(map(remembered, values)))
+def _cached(read: Read) -> Reader:
+    """Return functions that run Python for distinct values only."""
+    cached = CachedRead(read).__getitem__
+    return Reader(cached, lambda values: list(map(cached, values)))
 
 
 def _number(fact: Fact, rule: Rule) -> Read:
@@ -120,7 +120,7 @@ def _number(fact: Fact, rule: Rule) -> Read:
         if isinstance(raw, int | float):
             number, scale = raw, rule.scale
         elif isinstance(raw, bytes) and rule.number_in_text is not None:
-            found = _found_in(raw, rule.number_in_text, markers)
+            found = _number_in(raw, rule.number_in_text, markers)
             if found is None:
                 return None
             number, scale = found, rule.text_scale
@@ -151,7 +151,7 @@ def _linear(rule: Rule) -> Callable[[float, float], float | None]:
 
 
 def _dbm(milliwatts: float) -> Callable[[float, float], float | None]:
-    """Power as a multiple of so many milliwatts; none at all is no value, for its logarithm is none."""
+    """Return a function from a multiple of so many milliwatts to dBm; zero has no logarithm and no value."""
     return lambda number, _: 10 * math.log10(number * milliwatts) if number > 0 else None
 
 
@@ -160,7 +160,7 @@ def _with_sign(number: int, bits: int) -> int:
     return number - (half << 1) if half <= number < half << 1 else number
 
 
-def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) -> float | None:
+def _number_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) -> float | None:
     if len(raw) > raw_values.LONGEST_TEXT:
         raise BadValue(f"a text of {len(raw)} octets where a number should be")
     text = raw.decode("utf-8", "replace").strip("\0 ")
@@ -168,13 +168,13 @@ def _found_in(raw: bytes, where: NumberInText, markers: frozenset[int | str]) ->
         return None
     number = _number_between(text, where)
     if number is None:
-        # Escaped: PostgreSQL refuses NUL in a text, and with it all that the collection said.
+        # Escaped: PostgreSQL refuses NUL in a text, and with it the whole collection.
         raise BadValue(f"there is no number in {text[:60]!r}")
     return number
 
 
 def _number_between(text: str, where: NumberInText) -> float | None:
-    """The number after the mark; where there is none, the one right before it, or at the start."""
+    """Return the number after the mark; without one, the number before it or at the start."""
     before, mark, after = text.partition(where.after) if where.after else ("", "", text)
     marked = after if mark or not where.after else text
     found = _number_at_start(marked.partition(where.before)[0] if where.before else marked)
@@ -237,13 +237,13 @@ def _text(rule: Rule) -> Reader:
     return _each(read)
 
 
-def _after(rule: Rule, read: Read) -> Read:
+def _read_after_mark(rule: Rule, read: Read) -> Read:
     if not rule.after:
         return read
     mark = rule.after.encode()
 
     def read_after(raw: object) -> object:
-        # Eight octets are a serial as they are, and one of them may well be the mark.
+        # Eight octets are a binary serial, in which any octet may look like the mark.
         if isinstance(raw, bytes) and len(raw) != raw_values.SERIAL_OCTETS and mark in raw:
             return read(raw.partition(mark)[2])
         return read(raw)
@@ -251,21 +251,21 @@ def _after(rule: Rule, read: Read) -> Read:
     return read_after
 
 
-def _fitting(rule: Rule, read: Read) -> Read:
+def _read_fitting(rule: Rule, read: Read) -> Read:
     if rule.fits is None:
         return read
     fits = rule.fits.fullmatch
 
     def read_fitting(raw: object) -> object:
-        # What is too long for either fact is for the reader to refuse.
-        if isinstance(raw, bytes) and len(raw) <= _LONGEST_REMEMBERED and not fits(raw.decode("latin-1")):
+        # The reader itself refuses values that are too long.
+        if isinstance(raw, bytes) and len(raw) <= _LONGEST_CACHED and not fits(raw.decode("latin-1")):
             return None
         return read(raw)
 
     return read_fitting
 
 
-def _marked(read: Read, rule: Rule) -> Read:
+def _skip_markers(read: Read, rule: Rule) -> Read:
     if not rule.no_value:
         return read
     markers = {each.encode() if isinstance(each, str) else each for each in rule.no_value}

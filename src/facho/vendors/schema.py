@@ -1,4 +1,4 @@
-"""A vendor profile as data. `parse` makes it from YAML, `decode` works by it, the simulator serves by it."""
+"""A vendor profile as data: made from YAML by `parse`, used by `decode`, `encode` and the simulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PARTS = ("frame", "slot", "port", "onu", "uni", "row", "name", "mac")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How sure an entry is, and what it was learned from."""
+    """The confidence in an entry, and the source of it."""
 
     confidence: Confidence
     source: str
@@ -30,7 +30,7 @@ class BitField:
     plus: int = 0
     low: int | None = None
     high: int | None = None
-    # Where it is less sure than the index that it is in.
+    # Set where the confidence is another than that of its index.
     origin: Origin | None = None
 
     @property
@@ -40,17 +40,17 @@ class BitField:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """One index number that holds several parts; the bits of none of them are those of `value`."""
+    """One index number that holds several parts; all other bits are those of `value`."""
 
     fields: tuple[BitField, ...]
     value: int
     origin: Origin | None = None
-    # Its ports are numbered otherwise than in the names, such as after the uplinks.
+    # Its ports have other numbers than in their names: they are counted after the uplinks, for example.
     apart: bool = False
 
     @property
     def fixed(self) -> int:
-        """The bits that must be as in `value`."""
+        """Return the bits that must be as in `value`."""
         return 0xFFFF_FFFF & ~sum(field.mask for field in self.fields)
 
 
@@ -59,7 +59,7 @@ class Packed:
     """One index number, in one of several packings that their fixed bits tell apart."""
 
     packings: tuple[Bits, ...]
-    # Numbers that are packed in none of these ways are of no interest: other interfaces in IF-MIB.
+    # Ignore numbers of no packing: other interfaces in IF-MIB.
     ignore_others: bool = False
 
 
@@ -75,19 +75,19 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """One index number that says nothing about the ONU; the first row counts."""
+    """One index number that is ignored; the first row counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """One index number that must be this; other rows are of no interest."""
+    """One index number that must have this value; other rows are ignored."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class OctetsPart:
-    """So many index numbers that are the octets of a hardware address."""
+    """Index numbers that are the octets of a hardware address."""
 
     part: str
     count: int
@@ -127,12 +127,12 @@ class IndexLayout:
 
     @property
     def gives(self) -> frozenset[str]:
-        """The parts of a place that it tells."""
+        """Return the parts of a place that it has."""
         return frozenset((*parts_given(self.parts), *(part for part, _ in self.always)))
 
     @property
     def one_to_one(self) -> bool:
-        """Whether every index is a place, and no two of them the same."""
+        """Return whether every index is a place, and no two are the same place."""
         return not any(
             isinstance(part, Skip | Only | Named) or (isinstance(part, Packed) and part.ignore_others)
             for part in self.parts
@@ -140,7 +140,7 @@ class IndexLayout:
 
     @property
     def has_several_rows_each(self) -> bool:
-        """Whether one place has several rows by rule, of which the first counts."""
+        """Return whether one place has several rows, of which the first counts."""
         return any(isinstance(part, Skip) for part in self.parts)
 
     @property
@@ -149,7 +149,7 @@ class IndexLayout:
 
 
 def parts_given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
-    """The parts that are in the numbers."""
+    """Yield the parts that are in the numbers."""
     for part in parts:
         match part:
             case Packed():
@@ -162,13 +162,13 @@ def parts_given(parts: tuple[IndexPart, ...]) -> Iterator[str]:
 
 
 def parts_in_names(names: tuple[str, ...]) -> list[str]:
-    """The parts that names tell; all of them tell the same."""
+    """Return the parts in the names; all names have the same."""
     return re.findall(r"\{(\w+)\}", names[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What a value of an enumeration means. No `meaning` is no value: the OLT could not say."""
+    """The meaning of a value of an enumeration; None where it means that there is no value."""
 
     raw: int | str
     word: str
@@ -177,7 +177,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class NumberInText:
-    """Where the number is in a text: after and before these, if they are there."""
+    """The texts after and before which a number stands in a text, where they are present."""
 
     after: str = ""
     before: str = ""
@@ -185,15 +185,15 @@ class NumberInText:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a raw value becomes a fact: marker, sign, scale, offset or dBm, then the plausible range."""
+    """Conversion of a raw value to a fact: markers, sign, scale, offset or dBm, then the plausible range."""
 
     no_value: tuple[int | str, ...] = ()
     signed: int = 0
     scale: float = 1.0
-    # Raw values nearer to zero than this are in the unit already.
+    # Raw values nearer to zero than this are not scaled.
     unscaled_below: float = 0.0
     offset: float = 0.0
-    # Milliwatts of a step of the raw value, where power is told linearly.
+    # Milliwatts of a step of the raw value, where power is linear.
     milliwatts: float = 0.0
     number_in_text: NumberInText | None = None
     text_scale: float = 1.0
@@ -203,13 +203,13 @@ class Rule:
     strip: str = ""
     after: str = ""
     before: str = ""
-    # Other values are of another fact, which shares the column.
+    # Values that do not fit are of another fact in the same column.
     fits: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The value counts only in rows where another column has this raw value; or only where it has not."""
+    """A condition on rows: another column has this raw value, or has not."""
 
     oid: str
     value: int | str
@@ -218,17 +218,17 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a fact can be read, and how, if it is not as its column is read."""
+    """A column of the device that has a fact; `rule` where it is not read by the rule of its column."""
 
     oid: str
     when: When | None = None
     rule: Rule | None = None
-    # The value is a share of what this column has in the same row, and is read as a percentage of it.
+    # The OID of the column that is 100 % of the value.
     percent_of: str = ""
 
     @property
     def helpers(self) -> Iterator[tuple[str, str]]:
-        """The columns that have to be read with it: what each is for, and its OID."""
+        """Yield the columns that have to be read with it: the purpose and OID of each."""
         if self.when is not None:
             yield "when", self.when.oid
         if self.percent_of:
@@ -237,7 +237,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One fact of a table: where it is, how to read it, and other places that some firmware has it in."""
+    """One fact of a table: its column and rule, and other columns that have it in some firmware."""
 
     fact: str
     source: Source
@@ -247,12 +247,12 @@ class Column:
     keep_last: bool = False
     note: str = ""
     line: int = 0
-    # Another table has the fact too, and this one counts where that has no value.
+    # Another table has the fact too; this one counts where that has no value.
     fallback: bool = False
 
 
 class ReadMethod(enum.StrEnum):
-    """How a table may be read."""
+    """The requests by which a table may be read."""
 
     WALK = "walk"
     GET_ONLINE = "get-online"
@@ -267,9 +267,9 @@ class Table:
     origin: Origin
     technology: str = ""
     read_method: ReadMethod = ReadMethod.WALK
-    # How many values of it one request may ask for; 0 is the client's own choice.
+    # The most values in one request; 0 is the choice of the client.
     batch: int = 0
-    # What it costs the OLT, so that a slower schedule can be chosen.
+    # It costs the OLT much, so that a slower schedule is proposed.
     slow: bool = False
     line: int = 0
 
@@ -285,7 +285,7 @@ class NeverRead:
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """How gently to ask: for every table of the family."""
+    """Limits of the requests to OLTs of a family."""
 
     bulk: bool = True
     repetitions: int = 0
@@ -295,7 +295,7 @@ class RequestRules:
 
 @dataclass(frozen=True, slots=True)
 class DetectRule:
-    """All that it names must hold. A `probe` is an OID under which there must be a row."""
+    """Conditions that must all hold. A `probe` is an OID under which there must be a row."""
 
     origin: Origin
     object_id: str = ""
@@ -327,7 +327,7 @@ class Profile:
     quirks: tuple[Quirk, ...] = ()
 
     def oids(self, *entities: Entity) -> tuple[str, ...]:
-        """Every column to read for these entities (all of them, if none is named), each once."""
+        """Return the columns to read for these entities, or for all, each once."""
         found: dict[str, None] = {}
         for table in self.tables:
             if not entities or table.entity in entities:
@@ -348,7 +348,7 @@ def packings_of(part: IndexPart) -> tuple[Bits, ...]:
 
 
 def table_oids(table: Table) -> Iterator[str]:
-    """What has to be read for this table, with the names that its index needs."""
+    """Yield the columns to read for a table, with the names that its index needs."""
     if table.index.named is not None:
         yield table.index.named.column
     for column in table.columns:
