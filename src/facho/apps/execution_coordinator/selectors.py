@@ -1,4 +1,4 @@
-"""Reads what OLTs are owed: from the grids of their nodes, and from open executions."""
+"""Reads what OLTs are owed, from grids and open executions, and what is configured for them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,19 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
 from facho.apps.db import sql
+from facho.apps.execution_coordinator.models import OltConfiguration
 from facho.apps.execution_coordinator.store import TrackerKey
 from facho.apps.maintenance.selectors import closed_times
 from facho.apps.snmp_jobs.selectors import members_of
+from facho.core.changes import (
+    Device,
+    OltState,
+    decode_state,
+    encode_job,
+    encode_state_of_tasks,
+    encode_task,
+    fingerprint,
+)
 from facho.core.maintenance import Span, slots_inside
 from facho.core.quota import Hour, slots_from
 
@@ -144,3 +154,69 @@ def _open(row: sql.Row) -> OpenExecution:
     olt, attempt, _, _, state, slot, owes, queued_at = row
     parts = tuple(Owed(*each) for each in json.loads(owes))
     return OpenExecution(olt, sql.parse_time(slot), state, attempt, sql.parse_time(queued_at), parts)
+
+
+def configured_states(olt_ids: Sequence[int] | None = None) -> dict[int, str]:
+    """Return the encoded configuration of these OLTs, or of all for None, in four queries."""
+    jobs = _encoded_jobs()
+    tasks: dict[int, list[str]] = defaultdict(list)
+    for olt_id, node_id, job_id, enabled, interval_s, priority in _fetch_of_olts(_NODES, "n.olt_id", olt_ids):
+        job_on, job_interval_s, job_priority, job = jobs[job_id]
+        own = interval_s if interval_s is not None else job_interval_s
+        rank = priority if priority is not None else job_priority
+        tasks[olt_id].append(encode_task(node_id, bool(enabled) and job_on, own, rank, job))
+    return {
+        olt_id: encode_state_of_tasks(Device(bool(enabled), *device), tasks.get(olt_id, ()))
+        for olt_id, enabled, *device in _fetch_of_olts(_OLTS, "o.id", olt_ids)
+    }
+
+
+def _fetch_of_olts(statement: str, column: str, olt_ids: Sequence[int] | None) -> list[sql.Row]:
+    if olt_ids is None:
+        return sql.fetch_rows(statement.format(""), [])
+    if not olt_ids:
+        return []
+    places = ", ".join(["%s"] * len(olt_ids))
+    return sql.fetch_rows(statement.format(f" WHERE {column} IN ({places})"), olt_ids)
+
+
+def _encoded_jobs() -> dict[int, tuple[bool, int, int, str]]:
+    """Return of each job whether it is enabled, its interval and priority, and its encoding for tasks."""
+    oids: dict[int, list[str]] = defaultdict(list)
+    for job_id, oid in sql.fetch_rows(_OIDS, []):
+        oids[job_id].append(oid)
+    found = {}
+    for enabled, interval_s, priority, facts, job_id, *job in sql.fetch_rows(_JOBS, []):
+        asked = tuple(map(str, json.loads(facts))), tuple(oids.get(job_id, ()))
+        found[job_id] = bool(enabled), interval_s, priority, encode_job((job_id, *job, *asked))
+    return found
+
+
+_NODES: Final = (
+    "SELECT n.olt_id, n.id, n.job_id, n.enabled, n.interval_s, n.priority FROM snmp_job_hosts n{}"
+    " ORDER BY n.id"
+)
+_OLTS: Final = (
+    "SELECT o.id, o.enabled, o.name, b.name, COALESCE(m.name, ''), o.address, o.port, o.snmp_version, o.site,"
+    " o.max_in_flight, o.max_varbinds, o.max_requests_per_second, o.shortest_interval_s"
+    " FROM olts o JOIN brands b ON b.id = o.brand_id LEFT JOIN olt_models m ON m.id = o.model_id{}"
+)
+_JOBS: Final = (
+    "SELECT enabled, interval_s, priority, facts, id, name, kind, task_type, master_id, max_attempts,"
+    " retry_delay_s FROM snmp_jobs"
+)
+_OIDS: Final = (
+    "SELECT x.job_id, i.oid FROM snmp_job_oids x JOIN oids i ON i.id = x.oid_id ORDER BY x.job_id, i.oid"
+)
+
+
+def changed_olts(states: Mapping[int, str]) -> list[int]:
+    """Return the OLTs whose configuration differs from the remembered one, or was never remembered."""
+    known = dict(OltConfiguration.objects.values_list("olt_id", "fingerprint"))
+    return sorted(olt_id for olt_id, text in states.items() if known.get(olt_id) != fingerprint(text))
+
+
+def remembered_states(olt_ids: Sequence[int]) -> dict[int, OltState | None]:
+    """Return the remembered configurations; None for one that this version cannot read."""
+    rows = OltConfiguration.objects.filter(olt__in=olt_ids).values_list("olt_id", "state")
+    return {olt_id: decode_state(text) for olt_id, text in rows}

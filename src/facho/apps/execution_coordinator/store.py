@@ -1,4 +1,4 @@
-"""Writes trackers: what hours owe, and the outcomes of their slots.
+"""Writes trackers (what hours owe, and the outcomes of their slots) and remembered configurations.
 
 A transaction locks trackers last and in the order of their keys, so that no two wait for each other. A closed
 tracker is never written again.
@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from facho.apps.db import sql
 from facho.apps.db.rows import insert_rows, update_rows
-from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
+from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
+from facho.core.changes import fingerprint
 from facho.core.lost_slots import LostSlots, merged
 from facho.core.quota import Hour, Outcome
 
@@ -218,4 +219,28 @@ def close_trackers(trackers: Sequence[tuple[Tracker, QuotaStatus]], now: datetim
         QuotaTracker,
         ["status", "closed_at", "updated_at"],
         [(each.id, status.value, now, now) for each, status in trackers],
+    )
+
+
+def mark_changed(olt_ids: Sequence[int]) -> None:
+    """Have the coordinator's next step plan these OLTs again, as if their configuration had changed."""
+    OltConfiguration.objects.filter(olt__in=olt_ids).update(fingerprint="")
+
+
+def remember_states(states: Mapping[int, str], now: datetime) -> None:
+    """Store configurations. One that is the same keeps the time of its last change."""
+    known = dict(OltConfiguration.objects.filter(olt__in=states).values_list("olt_id", "state"))
+    rows = [
+        OltConfiguration(olt_id=olt_id, fingerprint=fingerprint(text), state=text, changed_at=now)
+        for olt_id, text in sorted(states.items())
+    ]
+    _store_configurations(
+        [row for row in rows if known.get(row.olt_id) != row.state], "fingerprint", "state", "changed_at"
+    )
+    _store_configurations([row for row in rows if known.get(row.olt_id) == row.state], "fingerprint")
+
+
+def _store_configurations(rows: list[OltConfiguration], *columns: str) -> None:
+    OltConfiguration.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["olt"], update_fields=columns, batch_size=1000
     )

@@ -22,7 +22,7 @@ from facho.engine.commands.input_checks import parse_seconds
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.engine.commands.olts import olts_named
-from facho.engine.coordinate.changes import PlannedNode, plan_times
+from facho.engine.coordinate.changes import PlannedNode, plan_first_runs
 from facho.engine.coordinate.forecasts import LearnedTasks, TaskToPredict, count_named_columns
 from facho.engine.coordinate.workloads import Node, tasks_of
 
@@ -218,7 +218,7 @@ class ScheduleDraft:
     def _replan(self, olt_ids: Sequence[int], new: Iterable[int] = ()) -> None:
         wanted = set(olt_ids)
         planned = [self._planned(node) for node in self._nodes.values() if node.olt_id in wanted]
-        stopped, first_runs = plan_times(planned, olt_ids, set(new), self._now, self._config)
+        stopped, first_runs = plan_first_runs(planned, olt_ids, set(new), self._now, self._config)
         for each in stopped:
             self._nodes[each.node_id].next_run_at = None
         for node_id, at in first_runs.items():
@@ -234,9 +234,9 @@ class ScheduleDraft:
             master=master.name if master else None,
             interval_s=node.interval_s or job.interval_s,
             priority=node.priority or job.priority,
-            node_on=node.enabled,
-            job_on=job.enabled,
-            olt_on=node.olt.enabled,
+            node_enabled=node.enabled,
+            job_enabled=job.enabled,
+            olt_enabled=node.olt.enabled,
             next_run_at=node.next_run_at,
             last_run_at=node.last_run_at,
         )

@@ -1,8 +1,8 @@
-"""Acts on what people change: a command does so at once, and the coordinator's step finds the rest.
+"""Replans OLTs after their configuration changed: by a command at once, by SQL at the coordinator's step.
 
-A node has a time when nothing keeps it off and it is not chained to another one. So what has to be done can
-be read off the rows: a node without a time that should have one starts, a node with a time that should have
-none stops. An interval that changed is the same: the time is taken away, and the node starts anew.
+An enabled node that is not chained has a next run. So the rows show what to do: a node without one that
+should have it starts, a node with one that should have none stops. A node whose interval changed loses its
+next run, and starts again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,8 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from facho.apps.db.rows import update_rows
-from facho.apps.execution_coordinator.configuration import (
-    changed_olts,
-    configured_states,
-    remember_states,
-    remembered_states,
-)
+from facho.apps.execution_coordinator.selectors import changed_olts, configured_states, remembered_states
+from facho.apps.execution_coordinator.store import remember_states
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -49,80 +45,75 @@ from facho.engine.events import types as events
 from facho.engine.events.stream import olt_names, publish
 from facho.engine.process.command_transaction import command
 
-OLT_OFF: Final = "the OLT was disabled"
+OLT_DISABLED: Final = "the OLT was disabled"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplanResult:
-    """What a change did to the schedule: when nodes run that started anew, and how many executions ended."""
+    """The first runs of nodes that were started, and the number of executions that were aborted."""
 
     first_runs: Mapping[int, datetime]
     aborted: int = 0
 
 
 def handle_changes(now: datetime) -> list[int]:
-    """The OLTs of which something was changed behind our back, by SQL. They are handled now."""
-    found = sorted({*changed_olts(configured_states()), *_out_of_step()})
-    if found:
-        _handle(found, now)
-    return found
+    """Replan the OLTs that were changed without a command, by SQL, and return them."""
+    changed = sorted({*changed_olts(configured_states()), *_olts_with_wrong_next_runs()})
+    if changed:
+        command(replan)(changed, now)
+    return changed
 
 
-@command
-def _handle(olt_ids: Sequence[int], now: datetime) -> ReplanResult:
-    return replan(olt_ids, now)
-
-
-def _out_of_step() -> set[int]:
-    """OLTs with nodes that should have a time and have none, or the other way round."""
-    forgotten = enabled_nodes().filter(next_run_at__isnull=True, job__master__isnull=True)
-    off = Q(enabled=False) | Q(job__enabled=False) | Q(olt__enabled=False)
-    lingering = SnmpJobHost.objects.filter(off, next_run_at__isnull=False)
-    # In no order: theirs is by names, and there are very many of them.
-    return {olt for found in (forgotten, lingering) for olt in found.order_by().values_list("olt", flat=True)}
+def _olts_with_wrong_next_runs() -> set[int]:
+    """Return the OLTs of nodes that should have a next run and have none, or the other way round."""
+    missing = enabled_nodes().filter(next_run_at__isnull=True, job__master__isnull=True)
+    disabled = Q(enabled=False) | Q(job__enabled=False) | Q(olt__enabled=False)
+    left_over = SnmpJobHost.objects.filter(disabled, next_run_at__isnull=False)
+    # Unordered: the default order joins tables to sort very many rows by name.
+    return {olt for nodes in (missing, left_over) for olt in nodes.order_by().values_list("olt", flat=True)}
 
 
 def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> ReplanResult:
-    """Give every node of these OLTs the time that it should have, end what should not be in the queue, count
-    what is owed now, and write down what was changed. In the transaction of a command.
+    """Start and stop the nodes of these OLTs, abort what must not run, reconcile trackers, publish changes.
 
-    `new` are ids of nodes that this very change made. The order of the OLTs is that in which they are spread.
+    In the transaction of a command. `new` are the nodes that this change created. The first runs of several
+    OLTs are spread in the given order.
     """
     config = current()
-    seen = _look(olt_ids)
-    _take_times(seen.with_other_interval())
-    nodes = _nodes(olt_ids)
-    stopped, first_runs = plan_times(nodes, olt_ids, seen.new.union(new), now, config)
-    # Before the queue is looked at: a scheduler that is filling it now has to finish first.
-    _take_times(node.node_id for node in stopped if node.next_run_at is not None)
+    found = _find_changes(olt_ids)
+    _clear_next_runs(found.nodes_with_new_interval())
+    nodes = _load_nodes(olt_ids)
+    stopped, first_runs = plan_first_runs(nodes, olt_ids, found.new.union(new), now, config)
+    # Before the queue is read: this waits for a scheduler that is filling it now.
+    _clear_next_runs(node.node_id for node in stopped if node.next_run_at is not None)
     update_rows(SnmpJobHost, ["next_run_at"], list(first_runs.items()))
-    ended = _end_executions(olt_ids, stopped, now)
-    remember_states(seen.states, now)
+    aborted = _abort_executions(olt_ids, stopped, now)
+    remember_states(found.states, now)
     reconcile_trackers(olt_ids, now, config)
-    with olt_names(seen.names):
-        _write_down(seen.changes, ended, now)
+    with olt_names(found.names):
+        _publish_changes(found.changes, aborted, now)
         update_plans(olt_ids, now, config)
         for olt_id, count in Counter(node.olt_id for node in nodes if node.node_id in first_runs).items():
             publish(events.PlanAdjusted(olt_id=olt_id, nodes=count), now)
-    return ReplanResult(first_runs, len(ended))
+    return ReplanResult(first_runs, len(aborted))
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What differs from the last look at these OLTs, and how those that do are now."""
+class _FoundChanges:
+    """The differences between the remembered and the present configuration of OLTs."""
 
     changes: Mapping[int, Sequence[Change]]
     states: Mapping[int, str]
     names: Mapping[int, str]
-    # Nodes that were not there at the last look.
+    # Nodes that are not in the remembered configuration.
     new: frozenset[int]
 
-    def with_other_interval(self) -> Iterable[int]:
+    def nodes_with_new_interval(self) -> Iterable[int]:
         every = (each for changes in self.changes.values() for each in changes)
         return (each.task.node_id for each in every if isinstance(each, TaskIntervalChanged))
 
 
-def _look(olt_ids: Sequence[int]) -> _Seen:
+def _find_changes(olt_ids: Sequence[int]) -> _FoundChanges:
     before, states = remembered_states(olt_ids), configured_states(olt_ids)
     changes: dict[int, Sequence[Change]] = {}
     names: dict[int, str] = {}
@@ -134,21 +125,21 @@ def _look(olt_ids: Sequence[int]) -> _Seen:
         if known is not None:
             new |= _node_ids(after) - _node_ids(known)
         elif olt_id not in before:
-            # The OLT came since the last look, and its nodes came with it.
+            # The OLT is new, and so are its nodes.
             new |= _node_ids(after)
-    return _Seen(changes, states, names, frozenset(new))
+    return _FoundChanges(changes, states, names, frozenset(new))
 
 
 def _node_ids(state: OltState) -> set[int]:
     return {task.node_id for task in state.tasks}
 
 
-def _take_times(node_ids: Iterable[int]) -> None:
+def _clear_next_runs(node_ids: Iterable[int]) -> None:
     update_rows(SnmpJobHost, ["next_run_at"], [(node_id, None) for node_id in node_ids])
 
 
 class PlannedNode(NamedTuple):
-    """A node with all that decides whether it has a time of its own, and which."""
+    """A node with everything that decides whether it has a next run of its own, and when."""
 
     node_id: int
     olt_id: int
@@ -157,27 +148,27 @@ class PlannedNode(NamedTuple):
     master: str | None
     interval_s: int
     priority: int
-    node_on: bool
-    job_on: bool
-    olt_on: bool
+    node_enabled: bool
+    job_enabled: bool
+    olt_enabled: bool
     next_run_at: datetime | None
     last_run_at: datetime | None
 
     @property
     def link(self) -> Link:
-        enabled = self.node_on and self.job_on and self.olt_on
+        enabled = self.node_enabled and self.job_enabled and self.olt_enabled
         return Link(self.node_id, self.job_id, self.olt_id, self.master_job_id, self.priority, enabled)
 
     @property
-    def why_not(self) -> str:
-        if not self.olt_on:
-            return OLT_OFF
-        if not self.job_on:
+    def why_stopped(self) -> str:
+        if not self.olt_enabled:
+            return OLT_DISABLED
+        if not self.job_enabled:
             return "the job was disabled"
-        return f"it runs after {self.master}" if self.node_on else "the node was disabled"
+        return f"it runs after {self.master}" if self.node_enabled else "the node was disabled"
 
 
-def _nodes(olt_ids: Collection[int]) -> list[PlannedNode]:
+def _load_nodes(olt_ids: Collection[int]) -> list[PlannedNode]:
     rows = SnmpJobHost.objects.filter(olt__in=list(olt_ids)).values_list(
         "id",
         "olt_id",
@@ -195,17 +186,17 @@ def _nodes(olt_ids: Collection[int]) -> list[PlannedNode]:
     return [PlannedNode(*row) for row in rows.order_by("id")]
 
 
-def plan_times(
+def plan_first_runs(
     nodes: Sequence[PlannedNode],
     olt_ids: Iterable[int],
     new: Collection[int],
     now: datetime,
     config: Config,
 ) -> tuple[list[PlannedNode], dict[int, datetime]]:
-    """Return the nodes that have no time of their own, and the first runs of those that start."""
-    plain = {composite.master for composite in composites(node.link for node in nodes)}
-    stopped = [node for node in nodes if node.node_id not in plain]
-    starting = [node for node in nodes if node.node_id in plain and node.next_run_at is None]
+    """Return the nodes that have no next run of their own, and the first runs of those that start."""
+    masters = {composite.master for composite in composites(node.link for node in nodes)}
+    stopped = [node for node in nodes if node.node_id not in masters]
+    starting = [node for node in nodes if node.node_id in masters and node.next_run_at is None]
     return stopped, _first_runs(starting, olt_ids, new, now, config)
 
 
@@ -216,11 +207,10 @@ def _first_runs(
     now: datetime,
     config: Config,
 ) -> dict[int, datetime]:
-    planned = {node.olt_id for node in starting}
-    places = {
-        olt_id: place for place, olt_id in enumerate(filter(planned.__contains__, dict.fromkeys(olt_ids)))
-    }
-    found = {}
+    with_starting = {node.olt_id for node in starting}
+    ordered = [olt_id for olt_id in dict.fromkeys(olt_ids) if olt_id in with_starting]
+    places = {olt_id: place for place, olt_id in enumerate(ordered)}
+    first_runs = {}
     for node in starting:
         interval = timedelta(seconds=node.interval_s)
         first = (
@@ -228,33 +218,33 @@ def _first_runs(
             if node.node_id in new and node.last_run_at is None
             else first_run_of_enabled(now, interval)
         )
-        moved = spread(places[node.olt_id], len(places), interval, limit=config.spread_limit)
-        found[node.node_id] = first + moved
-    return found
+        shift = spread(places[node.olt_id], len(places), interval, limit=config.spread_limit)
+        first_runs[node.node_id] = first + shift
+    return first_runs
 
 
-def _end_executions(
+def _abort_executions(
     olt_ids: Collection[int], stopped: Iterable[PlannedNode], now: datetime
 ) -> list[AbortedExecution]:
-    """Of OLTs that are off everything; of nodes that stopped what has not begun."""
-    off = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
-    ended = abort_open(Execution.objects.filter(olt__in=off), OLT_OFF, now) if off else []
-    why = {node.node_id: node.why_not for node in stopped}
+    """Abort everything of disabled OLTs, and what has not begun of stopped nodes."""
+    disabled = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
+    aborted = abort_open(Execution.objects.filter(olt__in=disabled), OLT_DISABLED, now) if disabled else []
+    why = {node.node_id: node.why_stopped for node in stopped}
     queued: dict[str, list[int]] = defaultdict(list)
     rows = Execution.objects.filter(olt__in=list(olt_ids), state__in=QUEUED).exclude(node=None)
     for execution, node_id in rows.values_list("id", "node_id"):
         if node_id in why:
             queued[why[node_id]].append(execution)
     for reason, ids in queued.items():
-        ended += abort_queued(Execution.objects.filter(id__in=ids), reason, now)
-    return ended
+        aborted += abort_queued(Execution.objects.filter(id__in=ids), reason, now)
+    return aborted
 
 
-def _write_down(
-    changes: Mapping[int, Sequence[Change]], ended: Sequence[AbortedExecution], now: datetime
+def _publish_changes(
+    changes: Mapping[int, Sequence[Change]], aborted: Sequence[AbortedExecution], now: datetime
 ) -> None:
-    of_olt = Counter(each.olt_id for each in ended)
-    of_node = Counter(each.node_id for each in ended)
+    of_olt = Counter(each.olt_id for each in aborted)
+    of_node = Counter(each.node_id for each in aborted)
     for olt_id, several in changes.items():
         for each in several:
             publish(_event(olt_id, each, of_olt[olt_id], of_node), now)

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import F
 
 from facho.apps.db import sql
-from facho.apps.execution_coordinator.configuration import mark_changed
+from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
