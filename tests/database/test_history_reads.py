@@ -90,13 +90,13 @@ def test_an_hour_that_is_closed_while_it_is_read_is_neither_lost_nor_doubled(
     onu = an_onu(olt, 0, 1, 7)
     says(olt, "10:00", {onu.pk: -20.0})
     says(olt, "10:05", {onu.pk: -20.1})
-    read_closed = selectors._Asked.closed_sheets
+    read_closed = selectors._Query.closed_sheets
 
-    def closes_first(asked: selectors._Asked, places: list[str]) -> object:
+    def closes_first(asked: selectors._Query, places: list[str]) -> object:
         assert close("12:00") == 1
         return read_closed(asked, places)
 
-    monkeypatch.setattr(selectors._Asked, "closed_sheets", closes_first)
+    monkeypatch.setattr(selectors._Query, "closed_sheets", closes_first)
     assert power_of(onu) == {"10:00": -20.0, "10:05": -20.1}
 
 

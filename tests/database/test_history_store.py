@@ -10,11 +10,10 @@ import pytest
 from django.db import DataError, OperationalError
 
 from facho.apps.discovery.frame_values import HISTORY_FACTS
-from facho.apps.history import closing, store
-from facho.apps.history.frame_keys import places_of_olt
+from facho.apps.history import store
+from facho.apps.history.frame_keys import milliseconds, places_of_olt
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
 from facho.apps.history.store import append_frame, close_hours
-from facho.apps.history.times import milliseconds
 from facho.apps.hosts.models import Olt
 from facho.core.frames import FACTS, read_sheet
 from tests.factories import at
@@ -127,14 +126,14 @@ Meanwhile = Callable[[], object]
 
 def done_before_writing(monkeypatch: pytest.MonkeyPatch, meanwhile: Meanwhile) -> None:
     """Once: somebody else does this after we have read and before we write."""
-    write = closing._write
+    write = store._write
 
-    def late(closed: closing._Closed) -> None:
-        monkeypatch.setattr(closing, "_write", write)
+    def late(closed: store._ClosedHour) -> None:
+        monkeypatch.setattr(store, "_write", write)
         meanwhile()
         write(closed)
 
-    monkeypatch.setattr(closing, "_write", late)
+    monkeypatch.setattr(store, "_write", late)
 
 
 def test_who_closes_an_hour_second_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,11 +171,11 @@ def test_who_is_killed_in_the_middle_leaves_all_as_it_was(monkeypatch: pytest.Mo
     onu = an_onu(olt, 0, 1, 7)
     says(olt, "10:00", {onu.pk: -20.0})
 
-    def dies(_closed: closing._Closed) -> list[HistoryHour]:
+    def dies(_closed: store._ClosedHour) -> list[HistoryHour]:
         raise OperationalError("the connection is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(closing, "_rows", dies)
+        patched.setattr(store, "_hour_rows", dies)
         with pytest.raises(OperationalError):
             close("11:10")
     assert HistoryFrame.objects.count() == 1
@@ -197,7 +196,7 @@ def test_what_is_wrong_with_one_olt_keeps_no_other_open(
             raise trouble
         return places_of_olt(olt_id)
 
-    monkeypatch.setattr(closing, "places_of_olt", some_places)
+    monkeypatch.setattr(store, "places_of_olt", some_places)
     with caplog.at_level(logging.ERROR):
         assert close("11:10") == 1
     assert hours(good)

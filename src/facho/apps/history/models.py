@@ -10,14 +10,14 @@ from facho.apps.hosts.models import Olt
 
 
 class Subject(models.TextChoices):
-    """Whose numbers they are."""
+    """What the numbers are about."""
 
     ONU = "onu", "ONU"
     PORT = "port", _("port")
 
 
 class HistoryFrame(models.Model):
-    """What one collection of one OLT said in numbers, until its hour is closed."""
+    """The numbers of one collection of one OLT, until its hour is closed."""
 
     # The index below begins with it.
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="+", db_index=False, verbose_name=_("OLT"))

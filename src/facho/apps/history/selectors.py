@@ -1,4 +1,4 @@
-"""Reading numbers back, for charts: what is closed and what is not, as one."""
+"""Reads series of numbers for charts, from open and closed hours alike."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from typing import Final
 
 from facho.apps.db import sql
 from facho.apps.discovery.models import Onu
-from facho.apps.history.frame_keys import PORTS_PLACE, places_of_olt, places_of_onu
+from facho.apps.history.frame_keys import (
+    PORTS_PLACE,
+    hour_of,
+    milliseconds,
+    moment_of,
+    places_of_olt,
+    places_of_onu,
+)
 from facho.apps.history.models import Subject
-from facho.apps.history.times import hour_of, milliseconds, moment_of
 from facho.core.frames import Samples, Sheet, read_sheet
 from facho.core.packing import Damaged
 
@@ -23,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Of one ONU or port. None where there was no value, so that a chart shows the gap."""
+    """The numbers of one ONU or port. None where there was no value, so that a chart shows the gap."""
 
     # Milliseconds since 1970, ascending.
     times: Sequence[int]
@@ -35,52 +41,52 @@ class Series:
 
 
 def onu_series(onu: Onu, facts: Sequence[str], start: datetime, end: datetime) -> Series:
-    """From `start` until before `end`, on whichever ports it was."""
-    asked = _Asked(onu.olt_id, Subject.ONU, facts, start, end)
-    return _series_of(asked, places_of_onu(onu), onu.pk)
+    """Return the numbers of an ONU from `start` until before `end`, on whichever ports it was."""
+    query = _Query(onu.olt_id, Subject.ONU, facts, start, end)
+    return _series_of(query, places_of_onu(onu), onu.pk)
 
 
 def subject_series(olt_id: int, port_id: int, facts: Sequence[str], start: datetime, end: datetime) -> Series:
-    """A port's own numbers."""
-    return _series_of(_Asked(olt_id, Subject.PORT, facts, start, end), [PORTS_PLACE], port_id)
+    """Return the numbers of a port itself."""
+    return _series_of(_Query(olt_id, Subject.PORT, facts, start, end), [PORTS_PLACE], port_id)
 
 
 def port_series(
     olt_id: int, place: str, facts: Sequence[str], start: datetime, end: datetime
 ) -> dict[int, Series]:
-    """By ONU: of those that are or were on this port, what they said there."""
-    asked = _Asked(olt_id, Subject.ONU, facts, start, end)
+    """Return the numbers of the ONUs that are or were on this port, by ONU."""
+    query = _Query(olt_id, Subject.ONU, facts, start, end)
     here = {onu for onu, its_place in places_of_olt(olt_id).items() if its_place == place}
-    found: dict[int, _Gathered] = {}
-    for sheet in asked.open_sheets():
-        _gather(found, asked, sheet, [at for at, onu in enumerate(sheet.ids) if onu in here])
-    for sheet in asked.closed_sheets([place]):
-        _gather(found, asked, sheet, range(len(sheet.ids)))
-    asked.tell_damages()
-    return {onu: gathered.series(asked) for onu, gathered in sorted(found.items())}
+    found: dict[int, _SeriesBuilder] = {}
+    for sheet in query.open_sheets():
+        _add_sheet(found, query, sheet, [at for at, onu in enumerate(sheet.ids) if onu in here])
+    for sheet in query.closed_sheets([place]):
+        _add_sheet(found, query, sheet, range(len(sheet.ids)))
+    query.log_damages()
+    return {onu: builder.series(query) for onu, builder in sorted(found.items())}
 
 
 def values_by_hour(
     olt_id: int, place: str, fact: str, start: datetime, end: datetime
 ) -> dict[int, list[float]]:
-    """By ONU: its first value of each hour that is closed and has one, at this port."""
-    asked = _Asked(olt_id, Subject.ONU, [fact], start, end)
+    """Return by ONU its first value of each closed hour that has one, at this port."""
+    query = _Query(olt_id, Subject.ONU, [fact], start, end)
     found: dict[int, list[float]] = {}
-    for sheet in asked.closed_sheets([place]):
+    for sheet in query.closed_sheets([place]):
         try:
             values = sheet.first(fact)
         except Damaged as error:
-            asked.damages.append(error)
+            query.damages.append(error)
             continue
         for onu, value in zip(sheet.ids, values, strict=False):
             if value is not None:
                 found.setdefault(onu, []).append(value)
-    asked.tell_damages()
+    query.log_damages()
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     olt_id: int
     subject: str
     facts: Sequence[str]
@@ -88,11 +94,11 @@ class _Asked:
     end: datetime
     damages: list[Damaged] = field(default_factory=list)
 
-    def tell_damages(self) -> None:
-        """Once for all: a chart of a month reads hundreds."""
+    def log_damages(self) -> None:
+        """Log damaged sheets once for all: a chart of a month reads hundreds."""
         if self.damages:
             log.error(
-                "a part of the history cannot be read",
+                "part of the history cannot be read",
                 extra={
                     "action": "history_damaged",
                     "olt_id": self.olt_id,
@@ -102,7 +108,7 @@ class _Asked:
             )
 
     def open_sheets(self) -> Iterator[Sheet]:
-        """Read before the closed ones: an hour that is closed in between is then read twice, not never."""
+        """Read open hours before closed ones: one that is closed in between is read twice, not never."""
         values = [self.olt_id, self.subject, sql.db_time(self.start), sql.db_time(self.end)]
         return self._sheets(sql.fetch_blobs(_OPEN, values))
 
@@ -114,7 +120,7 @@ class _Asked:
         )
 
     def _sheets(self, found: list[bytes]) -> Iterator[Sheet]:
-        """A damaged one is a gap in the chart, and no reason to show none."""
+        """Yield the sheets that can be read. A damaged one is a gap in the chart."""
         for data in found:
             try:
                 sheet = read_sheet(data)
@@ -134,46 +140,46 @@ _CLOSED: Final = (
 )
 
 
-def _series_of(asked: _Asked, places: Sequence[str], number: int) -> Series:
-    gathered = _Gathered(asked.facts)
-    positions = _Positions(number)
-    for sheet in chain(asked.open_sheets(), asked.closed_sheets(places)):
-        position = positions.of(sheet)
+def _series_of(query: _Query, places: Sequence[str], number: int) -> Series:
+    builder = _SeriesBuilder(query.facts)
+    positions = _PositionFinder(number)
+    for sheet in chain(query.open_sheets(), query.closed_sheets(places)):
+        position = positions.find(sheet)
         if position is None:
             continue
-        for fact in asked.facts:
+        for fact in query.facts:
             try:
                 if samples := sheet.samples(fact, position):
-                    gathered.add(fact, samples)
+                    builder.add(fact, samples)
             except Damaged as error:
-                asked.damages.append(error)
-    asked.tell_damages()
-    return gathered.series(asked)
+                query.damages.append(error)
+    query.log_damages()
+    return builder.series(query)
 
 
-class _Positions:
-    """Where a subject is in each sheet. Sheets that have the same subjects mostly share them."""
+class _PositionFinder:
+    """Finds a subject in each sheet. Sheets with the same subjects mostly share the list of ids."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._ids: Sequence[int] = ()
         self._position: int | None = None
 
-    def of(self, sheet: Sheet) -> int | None:
+    def find(self, sheet: Sheet) -> int | None:
         if sheet.ids is not self._ids:
             self._ids = sheet.ids
             self._position = sheet.ids.index(self._number) if self._number in sheet.ids else None
         return self._position
 
 
-class _Gathered:
-    """What was found about one subject."""
+class _SeriesBuilder:
+    """Collects the samples of one subject."""
 
     def __init__(self, facts: Sequence[str]) -> None:
         self._facts: dict[str, dict[int, float | None]] = {fact: {} for fact in facts}
 
     def add(self, fact: str, samples: Samples) -> None:
-        """Of a time that is said twice, a value counts, and not that there was none."""
+        """Add samples. Of a time that comes twice, a value counts more than none."""
         known = self._facts[fact]
         if known.keys().isdisjoint(samples.times):
             known.update(zip(*samples, strict=True))
@@ -182,23 +188,25 @@ class _Gathered:
             if value is not None or time not in known:
                 known[time] = value
 
-    def series(self, asked: _Asked) -> Series:
+    def series(self, query: _Query) -> Series:
         every = sorted(set().union(*self._facts.values()))
         times = every[
-            bisect_left(every, milliseconds(asked.start)) : bisect_left(every, milliseconds(asked.end))
+            bisect_left(every, milliseconds(query.start)) : bisect_left(every, milliseconds(query.end))
         ]
         return Series(times, {fact: list(map(known.get, times)) for fact, known in self._facts.items()})
 
 
-def _gather(found: dict[int, _Gathered], asked: _Asked, sheet: Sheet, positions: Sequence[int]) -> None:
-    for fact in asked.facts:
+def _add_sheet(
+    found: dict[int, _SeriesBuilder], query: _Query, sheet: Sheet, positions: Sequence[int]
+) -> None:
+    for fact in query.facts:
         try:
             series = sheet.series(fact, positions)
         except Damaged as error:
-            asked.damages.append(error)
+            query.damages.append(error)
             continue
         for position, samples in zip(positions, series, strict=False):
             number = sheet.ids[position]
             if number not in found:
-                found[number] = _Gathered(asked.facts)
+                found[number] = _SeriesBuilder(query.facts)
             found[number].add(fact, samples)

@@ -1,20 +1,32 @@
-"""Keeping numbers: a frame for each collection, and hours that are put in order when they are over."""
+"""Stores numbers over time: a frame for each collection, and sheets of hours that are over.
+
+When an hour of an OLT is closed, its frames become a sheet for each port, which is what charts read.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 
 from facho.apps.db import sql
 from facho.apps.discovery.frame_values import HISTORY_FACTS
-from facho.apps.history.closing import close_hour
-from facho.apps.history.models import Subject
-from facho.apps.history.times import hour_of, milliseconds, moment_of
-from facho.core.frames import write_frame
+from facho.apps.history.frame_keys import (
+    HOUR,
+    PORTS_PLACE,
+    hour_of,
+    milliseconds,
+    moment_of,
+    places_of_olt,
+)
+from facho.apps.history.models import HistoryHour, Subject
+from facho.core.frames import Sheet, read_sheet, write_frame
+from facho.core.hours import merge_by_place
+from facho.core.packing import Damaged
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +41,7 @@ def append_frame(
     ids: Sequence[int],
     columns: Mapping[str, Sequence[float | None]],
 ) -> None:
-    """What a collection said, in the caller's transaction.
+    """Store the numbers of a collection, in the caller's transaction.
 
     Each column has a value for each of `ids`. Facts that have no history are left out.
     """
@@ -37,7 +49,7 @@ def append_frame(
     if not any(value is not None for column in kept.values() for value in column):
         return
     time = milliseconds(at)
-    # The row has it to the millisecond too: what is read twice while its hour is closed has the same time.
+    # The row has the time in milliseconds too: a frame that is read twice while its hour is closed has one.
     values = [olt_id, subject, sql.db_time(moment_of(time)), write_frame(time, ids, kept)]
     sql.execute(_APPEND, values)
 
@@ -46,25 +58,25 @@ _APPEND: Final = "INSERT INTO onu_history_frames (olt_id, subject, at, data) VAL
 
 
 def close_hours(now: datetime, *, grace: timedelta, most: int) -> int:
-    """Closes hours that ended longer ago than `grace`, of so many OLTs at most, one hour of each.
+    """Close hours that ended longer ago than `grace`, of at most so many OLTs, one hour of each.
 
-    Returns how many were closed. Whoever else does the same at the same time does no harm.
+    Return how many were closed. Several processes may do this at once.
     """
     closed = 0
-    for olt_id, hour in _due(hour_of(now - grace), most):
+    for olt_id, hour in _due_hours(hour_of(now - grace), most):
         try:
             closed += close_hour(olt_id, hour)
         except (OperationalError, InterfaceError):
-            # The database is away, or has no room: that is no fault of this hour.
+            # The database is unavailable or full: that is not because of this hour.
             raise
         except Exception:
-            # What one OLT brings to light must not keep the hours of all others open.
-            log.exception("an hour was not closed", extra={"action": "hour_not_closed", "olt_id": olt_id})
+            # A bug with the data of one OLT must not keep the hours of all others open.
+            log.exception("hour not closed", extra={"action": "hour_not_closed", "olt_id": olt_id})
     return closed
 
 
-def _due(before: datetime, most: int) -> list[tuple[int, datetime]]:
-    """OLTs that have frames of hours before this one, and the first such hour of each."""
+def _due_hours(before: datetime, most: int) -> list[tuple[int, datetime]]:
+    """Return OLTs that have frames of hours before this one, and the first such hour of each."""
     found = sql.fetch_rows(_DUE, [sql.db_time(before), most])
     return [(olt_id, hour_of(sql.parse_time(at))) for olt_id, at in found]
 
@@ -73,3 +85,129 @@ _DUE: Final = (
     "SELECT olt_id, MIN(at) FROM onu_history_frames WHERE at < %s"
     " GROUP BY olt_id ORDER BY MIN(at), olt_id LIMIT %s"
 )
+
+
+def close_hour(olt_id: int, hour: datetime) -> bool:
+    """Return False when another process closed it meanwhile."""
+    done = [_close_subject(olt_id, subject, hour) for subject in Subject.values]
+    return all(done)
+
+
+@dataclass(frozen=True, slots=True)
+class _ClosedHour:
+    """An hour of an OLT, ready to be written."""
+
+    olt_id: int
+    subject: str
+    hour: datetime
+    frames: Sequence[int]
+    new: Mapping[str, bytes]
+    # By place: the sheet as it is, and as it is to be.
+    changed: Mapping[str, tuple[bytes, bytes]]
+
+
+def _close_subject(olt_id: int, subject: str, hour: datetime) -> bool:
+    """Everything is read and computed before the transaction that writes, which is short for that."""
+    values = [olt_id, subject, sql.db_time(hour), sql.db_time(hour + HOUR)]
+    frames = sql.fetch_rows(_FRAMES, values)
+    if not frames:
+        return True
+    sheets = _read_frames(olt_id, [bytes(data) for _, data in frames])
+    found = _sheets_by_place(olt_id, subject, sheets)
+    known = _known_sheets(olt_id, subject, hour, found)
+    changed = {place: (data, _add_late(olt_id, place, data, found[place])) for place, data in known.items()}
+    new = {place: data for place, data in found.items() if place not in known}
+    try:
+        _write(_ClosedHour(olt_id, subject, hour, [number for number, _ in frames], new, changed))
+    except (_ClosedElsewhere, IntegrityError):
+        return False
+    return True
+
+
+_FRAMES: Final = (
+    "SELECT id, data FROM onu_history_frames"
+    " WHERE olt_id = %s AND subject = %s AND at >= %s AND at < %s ORDER BY at, id"
+)
+
+
+def _sheets_by_place(olt_id: int, subject: str, sheets: Sequence[Sheet]) -> dict[str, bytes]:
+    if subject == Subject.ONU:
+        return dict(merge_by_place(sheets, places_of_olt(olt_id)))
+    return dict(merge_by_place(sheets, dict.fromkeys(_ids(sheets), PORTS_PLACE)))
+
+
+def _ids(sheets: Iterable[Sheet]) -> set[int]:
+    return {number for sheet in sheets for number in sheet.ids}
+
+
+def _read_frames(olt_id: int, frames: Iterable[bytes]) -> list[Sheet]:
+    """Return the frames that can be read in full. The others never will be, and are removed with them."""
+    sheets = []
+    for data in frames:
+        try:
+            sheet = read_sheet(data)
+            sheet.check()
+            sheets.append(sheet)
+        except Damaged as error:
+            _log_damage("frame of history lost", olt_id, error)
+    return sheets
+
+
+def _log_damage(message: str, olt_id: int, error: Damaged) -> None:
+    log.error(message, extra={"action": "history_damaged", "olt_id": olt_id, "error": str(error)})
+
+
+def _known_sheets(olt_id: int, subject: str, hour: datetime, places: Iterable[str]) -> dict[str, bytes]:
+    """Return the sheets of an hour that is closed already, and to which late frames are added."""
+    if not (wanted := list(places)):
+        return {}
+    marks = ", ".join(["%s"] * len(wanted))
+    found = sql.fetch_rows(_KNOWN.format(marks), [olt_id, subject, sql.db_time(hour), *wanted])
+    return {place: bytes(data) for place, data in found}
+
+
+_KNOWN: Final = (
+    "SELECT place, data FROM onu_history WHERE olt_id = %s AND subject = %s AND hour = %s AND place IN ({})"
+)
+
+
+def _add_late(olt_id: int, place: str, known: bytes, late: bytes) -> bytes:
+    """Return the sheet with late values. All of them stay at this place, wherever the ONUs are by now."""
+    try:
+        sheets = [read_sheet(known), read_sheet(late)]
+        return dict(merge_by_place(sheets, dict.fromkeys(_ids(sheets), place)))[place]
+    except Damaged as error:
+        # A later version of facho may be able to read it.
+        _log_damage("late values of history lost, their hour cannot be read", olt_id, error)
+        return known
+
+
+class _ClosedElsewhere(Exception):
+    """Another process closed this hour, or a part of it, since it was read."""
+
+
+def _write(closed: _ClosedHour) -> None:
+    """Write all or nothing, and nothing unless all is still as it was read."""
+    with sql.write_transaction():
+        marks = ", ".join(["%s"] * len(closed.frames))
+        if sql.execute(_TAKE.format(marks), closed.frames) != len(closed.frames):
+            raise _ClosedElsewhere
+        key = [closed.olt_id, closed.subject, sql.db_time(closed.hour)]
+        for place, (before, after) in closed.changed.items():
+            if sql.execute(_REPLACE, [after, *key, place, before]) != 1:
+                raise _ClosedElsewhere
+        HistoryHour.objects.bulk_create(_hour_rows(closed))
+
+
+_TAKE: Final = "DELETE FROM onu_history_frames WHERE id IN ({})"
+_REPLACE: Final = (
+    "UPDATE onu_history SET data = %s"
+    " WHERE olt_id = %s AND subject = %s AND hour = %s AND place = %s AND data = %s"
+)
+
+
+def _hour_rows(closed: _ClosedHour) -> list[HistoryHour]:
+    return [
+        HistoryHour(olt_id=closed.olt_id, subject=closed.subject, place=place, hour=closed.hour, data=data)
+        for place, data in closed.new.items()
+    ]
