@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from facho.cli import MARKUP, LazyGroup
-from facho.cli.exits import Exit
+from facho.cli.errors import Exit
 from facho.cli.progress import noting
 
 

@@ -25,7 +25,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.cli import system
-from facho.cli.acting import audit as on_the_command_line
+from facho.cli.audit import list_entries
 from facho.config import current
 from facho.core.roles import Role
 from facho.web.access import recording
@@ -252,20 +252,19 @@ def test_the_command_line_is_the_person_of_the_machine_and_lists_it(
     monkeypatch.setenv("SUDO_USER", "jose")
     monkeypatch.setenv("COLUMNS", "200")
     make_olt("olt-1")
-    with acting(system._typing):
+    with acting(system._person):
         Olt.objects.filter(name="olt-1").update(port=1161, site="north")
     (entry,) = AuditEntry.objects.all()
     assert (entry.who, entry.how, entry.name) == ("jose", How.COMMAND_LINE, "olt-1")
-    nothing = {"who": "", "action": "", "model": "", "name": ""}
-    on_the_command_line.list_entries({**nothing, "who": "jose"}, "1h", 10, as_json=False)
+    list_entries(who="jose", since="1h", limit=10)
     assert "port: 161 -> 1161; site: - -> north" in capfd.readouterr().out
-    on_the_command_line.list_entries({**nothing, "who": "maria"}, "", 0, as_json=True)
+    list_entries(who="maria", limit=0, as_json=True)
     assert json.loads(capfd.readouterr().out) == []
 
 
 def test_tokens_and_groups_are_recorded_whichever_end_is_touched() -> None:
     jose, group = User.objects.create(username="jose"), Group.objects.get(name="operator")
-    with acting(system._typing):
+    with acting(system._person):
         jose.groups.add(group)
         group.user_set.clear()
         token_of(jose, Role.VIEWER)

@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
-from facho.cli.turns import wait_for_turn
+from facho.cli.manual_execution import wait_for_turn
 from facho.config import current
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.work import PartOutcome

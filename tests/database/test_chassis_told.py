@@ -12,7 +12,9 @@ import pytest
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
-from facho.cli.acting import chassis, olts
+from facho.cli.olt import show
+from facho.cli.olt.details import chassis_json
+from facho.cli.onu import unprovisioned
 from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
 from facho.engine.record.chassis import store_chassis
 from facho.sim.families.from_profile import from_profile
@@ -58,7 +60,7 @@ def store(olt: Olt, *parts: PartOutcome, now: datetime = NOW) -> None:
 
 
 def shown(name: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    olts.show(name, as_json=True)
+    show(name, as_json=True)
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     return told
 
@@ -89,7 +91,7 @@ def test_every_family_tells_of_its_chassis_what_its_profile_has(brand: str) -> N
     assert Unprovisioned.objects.count() == (SHAPE.autofind if Entity.AUTOFIND in entities else 0)
     kinds = set(OltHealth.objects.values_list("kind", flat=True))
     assert kinds - {"olt"} == {kind.value for kind in (Entity.BOARD, Entity.FAN) if kind in entities}
-    numbers = [port["port"] for port in chassis.told(olt, NOW)["pon_ports"]]
+    numbers = [port["port"] for port in chassis_json(olt, NOW)["pon_ports"]]
     assert numbers == sorted(numbers, key=lambda place: [int(number) for number in place.split("/")])
 
 
@@ -104,9 +106,9 @@ def test_what_is_not_known_of_an_olt_is_null(capsys: pytest.CaptureFixture[str])
 
 def test_the_uptime_goes_on_after_it_was_read() -> None:
     olt = make_olt("north", version="V100R019", uptime_s=1000, uptime_read_at=NOW)
-    told = chassis.told(olt, NOW + timedelta(minutes=1))
+    told = chassis_json(olt, NOW + timedelta(minutes=1))
     assert (told["version"], told["uptime_seconds"]) == ("V100R019", 1060)
-    assert chassis.told(olt, NOW - timedelta(minutes=1))["uptime_seconds"] == 1000
+    assert chassis_json(olt, NOW - timedelta(minutes=1))["uptime_seconds"] == 1000
 
 
 @pytest.mark.parametrize(("told", "elsewhere", "onus"), [(None, False, None), (None, True, 0), (7, False, 7)])
@@ -119,7 +121,7 @@ def test_onus_of_a_port_that_none_names_are_not_none_where_that_is_not_known(
     if elsewhere:
         Onu.objects.create(olt=olt, address="1", frame=1, slot=1, port=2, onu_id=1, state="online", **seen)
     Onu.objects.create(olt=olt, address="2", onu_id=316, state="online", **seen)
-    port = chassis.told(olt, NOW)["pon_ports"][0]
+    port = chassis_json(olt, NOW)["pon_ports"][0]
     assert (port["onus"], port["onus_online"]) == (onus, 0 if onus == 0 else None)
 
 
@@ -128,13 +130,13 @@ def test_what_an_olt_lacks_is_told_by_name() -> None:
     # Some OLTs have their version at another place: this one has it at the first.
     version = "1.3.6.1.4.1.2011.6.3.1.3"
     olt = make_olt("north", lacks=dict.fromkeys((optics, version, "1.3.6.1.4.1.5"), NOW.isoformat()))
-    assert chassis.told(olt, NOW)["lacks"] == ["1.3.6.1.4.1.5", "port_optics.rx_dbm"]
+    assert chassis_json(olt, NOW)["lacks"] == ["1.3.6.1.4.1.5", "port_optics.rx_dbm"]
 
 
 def test_on_a_terminal_everything_is_there_too(capsys: pytest.CaptureFixture[str]) -> None:
     olt = make_olt("north", uptime_s=90_000, uptime_read_at=NOW)
     store(olt, part("huawei", {Entity.PORT, Entity.BOARD, Entity.OLT}))
-    olts.show("north", as_json=False)
+    show("north", as_json=False)
     told = capsys.readouterr().out
     for words in ("family", "cpu", "days", "Boards", "H901GPHF", "PON ports", "0/1/3", "It has no jobs yet"):
         assert words in told
@@ -142,7 +144,7 @@ def test_on_a_terminal_everything_is_there_too(capsys: pytest.CaptureFixture[str
 
 
 def waiting(olt: str | None, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    chassis.list_waiting(olt, as_json=True)
+    unprovisioned(olt, as_json=True)
     told: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return told
 
@@ -157,7 +159,7 @@ def test_who_waits_is_told_for_all_olts_or_one(capsys: pytest.CaptureFixture[str
     assert first["serial"].startswith("HWTC")
     assert first["model"] == "HG8310M"
     assert datetime.fromisoformat(first["seen_since"]) == NOW
-    chassis.list_waiting("south", as_json=False)
+    unprovisioned("south", as_json=False)
     assert "1/2/1" in capsys.readouterr().out
 
 

@@ -21,8 +21,10 @@ from facho.apps.executions.models import State
 from facho.apps.executions.selectors import Reason
 from facho.apps.hosts.models import Olt
 from facho.apps.zabbix_pollers.models import Worker
-from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
-from facho.cli.acting.coordinator import findings, print_condition
+from facho.cli.coordinator import print_state
+from facho.cli.doctor import print_checkup
+from facho.cli.doctor.coordinator import check_coordinator
+from facho.cli.doctor.findings import Checkup, Finding, Level
 from facho.config import Config
 from facho.engine.upkeep.system_status import AtRisk, Condition, coordinator_state
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -38,7 +40,7 @@ def look(now: datetime = NOW) -> Condition:
 
 
 def found(now: datetime = NOW) -> dict[str, Finding]:
-    return {each.what: each for each in findings(look(now), CONFIG)}
+    return {each.what: each for each in check_coordinator(look(now), CONFIG)}
 
 
 def a_step(name: str, ago: float, **value: Any) -> None:
@@ -219,7 +221,7 @@ def test_the_doctor_has_it_in_its_json(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.usefixtures("_something")
 def test_a_terminal_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    print_condition(look())
+    print_state(look())
     told = capsys.readouterr().out
     for words in (
         "stepped 4.0 s ago, in 12 ms",

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from facho.apps.notifications.models import NotificationDelivery
-from facho.cli.acting.condition import _notifications
+from facho.cli.doctor.database import check_notifications
 from facho.config import Config
 from tests.database.notification_receivers import make_channel
 from tests.factories import at
@@ -21,10 +21,10 @@ def test_a_channel_that_fails_is_named() -> None:
     for error, ago in (("", 1), ("refused", 1), ("refused", 30)):
         when = NOW - timedelta(hours=ago)
         NotificationDelivery.objects.create(channel=noc, created_at=when, error=error)
-    found = _notifications(NOW, Config())
+    found = check_notifications(NOW, Config())
     assert (found.level, found.told) == (
         "warning",
         "1 messages of the last 24 hours could not be sent: noc",
     )
     NotificationDelivery.objects.update(error="")
-    assert _notifications(NOW, Config()).level == "ok"
+    assert check_notifications(NOW, Config()).level == "ok"

@@ -11,9 +11,13 @@ from facho.apps.db import sql
 from facho.apps.db.secret_text import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.notifications.models import NotificationChannel
-from facho.cli.acting.clocks import database_clock
-from facho.cli.acting.condition import _LOOKS, _credentials
-from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens
+from facho.cli.doctor.database import (
+    CHECKS,
+    check_communities,
+    check_credentials,
+    check_database_clock,
+    check_tokens,
+)
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.tokens import create_token, revoke_tokens
@@ -32,14 +36,14 @@ def test_tokens_that_end_within_two_weeks_are_named() -> None:
     revoke_tokens([token.pk for token in ana.api_tokens.filter(name="old")], NOW)
     gone.is_active = False
     gone.save()
-    found = expiring_tokens(NOW, Config())
+    found = check_tokens(NOW, Config())
     ends = NOW + timedelta(days=13)
     assert (found.level, found.told) == (
         "warning",
         f"1 end within 14 days: soon of ana ({ends:%Y-%m-%d})",
     )
     # Those that have ended are not about to.
-    assert expiring_tokens(NOW + timedelta(days=16), Config()).level == "ok"
+    assert check_tokens(NOW + timedelta(days=16), Config()).level == "ok"
 
 
 def test_olts_with_the_community_that_everybody_knows_are_named_and_no_other_secret_is() -> None:
@@ -48,7 +52,7 @@ def test_olts_with_the_community_that_everybody_knows_are_named_and_no_other_sec
     make_olt("secret", credentials=Credentials(community="very-secret"))
     make_olt("v3", credentials=Credentials(user=User("public")))
     make_olt("going", credentials=Credentials(community="public"), removed_at=NOW)
-    found = default_communities(NOW, Config())
+    found = check_communities(NOW, Config())
     assert (found.level, found.told) == ("warning", "2 OLTs have 'public': a-public, b-public")
 
 
@@ -56,15 +60,15 @@ def test_without_such_olts_all_is_well_also_where_no_key_opens_the_credentials()
     make_olt("lost", credentials=Credentials(community="very-secret"))
     with connection.cursor() as cursor:
         cursor.execute("UPDATE olts SET credentials = 'gAAAAAnothing'")
-    assert default_communities(NOW, Config()).level == "ok"
+    assert check_communities(NOW, Config()).level == "ok"
 
 
 def test_secrets_of_another_row_are_to_be_entered_again_and_no_key_is_asked_for() -> None:
     one, two = make_olt("olt-1"), make_olt("olt-2")
-    assert _credentials(NOW, Config()).level == "ok"
+    assert check_credentials(NOW, Config()).level == "ok"
     swap = "UPDATE olts SET credentials = (SELECT credentials FROM olts WHERE id = %s) WHERE id = %s"
     sql.execute(swap, [one.pk, two.pk])
-    found = _credentials(NOW, Config())
+    found = check_credentials(NOW, Config())
     assert (found.level, found.told) == ("error", "those of 1 were not encrypted for their row: olt-2")
     assert found.do == "enter them again"
 
@@ -77,14 +81,14 @@ def test_each_secret_that_cannot_be_opened_has_its_own_advice() -> None:
     channel.url = SecretText("json://noc.example")
     channel.save()
     sql.execute("UPDATE notification_channels SET url = 'gAAAAAnothing'", [])
-    found = _credentials(NOW, Config())
+    found = check_credentials(NOW, Config())
     assert "no key here opens those of 1: channel noc; those of 1 were not" in found.told
     assert found.do == "put the old key back, or enter them again; enter those of olt-2 again"
 
 
 def test_the_clock_of_the_database_agrees_with_that_of_its_own_machine() -> None:
-    assert database_clock(NOW, Config()).level == "ok"
+    assert check_database_clock(NOW, Config()).level == "ok"
 
 
 def test_the_doctor_looks_at_all_of_it() -> None:
-    assert {database_clock, default_communities, expiring_tokens} <= set(_LOOKS)
+    assert {check_database_clock, check_communities, check_tokens} <= set(CHECKS)

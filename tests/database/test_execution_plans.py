@@ -10,7 +10,7 @@ import pytest
 
 from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPlan, PlanStatus, QuotaViolation
 from facho.apps.executions.models import Execution
-from facho.cli.acting.plans import show_nearness
+from facho.cli.coordinator import plans
 from facho.core.plan_data import StoredPlan, decode_plan
 from facho.engine.commands.jobs import JobChanges, change_interval, update_job
 from facho.engine.commands.olts import disable_olts
@@ -77,9 +77,9 @@ def test_an_hour_that_is_over_is_compared_with_what_became_of_it(
     assert row.median_error_s < 2
     assert plan_accuracy(at("11:30")) == {"north": PlanAccuracy(1, 18, 18, row.median_error_s)}
     # By the real clock that was long ago.
-    show_nearness(1, day.config, as_json=False)
+    plans(1)
     assert "No hour that was planned" in capsys.readouterr().out
-    show_nearness(24 * 3650, day.config, as_json=True)
+    plans(24 * 3650, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["within_s"], told["runs"], told["olts"][0]["olt"]) == (10.0, 36, "north")
 

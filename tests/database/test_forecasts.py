@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.hosts.models import Olt, OltModel
-from facho.cli.acting.olts import show
+from facho.cli.olt import show
 from facho.config import Config
 from facho.core.forecast import Learned, Predicted, learn
 from facho.engine.coordinate.forecasts import predict_durations

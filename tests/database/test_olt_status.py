@@ -16,9 +16,9 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.zabbix_pollers.models import Worker
-from facho.cli.acting import condition as doctor
-from facho.cli.acting import coordinator as steps_of_doctor
-from facho.cli.acting.olts import _described
+from facho.cli.doctor.coordinator import check_step
+from facho.cli.doctor.database import check_olts, check_workers
+from facho.cli.olt.details import olt_row
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.upkeep.health import health as whole_health
@@ -93,7 +93,7 @@ def test_pages_admin_api_and_command_line_say_the_same(admin_client: Client) -> 
     words = {Health.FINE: "reachable", Health.NEVER_ASKED: "not asked yet"}
     for olt in olts:
         health = wanted[olt.name]
-        assert _described(olt, maintained)["state"] == words.get(health, health.value)
+        assert olt_row(olt, maintained)["state"] == words.get(health, health.value)
     shown = admin_client.get("/admin/hosts/olt/?all=1", headers={"accept-language": "en"})
     page = shown.context["cl"].model_admin
     assert {row.name: page.health.__wrapped__(page, row)[0] for row in shown.context["cl"].queryset} == wanted
@@ -134,7 +134,7 @@ def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
     measured = {each.labels[0]: each.value for each in samples(now, CONFIG) if each.metric == "facho_olts"}
     assert measured["suspended"] == told.suspended
     assert measured["maintenance"] == told.maintenance
-    finding = doctor._olts(now, CONFIG).told
+    finding = check_olts(now, CONFIG).told
     assert f"{told.suspended} suspended" in finding
     assert f"{told.unreachable} unreachable" in finding
     silent = {name for name, health in wanted.items() if health in (Health.SUSPENDED, Health.UNREACHABLE)}
@@ -153,7 +153,7 @@ def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
     stalled = last_steps(now, config)[0].stalled
     step = coordinator_state(now, config).scheduler
-    level = steps_of_doctor._step("scheduler", step, config.scheduler_step, config).level
+    level = check_step("scheduler", step, config.scheduler_step, config).level
     assert (level == "error") is (stalled or age < -15)
     reasons = [reason for reason in whole_health(config).reasons if reason.what == "scheduler"]
     assert bool(reasons) is (stalled or age < -15)
@@ -162,7 +162,7 @@ def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
 def test_a_worker_is_alive_for_all_or_for_nobody(admin_client: Client) -> None:
     now = database_now()
     Worker.objects.create(name="ahead", pollers=3, started_at=now, seen_at=now + timedelta(hours=1))
-    assert doctor._workers(now, CONFIG).level == "error"
+    assert check_workers(now, CONFIG).level == "error"
     assert coordinator_state(now, CONFIG).pool.workers == 0
     shown = admin_client.get("/admin/zabbix_pollers/worker/", headers={"accept-language": "en"})
     assert "disconnected" in shown.content.decode()

@@ -15,7 +15,7 @@ from facho.apps.discovery.onu_search import onus_named
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import note_collected
 from facho.apps.hosts.models import Olt
-from facho.cli.acting import onu_history, onu_pages
+from facho.cli.onu import charts, onu_named, show
 from facho.config import Config
 from facho.engine.commands.errors import CommandError
 from tests.factories import at
@@ -103,9 +103,9 @@ def test_who_cannot_be_told_apart_is_named(name: str, olt: str | None, sentence:
         make(an_olt(each), (None, None, 1, 1), serial=SERIAL)
     make(Olt.objects.get(name="b"), (None, None, 1, 2), serial="HWTC99990000")
     with pytest.raises(CommandError) as refused:
-        onu_pages.onu_named(name, olt)
+        onu_named(name, olt)
     assert sentence in refused.value.message
-    assert onu_pages.onu_named(SERIAL, "b").olt.name == "b"
+    assert onu_named(SERIAL, "b").olt.name == "b"
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> str:
@@ -121,7 +121,7 @@ def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest
             olt=olt, onu=onu, kind=EventKind.ONLINE, at=at(f"09:{minute:02}"), place="0/1/7:3"
         )
     OnuEvent.objects.create(olt=olt, onu=onu, kind=EventKind.OFFLINE, at=at("09:59"), cause="power_off")
-    onu_pages.show(SERIAL, None, as_json=True)
+    show(SERIAL, as_json=True)
     told = json.loads(shown(capsys))
     assert (told["interface"], told["state"], told["rx_dbm"], told["plan"]) == (
         "0/1/7:3",
@@ -133,7 +133,7 @@ def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest
     assert told["collected"] == {"state": at("10:00").isoformat()}
     assert len(told["events"]) == 20
     assert (told["events"][0]["event"], told["events"][0]["cause"]) == ("offline", "power_off")
-    onu_pages.show("0/1/7:3", "olt", as_json=False)
+    show("0/1/7:3", "olt")
     text = shown(capsys)
     for word in (SERIAL, "Last collected", "Events", "power_off", "100M"):
         assert word in text
@@ -142,7 +142,7 @@ def test_an_onu_is_shown_with_when_it_was_asked_and_what_happened(capsys: pytest
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> Onu:
     """Two hours of power, every five minutes, with a gap of half an hour."""
-    monkeypatch.setattr(onu_history, "database_now", lambda: at("12:00"))
+    monkeypatch.setattr(charts, "database_now", lambda: at("12:00"))
     olt = an_olt()
     onu = make(olt, (0, 1, 7, 3), serial=SERIAL)
     for number in range(24):
@@ -154,7 +154,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Onu:
 
 
 def asked(*facts: str, since: str = "24h", until: str = "", **how: bool) -> None:
-    onu_history.history(SERIAL, None, facts, since, until, **{"as_json": False, "as_csv": False, **how})
+    charts.show_history(
+        onu_named(SERIAL, None), facts, since, until, **{"as_json": False, "as_csv": False, **how}
+    )
 
 
 def test_a_script_gets_every_point(measured: Onu, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +181,7 @@ def test_a_person_gets_a_line_and_a_table(
     assert [word for word in ("-22.30", "-20.00", "█", "▁") if word not in few] == []
     assert "temperature_c" not in few
     assert few.count("2025-06-10") == 19
-    monkeypatch.setattr(onu_history, "_MOST_ROWS", 10)
+    monkeypatch.setattr(charts, "_MOST_ROWS", 10)
     asked(since="2h")
     many = shown(capsys)
     assert many.count("2025-06-10") == 2
@@ -190,11 +192,11 @@ def test_a_person_gets_a_line_and_a_table(
 
 def test_the_hour_that_comes_twice_in_autumn_is_two_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = ZoneInfo("America/Santiago")
-    monkeypatch.setattr(onu_history, "current", lambda: Config(time_zone=zone))
+    monkeypatch.setattr(charts, "current", lambda: Config(time_zone=zone))
     first = datetime(2026, 4, 5, 1, 30, tzinfo=UTC)
     moments = [first + number * timedelta(hours=1) for number in range(4)]
-    found = onu_history.History(first, moments[-1], moments, {"onu_rx_dbm": [-20.0, -21.0, -22.0, -23.0]})
-    table = onu_history._spans(found)
+    found = charts.History(first, moments[-1], moments, {"onu_rx_dbm": [-20.0, -21.0, -22.0, -23.0]})
+    table = charts._spans_table(found)
     assert [cell[11:] for cell in table.columns[0].cells if isinstance(cell, str)] == [
         "22:00", "23:00", "23:00", "00:00"
     ]  # fmt: skip

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
+import typer
 
 from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.onu_search import filter_onus
 from facho.apps.discovery.selectors import Census, KnownRow, OnuRow, census, known_onus, onu_rows
-from facho.cli.acting.onus import list_onus
-from facho.engine.commands.errors import CommandError
+from facho.cli.onu import list_onus
 from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts, store
 
@@ -134,6 +134,10 @@ def test_duplicates_are_listed_for_scripts_with_exactly_the_fields_they_know(
     assert [(list(row), row["onu"], row["rx_dbm"]) for row in rows] == [(FIELDS, 9, None), (FIELDS, 10, None)]
 
 
-def test_a_state_that_no_onu_can_have_is_refused_with_those_there_are() -> None:
-    with pytest.raises(CommandError, match="'onlin' is no state of an ONU; these are: online, "):
-        list_onus(None, "", "onlin", duplicates=False, absent=False, limit=None, as_json=True)
+def test_a_state_that_no_onu_can_have_is_refused_with_those_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        list_onus(state="onlin", as_json=True)
+    assert ended.value.exit_code == 2
+    assert "--state: 'onlin' is no state of an ONU; these are: online, " in capsys.readouterr().err

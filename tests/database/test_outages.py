@@ -18,7 +18,7 @@ from facho.apps.discovery.store import store_findings
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
-from facho.cli.acting.outages import list_outages
+from facho.cli.olt import outages as list_outages
 from facho.config import Config
 from facho.engine.record.outages import update_outages
 from facho.vendors import Key, State

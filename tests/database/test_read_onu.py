@@ -20,7 +20,7 @@ from facho.apps.history.models import HistoryFrame
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.zabbix_pollers.store import register_worker
-from facho.cli.acting import onu_reading
+from facho.cli.onu import read_onu_now
 from facho.config import Config
 from facho.engine.collect.onu_read import ANOTHER, NOT_ONLINE
 from facho.engine.commands.runs import read_onu
@@ -195,11 +195,11 @@ def test_one_that_is_gone_when_its_turn_comes_is_not_asked(site: Site) -> None:
 def test_a_person_at_a_terminal_waits_for_what_the_engine_reads(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onu_reading, "database_now", lambda: site.now)
+    monkeypatch.setattr("facho.apps.db.clock.database_now", lambda: site.now)
     onu = an_onu()
     later = replace(CONFIG, worker_seen_within=timedelta(seconds=-1))
     with pytest.raises(typer.Exit) as ended:
-        onu_reading.read(onu.serial, None, later, Event(), as_json=True)
+        read_onu_now(onu.serial, None, later, Event(), as_json=True)
     assert (ended.value.exit_code, Execution.objects.filter(onu=onu).count()) == (1, 0)
     assert "facho up" in capsys.readouterr().err
 
@@ -209,7 +209,7 @@ def test_a_person_at_a_terminal_waits_for_what_the_engine_reads(
 
     waiting = Event()
     monkeypatch.setattr(waiting, "wait", look)
-    onu_reading.read(onu.serial, None, CONFIG, waiting, as_json=True)
+    read_onu_now(onu.serial, None, CONFIG, waiting, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["state"], told["facts"]["serial"]) == ("SUCCESS", onu.serial)
     assert told["unread"]["ip"]

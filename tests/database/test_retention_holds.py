@@ -19,8 +19,8 @@ from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState, ExecutionPlan
 from facho.apps.executions.models import SkippedSlots
 from facho.apps.zabbix_pollers.models import PollerStats
-from facho.cli.acting.checkup import Level
-from facho.cli.acting.room import retention as examine_retention
+from facho.cli.doctor.findings import Level
+from facho.cli.doctor.storage import check_retention
 from facho.config import Config
 from facho.core.retention import SETTLES_IN, LargeRemoval
 from facho.core.roles import Role
@@ -292,7 +292,7 @@ def test_the_doctor_and_the_health_tell_of_it() -> None:
     turn(NOW + YEARS)
     shown = read_hold()
     assert shown is not None
-    found = examine_retention(NOW + YEARS, CONFIG)
+    found = check_retention(NOW + YEARS, CONFIG)
     assert found.level is Level.ERROR
     assert "365 of 365 rows of onu_events" in found.told
     assert f"facho retention confirm {shown.id}" in found.do
@@ -300,7 +300,7 @@ def test_the_doctor_and_the_health_tell_of_it() -> None:
     # And so does the dashboard.
     assert "facho retention show" in str(HEALTH_PROBLEMS["retention"])
     confirm_removal(shown.id, "ana", NOW + YEARS)
-    assert examine_retention(NOW + YEARS, CONFIG).level is not Level.ERROR
+    assert check_retention(NOW + YEARS, CONFIG).level is not Level.ERROR
 
 
 def test_programs_see_it_and_those_of_administrators_confirm_it() -> None:

@@ -13,9 +13,10 @@ from django.db import connection
 from facho.apps.db.connections import sqlite_bytes
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
-from facho.cli.acting.checkup import Checkup, Finding, Level, print_checkup
-from facho.cli.acting.condition import conditions
-from facho.cli.acting.room import disk, retention, size
+from facho.cli.doctor import print_checkup
+from facho.cli.doctor.database import check_system
+from facho.cli.doctor.findings import Checkup, Finding, Level
+from facho.cli.doctor.storage import check_disk, check_retention, format_size
 from facho.config import Config
 from facho.core.disk import Room
 from facho.engine.upkeep import storage
@@ -56,7 +57,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
         )
         monkeypatch.setattr(storage, "database_bytes", lambda: database)
         monkeypatch.setattr(storage, "room", lambda: None if free is None else Room(free, total))
-        return disk(NOW, CONFIG)
+        return check_disk(NOW, CONFIG)
 
     return told
 
@@ -169,7 +170,7 @@ def test_what_other_programs_take_is_told(measured: Measured) -> None:
     [(0, "0 bytes"), (999, "999 bytes"), (310 * MB, "310 MB"), (2.14 * GB, "2.1 GB"), (3e12, "3.0 TB")],
 )
 def test_sizes_are_short(number: float, text: str) -> None:
-    assert size(number) == text
+    assert format_size(number) == text
 
 
 def had_a_turn(last: datetime, since: datetime = NOW - DAY, **failed: str) -> None:
@@ -179,41 +180,41 @@ def had_a_turn(last: datetime, since: datetime = NOW - DAY, **failed: str) -> No
 
 def test_a_retention_that_has_its_turns_is_well() -> None:
     had_a_turn(NOW - timedelta(seconds=20))
-    assert retention(NOW, CONFIG).told == "its last turn was 20 s ago"
-    assert retention(NOW, CONFIG).level is Level.OK
+    assert check_retention(NOW, CONFIG).told == "its last turn was 20 s ago"
+    assert check_retention(NOW, CONFIG).level is Level.OK
 
 
 def test_a_retention_that_has_none_is_told_with_the_tables_that_are_too_long() -> None:
-    assert retention(NOW, CONFIG).told == "it has never had a turn"
+    assert check_retention(NOW, CONFIG).told == "it has never had a turn"
     had_a_turn(NOW - 3 * HOUR)
-    assert retention(NOW, CONFIG).told == "its last turn was 3 h ago"
+    assert check_retention(NOW, CONFIG).told == "its last turn was 3 h ago"
     OnuEvent.objects.create(olt=make_olt(), kind="new", at=NOW - 370 * DAY)
-    found = retention(NOW, CONFIG)
+    found = check_retention(NOW, CONFIG)
     assert found.told == "its last turn was 3 h ago; too long by now: onu_events (by 5 days)"
     assert (found.level, found.do) == (Level.WARNING, "start the engine: facho up")
 
 
 def test_tables_that_could_not_be_shortened_are_named() -> None:
     had_a_turn(NOW, snmp_executions="disk full")
-    found = retention(NOW, CONFIG)
+    found = check_retention(NOW, CONFIG)
     assert (found.level, found.told) == (Level.WARNING, "could not shorten snmp_executions (disk full)")
 
 
 def test_a_table_that_is_shortened_too_slowly_is_named() -> None:
     had_a_turn(NOW)
     OnuEvent.objects.create(olt=make_olt(), kind="new", at=NOW - 375 * DAY)
-    assert retention(NOW, CONFIG).told == "still too long: onu_events (by 10 days)"
+    assert check_retention(NOW, CONFIG).told == "still too long: onu_events (by 10 days)"
 
 
 def test_before_the_clock_is_believed_nothing_is_too_slow() -> None:
     had_a_turn(NOW, since=NOW - timedelta(minutes=5))
     OnuEvent.objects.create(olt=make_olt(), kind="new", at=NOW - 375 * DAY)
-    assert retention(NOW, CONFIG).level is Level.OK
+    assert check_retention(NOW, CONFIG).level is Level.OK
 
 
 def test_the_doctor_tells_both_also_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     checkup = Checkup()
-    checkup.findings.extend(conditions(CONFIG, checkup))
+    checkup.findings.extend(check_system(CONFIG, checkup))
     print_checkup(checkup, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert {"retention", "disk"} <= {finding["what"] for finding in told["findings"]}

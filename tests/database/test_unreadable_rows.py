@@ -13,8 +13,9 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
-from facho.cli.acting import chassis, olts
-from facho.cli.acting.condition import _unreadable
+from facho.cli.doctor.database import check_unreadable_rows
+from facho.cli.olt import show
+from facho.cli.olt.details import chassis_json
 from facho.config import Config
 from facho.core.notifications import NotificationKind, NotifiedEvent
 from facho.core.roles import Role
@@ -146,14 +147,14 @@ def test_a_notification_is_sent_once_for_as_long_as_it_lasts(site: Site) -> None
 
 
 def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _unreadable(at("10:00"), CONFIG).level == "ok"
+    assert check_unreadable_rows(at("10:00"), CONFIG).level == "ok"
     site.discover(rows(odd=2))
     example = f"{ODD}.3"
-    (told,) = chassis.told(site.olt, at("11:00"))["unreadable_rows"]
+    (told,) = chassis_json(site.olt, at("11:00"))["unreadable_rows"]
     assert (told["table"], told["rows"], told["example"]) == (TABLE, 2, example)
-    olts.show("north", as_json=False)
+    show("north", as_json=False)
     assert "Rows that its profile cannot read" in capsys.readouterr().out
-    doctor = _unreadable(at("11:00"), CONFIG)
+    doctor = check_unreadable_rows(at("11:00"), CONFIG)
     assert doctor.level == "warning"
     assert "north" in doctor.told
     assert example in doctor.told

@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from facho.apps.access.selectors import role_of
-from facho.cli.acting.access import list_tokens, list_users
+from facho.cli.token import list_tokens
+from facho.cli.user import list_users
 from facho.core.roles import Role
 from facho.engine.commands.users import (
     add_user,

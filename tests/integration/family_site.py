@@ -16,7 +16,7 @@ from facho.apps.discovery.selectors import onu_rows
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.selectors import facts_offered, usual_kind
-from facho.cli.acting import chassis
+from facho.cli.olt.details import chassis_json
 from facho.config import Config
 from facho.engine.collect.identify import identify
 from facho.engine.collect.work_builder import profile_of
@@ -96,7 +96,7 @@ def without(recording: Path, folder: Path, *oids: str) -> Path:
 def told_of(olt: Olt) -> Told:
     """What `facho olt show`, `facho onu list` and `facho onu unprovisioned` say of it, without the times."""
     olt.refresh_from_db()
-    shown = chassis.told(olt, database_now())
+    shown = chassis_json(olt, database_now())
     return {
         **{name: shown[name] for name in ("family", "model", "version", "health")},
         "onus": onus_of(olt),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from facho.cli.exits import exit_of
+from facho.cli.errors import exit_code_of
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
@@ -144,7 +144,7 @@ def test_a_silent_device_has_its_own_exit_of() -> None:
     ],
 )
 def test_only_bad_use_ends_as_bad_use(error: SnmpError, code: int) -> None:
-    assert exit_of(error) == code
+    assert exit_code_of(error) == code
 
 
 def test_the_deadline_is_for_all_of_it_and_what_was_read_is_kept() -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from facho.cli.acting.clocks import compare_clocks, is_synchronised, machine_clock
-from facho.cli.acting.web_settings import web_settings
+from facho.cli.doctor.machine import check_clock, check_web, compare_clocks, is_synchronised
 from facho.config import Config
 
 NOW = datetime(2025, 6, 10, 3, 10, tzinfo=UTC)
@@ -18,7 +17,7 @@ WELL = Config(tls=True, trusted_proxies=("10.0.0.5",), allowed_hosts=("facho.exa
 
 
 def found(config: Config, **environment: str) -> list[tuple[str, str]]:
-    return [(finding.level, finding.told) for finding in web_settings(config, environment)]
+    return [(finding.level, finding.told) for finding in check_web(config, environment)]
 
 
 def test_pages_for_this_machine_and_pages_behind_tls_are_well() -> None:
@@ -100,7 +99,7 @@ def test_where_there_is_no_such_kernel_nothing_is_told(monkeypatch: pytest.Monke
     ],
 )
 def test_a_clock_that_nobody_keeps_right_is_told(synchronised: bool | None, level: str, words: str) -> None:
-    finding = machine_clock(synchronised)
+    finding = check_clock(synchronised)
     assert finding.level == level
     assert words in finding.told
 

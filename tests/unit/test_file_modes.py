@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from facho import logs
-from facho.cli.acting.checkup import _modes
+from facho.cli.doctor.machine import check_file_modes
 from facho.config import Config
 from facho.file_modes import belongs_to_the_machine, open_to_others, repair_modes
 from facho.log_files import LineFile
@@ -129,7 +129,7 @@ def test_the_doctor_says_to_move_out_of_a_folder_that_others_need(
 ) -> None:
     def advice() -> dict[str, str]:
         """By the first path that a finding names."""
-        return {finding.told.split()[0]: finding.do for finding in _modes(config)}
+        return {finding.told.split()[0]: finding.do for finding in check_file_modes(config)}
 
     home, keys = str(config.home), str(config.home / "credentials.keys")
     assert "chmod go=" in advice()[home]

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.table import Table
 
-from facho.cli.output import console, print_whole
+from facho.cli.output import console, print_text
 
 
 class NarrowPipe:
@@ -29,7 +29,7 @@ class NarrowPipe:
 def test_what_a_pipe_does_not_take_at_once_is_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = NarrowPipe()
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
-    print_whole("São José, " * 10)
+    print_text("São José, " * 10)
     assert pipe.taken.decode() == "São José, " * 10 + "\n"
 
 

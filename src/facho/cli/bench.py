@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 import facho
-from facho.cli.target import refuse
+from facho.cli.errors import refuse
 
 _CHECKOUT: Final = Path(facho.__file__).parents[2]
 

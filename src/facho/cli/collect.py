@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from facho.cli.children import stop_on_signals
-from facho.cli.exits import Exit
-from facho.cli.output import console, print_whole
+from facho.cli.errors import Exit, refuse
+from facho.cli.manual_execution import LOOK_EVERY_S, execution_of, runtime_by_hand, stop_with, wait_for_turn
+from facho.cli.output import AsJson, console, print_text
+from facho.cli.processes import stop_on_signals
 from facho.cli.progress import counting
 from facho.cli.system import system
-from facho.cli.target import AsJson, refuse
-from facho.cli.turns import LOOK_EVERY_S, execution_of, runtime_by_hand, stop_with, wait_for_turn
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
@@ -52,7 +51,7 @@ def collect(
             _run(execution_id, runtime, progress)
         execution = execution_of(execution_id)
         if as_json:
-            print_whole(json.dumps(_told(execution), indent=2, default=str))
+            print_text(json.dumps(_told(execution), indent=2, default=str))
         else:
             _show(execution)
         if execution.state != "SUCCESS":

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from facho.cli.children import stop_on_signals
+from facho.cli.errors import refuse
+from facho.cli.processes import stop_on_signals
 from facho.cli.system import system
-from facho.cli.target import refuse
 from facho.cli.up import free_address, refuse_beside_workers, run_both, sync_with_profiles
 from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.presets import PRESETS

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, BinaryIO, Final
 
 import typer
 
+from facho.cli.errors import fail
 from facho.cli.system import system
+from facho.cli.times import parse_time
+from facho.file_modes import umask_of_the_caller
 
 app = typer.Typer()
 
 
-class What(StrEnum):
-    """As `facho.engine.upkeep.exports` has them, which is not imported to say so."""
+class ListName(StrEnum):
+    """The names of `facho.engine.upkeep.exports`, which needs Django."""
 
     EXECUTIONS = "executions"
     ONUS = "onus"
@@ -47,18 +51,47 @@ A text that a spreadsheet would take for a formula has a `'` before it. Times ar
 
 @app.command(epilog=_EXAMPLES)
 def export(
-    what: Annotated[What, typer.Argument(help="Which list.")],
+    what: Annotated[ListName, typer.Argument(help="Which list.")],
     olt: Annotated[str | None, typer.Option(metavar="OLT", help="Only of this OLT.")] = None,
     since: Annotated[
-        str, typer.Option(metavar="TIME", help="So long ago, as 7d, or a date; all if not said.")
+        str, typer.Option(metavar="TIME", help="An age, as 7d, or a date; all if not given.")
     ] = "",
-    until: Annotated[str, typer.Option(metavar="TIME", help="The same; now if not said.")] = "",
+    until: Annotated[str, typer.Option(metavar="TIME", help="The same; now if not given.")] = "",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
     """Write a list as CSV, for a spreadsheet or a script."""
     with system() as config:
-        from facho.cli.acting.exporting import write
+        from facho.apps.access.audited import note
+        from facho.apps.access.words import Action
+        from facho.apps.db.clock import database_now
+        from facho.engine.commands.errors import CommandError
+        from facho.engine.commands.olts import olt_named
+        from facho.engine.upkeep.exports import EXPORTS
 
-        write(what.value, olt, since, until, output, config)
+        export = EXPORTS[what.value]
+        if (since or until) and not export.at:
+            raise CommandError("since" if since else "until", f"{what.value} have no time to choose by")
+        if olt is not None and not export.of:
+            raise CommandError("olt", f"{what.value} has no OLT to choose by")
+        now, zone = database_now(), config.time_zone
+        rows = export.rows(
+            None if olt is None else olt_named(olt),
+            parse_time("since", since, now, zone) if since else None,
+            parse_time("until", until, now, zone) if until else None,
+        )
+        note(Action.EXPORT, rows.model, None, what.value)
+        try:
+            with _open(output) as file:
+                for piece in export.csv(rows):
+                    file.write(piece.encode())
+        except OSError as error:
+            fail(f"{output or 'the output'} cannot be written: {error.strerror}")
+
+
+def _open(output: Path | None) -> BinaryIO:
+    if output is None:
+        return open(sys.stdout.fileno(), "wb", closefd=False)
+    with umask_of_the_caller():
+        return output.open("wb")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from facho.cli.exits import Exit
+from facho.cli.errors import Exit
+from facho.cli.output import AsJson, print_json
 from facho.cli.system import system
-from facho.cli.target import AsJson
 
 if TYPE_CHECKING:
     from facho.engine.commands.keys import Rotation
@@ -44,21 +44,20 @@ def new() -> None:
 def rotate(as_json: AsJson = False) -> None:
     """Encrypt all credentials with a new key, and drop the old ones."""
     with system():
-        from facho.cli.acting.showing import print_json
         from facho.engine.commands.keys import rotate as rotate_keys
 
         done = rotate_keys()
         if as_json:
             print_json(asdict(done))
         else:
-            _tell(done)
+            _print_rotation(done)
         if done.unreadable:
             raise typer.Exit(Exit.FAILED)
 
 
-def _tell(done: Rotation) -> None:
+def _print_rotation(done: Rotation) -> None:
     if done.resumed:
-        typer.echo("A rotation that had not got to its end was finished.")
+        typer.echo("An interrupted rotation was finished.")
     typer.echo(f"{done.encrypted_again} credentials were encrypted again.")
     if done.unreadable:
         named = ", ".join(done.unreadable[:10])

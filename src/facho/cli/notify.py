@@ -1,19 +1,24 @@
-"""`facho notify`: who is told what, and by which channel."""
+"""`facho notify`: channels, rules and messages."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Final
+from datetime import time
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from facho.cli.exits import Exit
+from facho.cli.errors import Exit, refuse
+from facho.cli.output import AsJson, console, format_seconds, print_json, print_section
 from facho.cli.system import system
-from facho.cli.target import AsJson, refuse
+from facho.engine.commands.errors import CommandError
 
-app = typer.Typer(no_args_is_help=True, help="Notifications: channels, rules, and what became of messages.")
+if TYPE_CHECKING:
+    from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
+
+app = typer.Typer(no_args_is_help=True, help="Notifications: channels, rules and messages.")
 channel_app = typer.Typer(no_args_is_help=True, help="Channels: where messages go.")
-rule_app = typer.Typer(no_args_is_help=True, help="Rules: what goes to which channels, and when not.")
+rule_app = typer.Typer(no_args_is_help=True, help="Rules: which events go to which channels, and when.")
 app.add_typer(channel_app, name="channel")
 app.add_typer(rule_app, name="rule")
 
@@ -29,7 +34,7 @@ Addresses are never shown.
 _EXAMPLES_TEST: Final = """
 **Examples**
 
-`facho notify test noc`  sends a message there now, and says what came of it
+`facho notify test noc`  sends a message there now, and says whether it was accepted
 
 Exit codes: 0 it was taken, 2 bad use, 4 it was not.
 """
@@ -67,6 +72,14 @@ _EXAMPLES_RULE: Final = """
 `facho notify rule remove night`
 """
 
+_CHANNEL_COLUMNS: Final = ("name", "kind", "language", "enabled")
+_RULE_COLUMNS: Final = (
+    "name", "channels", "notices", "min_severity", "olt", "site", "silent", "no_repeat", "enabled"
+)  # fmt: skip
+_DELIVERY_COLUMNS: Final = (
+    "created_at", "status", "channel", "notice", "olt", "about", "attempts", "sent_at", "why_not", "error"
+)  # fmt: skip
+
 Channel = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Name of the rule.")]
 
@@ -78,9 +91,57 @@ def list_all(
 ) -> None:
     """List channels, rules, and the last messages."""
     with system():
-        from facho.cli.acting import notifications
+        from facho.apps.notifications.models import (
+            NotificationChannel,
+            NotificationDelivery,
+            NotificationRule,
+        )
 
-        notifications.list_all(last, as_json=as_json)
+        channels = [_channel_row(each) for each in NotificationChannel.objects.order_by("name")]
+        rules = NotificationRule.objects.select_related("olt").prefetch_related("channels").order_by("name")
+        sent = NotificationDelivery.objects.select_related("channel", "olt").order_by("-created_at", "-id")
+        lists = {
+            "channels": channels,
+            "rules": [_rule_row(each) for each in rules],
+            "deliveries": [_delivery_row(each) for each in sent[:last]],
+        }
+        if as_json:
+            print_json(lists)
+        elif not channels:
+            console().print("There is no channel yet: facho notify channel add NAME")
+        else:
+            print_section("Channels", lists["channels"], _CHANNEL_COLUMNS)
+            print_section("Rules", lists["rules"], _RULE_COLUMNS)
+            print_section("Last messages", lists["deliveries"], _DELIVERY_COLUMNS)
+
+
+def _channel_row(channel: NotificationChannel) -> dict[str, Any]:
+    return {column: getattr(channel, column) for column in _CHANNEL_COLUMNS}
+
+
+def _rule_row(rule: NotificationRule) -> dict[str, Any]:
+    silent = rule.silent_from is not None and rule.silent_to is not None
+    return {
+        "name": rule.name,
+        "channels": [channel.name for channel in rule.channels.all()],
+        "notices": rule.notices,
+        "min_severity": rule.min_severity,
+        "olt": rule.olt.name if rule.olt else "",
+        "site": rule.site,
+        "silent": f"{rule.silent_from:%H:%M}-{rule.silent_to:%H:%M}" if silent else "",
+        "no_repeat": format_seconds(rule.no_repeat_s) if rule.no_repeat_s else "",
+        "enabled": rule.enabled,
+    }
+
+
+def _delivery_row(delivery: NotificationDelivery) -> dict[str, Any]:
+    columns = ("created_at", "status", "notice", "about", "attempts", "sent_at", "why_not", "error")
+    return {
+        **{column: getattr(delivery, column) for column in columns},
+        "channel": delivery.channel.name if delivery.channel else "",
+        "olt": delivery.olt.name if delivery.olt else "",
+        "message": delivery.message,
+    }
 
 
 @app.command("test", epilog=_EXAMPLES_TEST)
@@ -88,7 +149,6 @@ def try_channel(channel: Channel, as_json: AsJson = False) -> None:
     """Send a message to a channel now."""
     with system() as config:
         from facho.apps.db.clock import database_now
-        from facho.cli.acting.showing import print_json
         from facho.engine.commands.notifications import try_channel
 
         tried = try_channel(channel, database_now(), config)
@@ -105,8 +165,8 @@ def add_channel(
     name: Channel,
     language: Annotated[str, typer.Option(help="es or en; else that of the settings.")] = "",
 ) -> None:
-    """Add a channel; its address is read from standard input, for it holds secrets."""
-    url = _address()
+    """Add a channel; its address is read from standard input, because it holds secrets."""
+    url = _read_address()
     with system():
         from facho.engine.commands.notifications import add_channel
 
@@ -117,7 +177,7 @@ def add_channel(
 @channel_app.command("address", epilog=_EXAMPLES_CHANNEL_ADD)
 def change_address(name: Channel) -> None:
     """Give a channel another address, from standard input."""
-    url = _address()
+    url = _read_address()
     with system():
         from facho.engine.commands.notifications import update_channel
 
@@ -127,13 +187,13 @@ def change_address(name: Channel) -> None:
 
 @channel_app.command("enable", epilog=_EXAMPLES_CHANNEL)
 def enable_channel(name: Channel) -> None:
-    """Let messages go there again."""
+    """Enable a channel again."""
     _switch_channel(name, on=True)
 
 
 @channel_app.command("disable", epilog=_EXAMPLES_CHANNEL)
 def disable_channel(name: Channel) -> None:
-    """Send nothing there; what waits for it is dropped."""
+    """Disable a channel; messages that wait for it are dropped."""
     _switch_channel(name, on=False)
 
 
@@ -150,17 +210,18 @@ def remove_channel(name: Channel) -> None:
 @rule_app.command("add", epilog=_EXAMPLES_RULE_ADD)
 def add_rule(
     name: Rule,
-    channel: Annotated[list[str] | None, typer.Option(metavar="CHANNEL", help="Where to tell.")] = None,
-    notice: Annotated[list[str] | None, typer.Option(metavar="NOTICE", help="Of what; else of all.")] = None,
+    channel: Annotated[list[str] | None, typer.Option(metavar="CHANNEL", help="Where to send.")] = None,
+    notice: Annotated[
+        list[str] | None, typer.Option(metavar="NOTICE", help="Which; all if not given.")
+    ] = None,
     severity: Annotated[str, typer.Option(help="From low, medium, high or critical on.")] = "low",
-    olt: Annotated[str, typer.Option(metavar="OLT", help="Of this OLT alone.")] = "",
-    site: Annotated[str, typer.Option(help="Of the OLTs of this site alone.")] = "",
+    olt: Annotated[str, typer.Option(metavar="OLT", help="Only of this OLT.")] = "",
+    site: Annotated[str, typer.Option(help="Only of OLTs of this site.")] = "",
     silent: Annotated[str, typer.Option(metavar="FROM-TO", help="When not to send: 22:00-07:00.")] = "",
     no_repeat: Annotated[str, typer.Option(metavar="TIME", help="Not the same again in this time.")] = "30m",
 ) -> None:
     """Add a rule."""
     with system():
-        from facho.cli.acting.notifications import silence_of
         from facho.engine.commands.notifications import NewRule
         from facho.engine.commands.notifications import add_rule as add
 
@@ -171,7 +232,7 @@ def add_rule(
             min_severity=severity,
             olt=olt,
             site=site,
-            silent=silence_of(silent),
+            silent=_parse_silence(silent),
             no_repeat=no_repeat,
         )
         add(new)
@@ -180,13 +241,13 @@ def add_rule(
 
 @rule_app.command("enable", epilog=_EXAMPLES_RULE)
 def enable_rule(name: Rule) -> None:
-    """Let a rule have people told again."""
+    """Enable a rule again."""
     _switch_rule(name, on=True)
 
 
 @rule_app.command("disable", epilog=_EXAMPLES_RULE)
 def disable_rule(name: Rule) -> None:
-    """Let a rule rest."""
+    """Disable a rule."""
     _switch_rule(name, on=False)
 
 
@@ -200,8 +261,19 @@ def remove_rule(name: Rule) -> None:
         typer.echo(f"{name} was removed.")
 
 
-def _address() -> str:
-    """Never from the command line: others see that."""
+def _parse_silence(text: str) -> tuple[time, time] | None:
+    """Parse hours such as `22:00-07:00`."""
+    if not text:
+        return None
+    since, _, until = text.partition("-")
+    try:
+        return time.fromisoformat(since.strip()), time.fromisoformat(until.strip())
+    except ValueError:
+        raise CommandError("silent", "silent hours are from one time to another, as 22:00-07:00") from None
+
+
+def _read_address() -> str:
+    """Read it from a prompt or standard input: every user of the machine can read command lines."""
     if sys.stdin.isatty():
         return str(typer.prompt("Address of the channel", hide_input=True, err=True))
     if not (address := sys.stdin.readline().strip()):

@@ -15,30 +15,17 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.cli.asking import Asked, ask_device, ask_recording
-from facho.cli.exits import Exit, exit_of
+from facho.cli.errors import Exit, exit_code_of, refuse
 from facho.cli.facts import as_json, print_facts
-from facho.cli.output import print_whole
+from facho.cli.output import AsJson, print_text
 from facho.cli.progress import counting
-from facho.cli.target import (
-    AUTH_ENV,
-    PRIV_ENV,
-    AsJson,
-    AuthPasswordEnv,
-    AuthProtocol,
-    CommunityEnv,
-    CommunityText,
-    Context,
-    Credentials,
+from facho.cli.snmp_options import (
+    CredentialOptions,
     Deadline,
-    PrivPasswordEnv,
-    PrivProtocol,
     Retries,
-    SnmpVersion,
     Timeout,
-    UserName,
-    VersionName,
-    refuse,
     target_of,
+    with_credentials,
 )
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
@@ -82,7 +69,7 @@ def list_profiles(as_json: AsJson = False) -> None:
     """Show the built-in profiles, and how sure their entries are."""
     if as_json:
         told = [_described(profile) for profile in builtin().values()]
-        print_whole(json.dumps(told, indent=2, ensure_ascii=False))
+        print_text(json.dumps(told, indent=2, ensure_ascii=False))
         return
     table = Table("profile", "for", box=None, pad_edge=False)
     for heading in ("tables", "facts", *Confidence):
@@ -146,7 +133,9 @@ def check(
 
 
 @app.command("try", epilog=_EXAMPLES_TRY)
+@with_credentials
 def try_profile(
+    *,
     profile: Annotated[
         str | None,
         typer.Argument(
@@ -159,15 +148,7 @@ def try_profile(
     recording: Annotated[
         Path | None, typer.Option("--recording", metavar="FILE", help="A .snmprec file instead of a device.")
     ] = None,
-    version: SnmpVersion = VersionName.V2C,
-    community: CommunityText = None,
-    community_env: CommunityEnv = None,
-    user: UserName = None,
-    auth: AuthProtocol = None,
-    priv: PrivProtocol = None,
-    auth_password_env: AuthPasswordEnv = AUTH_ENV,
-    priv_password_env: PrivPasswordEnv = PRIV_ENV,
-    context: Context = "",
+    credentials: CredentialOptions,
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 600.0,
@@ -190,10 +171,7 @@ def try_profile(
         asked = _ask_recording(recording, given)
     else:
         assert address is not None
-        who = Credentials(
-            version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
-        )
-        target = target_of(address, who, timeout, retries)
+        target = target_of(address, credentials, timeout, retries)
         asked = _ask_device(target, given, optics, deadline)
     _show(asked, rows, as_json_)
     if asked.errors:
@@ -215,7 +193,7 @@ def _ask_device(target: Target, given: Profile | None, optics: int, deadline: fl
             )
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_of(error)) from error
+            raise typer.Exit(exit_code_of(error)) from error
 
 
 def _profile(text: str) -> Profile:
@@ -242,7 +220,7 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
             "optics_asked": asdict(asked.optics) if asked.optics else None,
             **as_json(decoded),
         }
-        print_whole(json.dumps(told, indent=2, ensure_ascii=False))
+        print_text(json.dumps(told, indent=2, ensure_ascii=False))
         return
     console = Console()
     model = f" ({asked.detection.model})" if asked.detection.model else ""

@@ -17,9 +17,10 @@ import typer
 import uvloop
 
 from facho.cli.asking import Asked
-from facho.cli.children import stop_on_signals
-from facho.cli.exits import Exit, exit_of
-from facho.cli.output import print_whole
+from facho.cli.errors import Exit, exit_code_of, refuse
+from facho.cli.manual_execution import runtime_by_hand, stop_with, wait_for_turn
+from facho.cli.output import AsJson, print_text
+from facho.cli.processes import stop_on_signals
 from facho.cli.progress import Steps, stepping
 from facho.cli.recording import (
     Gently,
@@ -30,27 +31,24 @@ from facho.cli.recording import (
     record_into,
     records_of,
 )
-from facho.cli.system import system
-from facho.cli.target import (
+from facho.cli.snmp_options import (
     AUTH_ENV,
     PRIV_ENV,
-    AsJson,
     AuthPasswordEnv,
     AuthProtocol,
     CommunityEnv,
     CommunityText,
     Context,
-    Credentials,
+    CredentialOptions,
     Deadline,
     PrivPasswordEnv,
     PrivProtocol,
     UserName,
     VersionName,
-    oids_of,
-    refuse,
+    parse_oids,
     target_of,
 )
-from facho.cli.turns import runtime_by_hand, stop_with, wait_for_turn
+from facho.cli.system import system
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.identify import identify
 from facho.engine.collect.questions import is_under
@@ -131,7 +129,7 @@ def record(
     patience = _Patience(timeout, retries)
     with _reserved(output, force=force) as reserved:
         if is_address(olt) or any(each is not None for each in given):
-            who = Credentials(
+            credentials = CredentialOptions(
                 version or VersionName.V2C,
                 community,
                 community_env,
@@ -142,7 +140,7 @@ def record(
                 priv_password_env,
                 context,
             )
-            target = gently.limit(patience.of(target_of(olt, who, _TIMEOUT_S, _RETRIES)))
+            target = gently.limit(patience.of(target_of(olt, credentials, _TIMEOUT_S, _RETRIES)))
             asked = _from_address(target, wanted)
         else:
             asked = _from_stored(olt, wanted, gently, patience)
@@ -172,7 +170,7 @@ def is_address(text: str) -> bool:
 
 
 def _trees(texts: list[str]) -> tuple[str, ...]:
-    trees = tuple(map(str, oids_of(texts)))
+    trees = tuple(map(str, parse_oids(texts)))
     never = never_read(builtin().values())
     for tree in trees:
         for each in never:
@@ -220,7 +218,7 @@ def _from_address(target: Target, wanted: Wanted) -> Asked:
             uvloop.run(ask(steps))
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_of(error)) from error
+            raise typer.Exit(exit_code_of(error)) from error
         except KeyboardInterrupt:
             if not asked:
                 raise
@@ -265,7 +263,7 @@ def _from_stored(name: str, wanted: Wanted, gently: Gently, patience: _Patience)
             whole = run_manual_session(execution_id, runtime, "record", ask)
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_of(error)) from error
+            raise typer.Exit(exit_code_of(error)) from error
         if not whole:
             asked.errors.append(Interrupted("it was stopped, or the OLT was needed for something else"))
     return asked
@@ -311,13 +309,13 @@ def _report(asked: Asked, output: Path, count: int, wanted: Wanted, *, mask: boo
     reason = _reason(asked)
     if as_json:
         told = _told(asked, output, count, wanted, reason, mask=mask)
-        print_whole(json.dumps(told, indent=2, ensure_ascii=False))
+        print_text(json.dumps(told, indent=2, ensure_ascii=False))
     elif count:
         _say(asked, output, count, mask=mask)
     if reason and not as_json:
         typer.echo(f"Not complete: {reason}", err=True)
     if asked.errors:
-        raise typer.Exit(Exit.INCOMPLETE if count else exit_of(asked.errors[0]))
+        raise typer.Exit(Exit.INCOMPLETE if count else exit_code_of(asked.errors[0]))
 
 
 def _told(

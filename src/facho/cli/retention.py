@@ -1,4 +1,4 @@
-"""`facho retention`: the removal of what is too old, when it waits for a person."""
+"""`facho retention`: removals of old rows that wait for a confirmation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import Annotated, Final
 
 import typer
 
+from facho.cli.output import AsJson, print_json
 from facho.cli.system import system
-from facho.cli.target import AsJson
 
-app = typer.Typer(no_args_is_help=True, help="The removal of what is older than it is kept.")
+app = typer.Typer(no_args_is_help=True, help="Removals of old rows that wait for a confirmation.")
 
 _EXAMPLES: Final = """
 **Examples**
 
-`facho retention show`  whether it waits for a person, and what would go
+`facho retention show`  what would be removed, and why it waits
 
-`facho retention confirm 12`  lets go what was shown under this number
+`facho retention confirm 12`  removes what was shown under this number
 
-It waits when most of a table would go at once: because the clock is wrong, because the data are old, as those
-of a backup, or because FACHO_KEEP_... was made shorter. If the clock is set right, it goes on by itself.
+It waits when most of a table would be removed at once: because the clock is wrong, because the data are
+old, as those of a backup, or because FACHO_KEEP_... was made shorter.
+Once the clock is right, it goes on by itself.
 """
 
 
@@ -30,11 +31,10 @@ def _group() -> None:
 
 @app.command(epilog=_EXAMPLES)
 def show(as_json: AsJson = False) -> None:
-    """Show what waits for a confirmation."""
+    """Show the removal that waits for a confirmation."""
     with system():
         from facho.apps.db.clock import database_now
-        from facho.cli.acting.room import HOW_TO_CONFIRM
-        from facho.cli.acting.showing import print_json
+        from facho.cli.doctor.storage import HOW_TO_CONFIRM
         from facho.engine.upkeep.retention import hold_sentence, read_hold
 
         shown, now = read_hold(), database_now()
@@ -53,11 +53,10 @@ def confirm(
     id: Annotated[int, typer.Argument(metavar="ID", help="The number that facho retention show gives.")],  # noqa: A002
     as_json: AsJson = False,
 ) -> None:
-    """Let go what was shown under this number; it goes bit by bit."""
+    """Confirm the removal that was shown under this number; rows are removed in chunks."""
     with system():
         from facho.apps.access.acting import actor
         from facho.apps.db.clock import database_now
-        from facho.cli.acting.showing import print_json
         from facho.engine.commands.acknowledgements import confirm_removal
         from facho.engine.upkeep.retention import hold_sentence
 

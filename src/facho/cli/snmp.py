@@ -13,32 +13,19 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 import uvloop
 
-from facho.cli.exits import Exit, exit_of
-from facho.cli.output import print_whole
+from facho.cli.errors import Exit, exit_code_of, refuse
+from facho.cli.output import AsJson, print_text
 from facho.cli.progress import counting
-from facho.cli.target import (
-    AUTH_ENV,
-    PRIV_ENV,
+from facho.cli.snmp_options import (
     Address,
-    AsJson,
-    AuthPasswordEnv,
-    AuthProtocol,
-    CommunityEnv,
-    CommunityText,
-    Context,
-    Credentials,
+    CredentialOptions,
     Deadline,
     Oids,
-    PrivPasswordEnv,
-    PrivProtocol,
     Retries,
-    SnmpVersion,
     Timeout,
-    UserName,
-    VersionName,
-    oids_of,
-    refuse,
+    parse_oids,
     target_of,
+    with_credentials,
 )
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
@@ -65,7 +52,7 @@ class Outcome:
     def exit_code(self) -> Exit:
         if not self.errors:
             return Exit.COMPLETE
-        return Exit.INCOMPLETE if self.rows else exit_of(self.errors[0])
+        return Exit.INCOMPLETE if self.rows else exit_code_of(self.errors[0])
 
     @property
     def reason(self) -> str | None:
@@ -139,29 +126,19 @@ With --json: `complete`, `reason`, `rows` (`oid`, `type`, `value`), `requests`, 
 
 
 @app.command(epilog=_EXAMPLES_GET)
+@with_credentials
 def get(
     address: Address,
     oids: Oids,
-    version: SnmpVersion = VersionName.V2C,
-    community: CommunityText = None,
-    community_env: CommunityEnv = None,
-    user: UserName = None,
-    auth: AuthProtocol = None,
-    priv: PrivProtocol = None,
-    auth_password_env: AuthPasswordEnv = AUTH_ENV,
-    priv_password_env: PrivPasswordEnv = PRIV_ENV,
-    context: Context = "",
+    credentials: CredentialOptions,
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Read single values."""
-    wanted = oids_of(oids)
-    who = Credentials(
-        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
-    )
-    target = target_of(address, who, timeout, retries)
+    wanted = parse_oids(oids)
+    target = target_of(address, credentials, timeout, retries)
 
     async def ask(agent: Agent, _progress: Callable[[int], None]) -> Outcome:
         result = await agent.get_many(wanted, deadline=deadline)
@@ -174,18 +151,11 @@ def get(
 
 
 @app.command(epilog=_EXAMPLES_WALK)
+@with_credentials
 def walk(
     address: Address,
     oids: Oids,
-    version: SnmpVersion = VersionName.V2C,
-    community: CommunityText = None,
-    community_env: CommunityEnv = None,
-    user: UserName = None,
-    auth: AuthProtocol = None,
-    priv: PrivProtocol = None,
-    auth_password_env: AuthPasswordEnv = AUTH_ENV,
-    priv_password_env: PrivPasswordEnv = PRIV_ENV,
-    context: Context = "",
+    credentials: CredentialOptions,
     timeout: Timeout = 3.0,
     retries: Retries = 2,
     deadline: Deadline = 1800.0,
@@ -193,11 +163,8 @@ def walk(
     as_json: AsJson = False,
 ) -> None:
     """Read columns or subtrees to their end."""
-    columns = oids_of(oids)
-    who = Credentials(
-        version, community, community_env, user, auth, priv, auth_password_env, priv_password_env, context
-    )
-    target = target_of(address, who, timeout, retries, bulk=bulk)
+    columns = parse_oids(oids)
+    target = target_of(address, credentials, timeout, retries, bulk=bulk)
 
     async def ask(agent: Agent, progress: Callable[[int], None]) -> Outcome:
         result = await agent.walk_table(columns, deadline=deadline, progress=progress)
@@ -220,7 +187,7 @@ def _report(
         except SnmpError as error:
             refuse(str(error))
     if as_json:
-        print_whole(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
+        print_text(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
         for oid, value in outcome.rows:
             shown = plain(value)

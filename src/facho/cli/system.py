@@ -9,12 +9,11 @@ import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import typer
 
-from facho.cli.exits import Exit
-from facho.cli.target import refuse
+from facho.cli.errors import fail, refuse
 
 if TYPE_CHECKING:
     from facho.apps.access.acting import Actor
@@ -76,17 +75,17 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
         reach_database()
         if not ready:
             refuse_newer(compare_schema())
-        with using_database(_say) if ready else nullcontext(), acting(_typing if by_a_person else None):
+        with using_database(_say) if ready else nullcontext(), acting(_person if by_a_person else None):
             yield config
     except CommandError as error:
-        refuse(told(error))
+        refuse(_format_error(error))
     except (KeyProblem, SchemaProblem) as error:
         fail(str(error))
     except DatabaseError as error:
         fail(database_sentence(error))
 
 
-def _typing() -> Actor:
+def _person() -> Actor:
     from facho.apps.access.acting import Actor
     from facho.apps.access.words import How
 
@@ -118,7 +117,7 @@ def set_up() -> Config:
     return config
 
 
-def told(error: CommandError) -> str:
+def _format_error(error: CommandError) -> str:
     """The sentence, after the word on the command line that it is about."""
     place = _PLACES.get(error.field, "--" + error.field.replace("_", "-"))
     return f"{place}: {error.message}" if place else error.message
@@ -128,12 +127,6 @@ def reach_database() -> None:
     from facho.apps.db.connections import check_reachable
 
     check_reachable()
-
-
-def fail(message: str) -> NoReturn:
-    """The system is not well, however it was asked."""
-    typer.echo("\n".join(f"Error: {line}" for line in message.splitlines()), err=True)
-    raise typer.Exit(Exit.FAILED)
 
 
 def _say(sentence: str) -> None:

@@ -1,17 +1,21 @@
-"""`facho token`: what programs get in with."""
+"""`facho token`: access for programs."""
 
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from facho.cli.output import AsJson, format_time, print_json, print_list
 from facho.cli.system import system
-from facho.cli.target import AsJson
 from facho.core.roles import Role
 
-app = typer.Typer(no_args_is_help=True, help="Tokens: what programs show to the API and to /metrics.")
+if TYPE_CHECKING:
+    from facho.apps.access.models import ApiToken
+
+app = typer.Typer(no_args_is_help=True, help="Tokens: access of programs to the API and to /metrics.")
 
 _EXAMPLES_ADD: Final = """
 **Examples**
@@ -22,7 +26,7 @@ _EXAMPLES_ADD: Final = """
 
 `facho token add deploy --user carla --role operator --for 30d --json`
 
-A token is never above its owner, and is good for 90 days if nothing is said (FACHO_TOKEN_LASTS).
+A token never has more rights than its owner. It lasts 90 days if --for is not given (FACHO_TOKEN_LASTS).
 
 Exit codes: 0 done, 1 the system is not well, 2 bad use.
 """
@@ -38,6 +42,9 @@ _EXAMPLES_REVOKE: Final = """
 
 `facho token revoke grafana --user ana`  from now on it is refused
 """
+
+
+_COLUMNS: Final = ("owner", "name", "role", "begins", "state", "expires_at", "last_used_at")
 
 
 class RoleOfToken(enum.StrEnum):
@@ -56,26 +63,58 @@ def add(
     name: Name,
     user: User,
     role: Annotated[RoleOfToken, typer.Option(help="What it may do.")] = RoleOfToken.VIEWER,
-    lasting: Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 30d, 365d.")] = "",
+    lifetime: Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 30d, 365d.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a token, and show it once."""
+    """Create a token, and show it once."""
     with system():
-        from facho.cli.acting.access import add_token
+        from facho.apps.db.clock import database_now
+        from facho.engine.commands.input_checks import parse_seconds
+        from facho.engine.commands.tokens import create_token
+        from facho.engine.commands.users import user_named
 
-        add_token(user, name, role, lasting, as_json=as_json)
+        now = database_now()
+        end = now + timedelta(seconds=parse_seconds(lifetime, "expires_at")) if lifetime else None
+        made = create_token(user_named(user, "owner"), name, role, now, expires_at=end)
+        if as_json:
+            print_json({**_token_row(made.token, now), "token": made.secret})
+            return
+        until = format_time(made.token.expires_at)
+        typer.echo(f"Added {made.token.name} of {user}, {made.token.role}, until {until}.")
+        typer.echo(f"Token: {made.secret}  (it is not shown again)")
 
 
 @app.command("list", epilog=_EXAMPLES_LIST)
-def list_(
+def list_tokens(
     user: Annotated[str, typer.Option(metavar="USER", help="Only those of this user.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List tokens, without what they are."""
+    """List tokens, without their secrets."""
     with system():
-        from facho.cli.acting.access import list_tokens
+        from facho.apps.access.models import ApiToken
+        from facho.apps.db.clock import database_now
+        from facho.engine.commands.users import user_named
 
-        list_tokens(user, as_json=as_json)
+        tokens = ApiToken.objects.select_related("owner").order_by("owner__username", "name")
+        if user:
+            tokens = tokens.filter(owner=user_named(user, "owner"))
+        now = database_now()
+        rows = [_token_row(token, now) for token in tokens]
+        print_list(rows, _COLUMNS, "There are no tokens: facho token add", as_json=as_json)
+
+
+def _token_row(token: ApiToken, now: datetime) -> dict[str, Any]:
+    return {
+        "owner": token.owner.username,
+        "name": token.name,
+        "role": token.role,
+        "begins": token.begins,
+        "state": str(token.state_at(now).value),
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+        "last_used_at": token.last_used_at,
+    }
 
 
 @app.command(epilog=_EXAMPLES_REVOKE)

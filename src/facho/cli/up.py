@@ -9,10 +9,9 @@ from typing import Annotated, Final
 
 import typer
 
-from facho.cli.children import WITH_PARENT, Child, run_children, stop_on_signals, stop_with_parent
-from facho.cli.exits import Exit
-from facho.cli.system import fail, system
-from facho.cli.target import refuse
+from facho.cli.errors import Exit, fail, refuse
+from facho.cli.processes import WITH_PARENT, Child, run_children, stop_on_signals, stop_with_parent
+from facho.cli.system import system
 from facho.config import Config, web_contradictions
 from facho.snmp.address import parse_address
 from facho.snmp.errors import AddressError

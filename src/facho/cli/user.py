@@ -1,23 +1,27 @@
-"""`facho user`: who may log in, and what they may do."""
+"""`facho user`: accounts and their roles."""
 
 from __future__ import annotations
 
 import enum
 import sys
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from facho.cli.errors import refuse
+from facho.cli.output import AsJson, print_list
 from facho.cli.system import system
-from facho.cli.target import AsJson, refuse
 from facho.core.roles import Role
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 app = typer.Typer(no_args_is_help=True, help="Accounts: who may log in, and what they may do.")
 
 _EXAMPLES_ADD: Final = """
 **Examples**
 
-`facho user add ana`  a viewer, with a password that is made up and shown once
+`facho user add ana`  a viewer, with a generated password that is shown once
 
 `facho user add beto --role operator --ask`  asks for the password
 
@@ -39,20 +43,23 @@ _EXAMPLES_ROLE: Final = """
 
 `facho user role ana operator`  at once; she logs in again
 """
-_EXAMPLES_ANEW: Final = """
+_EXAMPLES_RENEW: Final = """
 **Examples**
 
-`facho user password ana`  a new one, made up and shown once; who was logged in as ana is not any more
+`facho user password ana`  generates one and shows it once; sessions of ana end
 
 `facho user password ana --ask`
 """
 _EXAMPLES_DISABLE: Final = """
 **Examples**
 
-`facho user disable ana`  she is logged out, and her tokens are good for nothing
+`facho user disable ana`  she is logged out, and her tokens are refused
 
 `facho user enable ana`
 """
+
+
+_COLUMNS: Final = ("name", "role", "enabled", "last_login")
 
 
 class RoleOfPerson(enum.StrEnum):
@@ -71,23 +78,37 @@ def add(
     role: Annotated[RoleOfPerson, typer.Option(help="What they may do.")] = RoleOfPerson.VIEWER,
     ask: Ask = False,
 ) -> None:
-    """Make an account."""
+    """Add an account."""
     with system():
         from facho.engine.commands.users import add_user
 
-        made = add_user(name, role, _password() if ask else None)
+        made = add_user(name, role, _read_password() if ask else None)
         typer.echo(f"Added {made.user.username}, {role}.")
         if not ask:
-            _show(made.password)
+            _print_password(made.password)
 
 
 @app.command("list", epilog=_EXAMPLES_LIST)
-def list_(as_json: AsJson = False) -> None:
-    """List the accounts and their roles."""
+def list_users(as_json: AsJson = False) -> None:
+    """List accounts and their roles."""
     with system():
-        from facho.cli.acting.access import list_users
+        from django.contrib.auth.models import User
 
-        list_users(as_json=as_json)
+        users = User.objects.order_by("username").prefetch_related("groups")
+        rows = [_user_row(user) for user in users]
+        print_list(rows, _COLUMNS, "There are no accounts: facho user add", as_json=as_json)
+
+
+def _user_row(user: User) -> dict[str, Any]:
+    from facho.apps.access.selectors import role_of_account
+
+    role = role_of_account(user)
+    return {
+        "name": user.username,
+        "role": role.slug if role is not None else None,
+        "enabled": user.is_active,
+        "last_login": user.last_login,
+    }
 
 
 @app.command(epilog=_EXAMPLES_ROLE)
@@ -102,27 +123,27 @@ def role(
         typer.echo(f"{name} is {role} now.")
 
 
-@app.command(epilog=_EXAMPLES_ANEW)
+@app.command(epilog=_EXAMPLES_RENEW)
 def password(name: Name, ask: Ask = False) -> None:
     """Give an account another password."""
     with system():
         from facho.engine.commands.users import set_password, user_named
 
-        made = set_password(user_named(name), _password() if ask else None)
+        made = set_password(user_named(name), _read_password() if ask else None)
         typer.echo(f"{name} has another password now.")
         if not ask:
-            _show(made)
+            _print_password(made)
 
 
 @app.command(epilog=_EXAMPLES_DISABLE)
 def disable(name: Name) -> None:
-    """Let nobody log in with an account any more."""
+    """Disable an account: nobody can log in with it."""
     _switch(name, enabled=False)
 
 
 @app.command(epilog=_EXAMPLES_DISABLE)
 def enable(name: Name) -> None:
-    """Let an account that was disabled in again."""
+    """Enable an account again."""
     _switch(name, enabled=True)
 
 
@@ -134,12 +155,12 @@ def _switch(name: str, *, enabled: bool) -> None:
         typer.echo(f"{'Enabled' if enabled else 'Disabled'} {name}.")
 
 
-def _show(password: str) -> None:
+def _print_password(password: str) -> None:
     typer.echo(f"Password: {password}  (it is not shown again)")
 
 
-def _password() -> str:
-    """Never from the command line, where every user of the machine can read it."""
+def _read_password() -> str:
+    """Read it from a prompt or standard input: every user of the machine can read command lines."""
     if sys.stdin.isatty():
         return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
     if not (given := sys.stdin.readline().rstrip("\r\n")):

@@ -1,4 +1,4 @@
-"""The options with which a command is told whom to ask, and how: shared by all that talk to a device.
+"""The options of commands that talk to a device: address, credentials, time-outs.
 
 Secrets are never needed on the command line, where every user of the machine can read them: a community may
 come from the environment, and SNMPv3 passwords come from there or from a prompt.
@@ -7,15 +7,17 @@ come from the environment, and SNMPv3 passwords come from there or from a prompt
 from __future__ import annotations
 
 import enum
+import inspect
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Final, NoReturn
+from inspect import Parameter
+from typing import Annotated, Any, Final
 
 import typer
 
-from facho.cli.exits import Exit
+from facho.cli.errors import refuse
 from facho.snmp import Oid, SnmpError, Target, Version
 from facho.snmp.address import parse_address
 from facho.snmp.usm import Auth, Priv, User
@@ -84,89 +86,109 @@ Context = Annotated[str, typer.Option(metavar="NAME", help="SNMPv3 context.")]
 Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer.")]
 Retries = Annotated[int, typer.Option(min=0, help="How often to ask again when none comes.")]
 Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for all of it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 AUTH_ENV: Final = "FACHO_AUTH_PASSWORD"
 PRIV_ENV: Final = "FACHO_PRIV_PASSWORD"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    """What the options said about who asks. Nothing in it is secret but `community`."""
+class CredentialOptions:
+    """The values of the credential options. Only `community` is secret: passwords are read later."""
 
-    version: VersionName
-    community: str | None = field(default=None, repr=False)
-    community_env: str | None = None
-    user: str | None = None
-    auth: AuthName | None = None
-    priv: PrivName | None = None
-    auth_password_env: str = AUTH_ENV
-    priv_password_env: str = PRIV_ENV
-    context: str = ""
+    version: SnmpVersion = VersionName.V2C
+    community: CommunityText = field(default=None, repr=False)
+    community_env: CommunityEnv = None
+    user: UserName = None
+    auth: AuthProtocol = None
+    priv: PrivProtocol = None
+    auth_password_env: AuthPasswordEnv = AUTH_ENV
+    priv_password_env: PrivPasswordEnv = PRIV_ENV
+    context: Context = ""
+
+
+def with_credentials(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all credential options; it receives them as its one argument `credentials`."""
+    options = inspect.signature(CredentialOptions, eval_str=True).parameters
+
+    def run(**values: Any) -> None:
+        credentials = CredentialOptions(**{name: values.pop(name) for name in options})
+        command(credentials=credentials, **values)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [
+        each.replace(kind=Parameter.KEYWORD_ONLY)
+        for parameter in own
+        for each in (options.values() if parameter.name == "credentials" else [parameter])
+    ]
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def target_of(
-    address: str, who: Credentials, timeout: float = 3.0, retries: int = 2, *, bulk: bool = True
+    address: str, credentials: CredentialOptions, timeout: float = 3.0, retries: int = 2, *, bulk: bool = True
 ) -> Target:
-    """Ends the program with a sentence and exit code 2 when the options do not make sense."""
+    """Return the target of these options; refuse options that do not fit together."""
     try:
         host, port = parse_address(address)
-        version = who.version.version
+        version = credentials.version.version
         if version is Version.V3:
             return Target(
-                host, port=port, version=version, timeout=timeout, retries=retries, bulk=bulk, user=_user(who)
+                host,
+                port=port,
+                version=version,
+                timeout=timeout,
+                retries=retries,
+                bulk=bulk,
+                user=_user(credentials),
             )
-        if who.user or who.auth or who.priv:
+        if credentials.user or credentials.auth or credentials.priv:
             refuse("--user, --auth and --priv are for SNMPv3: add -v 3")
-        return Target(host, _community(who), port, version, timeout, retries, bulk)
+        return Target(host, _community(credentials), port, version, timeout, retries, bulk)
     except (SnmpError, ValueError) as error:
         refuse(str(error))
 
 
-def oids_of(texts: Iterable[str]) -> list[Oid]:
+def parse_oids(texts: Iterable[str]) -> list[Oid]:
     try:
         return [Oid.parse(text) for text in texts]
     except SnmpError as error:
         refuse(str(error))
 
 
-def refuse(message: str) -> NoReturn:
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(Exit.BAD_USE)
-
-
-def _community(who: Credentials) -> str:
-    if who.community is not None and who.community_env is not None:
+def _community(credentials: CredentialOptions) -> str:
+    if credentials.community is not None and credentials.community_env is not None:
         refuse("give either --community or --community-env, not both")
-    if who.community_env is None:
-        return "public" if who.community is None else who.community
-    value = os.environ.get(who.community_env)
+    if credentials.community_env is None:
+        return "public" if credentials.community is None else credentials.community
+    value = os.environ.get(credentials.community_env)
     if value is None:
-        refuse(f"the environment has no variable {who.community_env}")
+        refuse(f"the environment has no variable {credentials.community_env}")
     return value
 
 
-def _user(who: Credentials) -> User:
-    if who.community is not None or who.community_env is not None:
+def _user(credentials: CredentialOptions) -> User:
+    if credentials.community is not None or credentials.community_env is not None:
         refuse("SNMPv3 has no community: give --user")
-    if who.user is None:
+    if credentials.user is None:
         refuse("SNMPv3 needs --user")
-    if who.priv and not who.auth:
+    if credentials.priv and not credentials.auth:
         # Before anybody types a password in vain.
         refuse("SNMPv3 privacy needs authentication: give --auth too")
-    auth = Auth[who.auth.name] if who.auth else None
-    priv = Priv[who.priv.name] if who.priv else None
+    auth = Auth[credentials.auth.name] if credentials.auth else None
+    priv = Priv[credentials.priv.name] if credentials.priv else None
     return User(
-        who.user,
+        credentials.user,
         auth,
-        _password("authentication", who.auth_password_env) if auth else "",
+        _read_password("authentication", credentials.auth_password_env) if auth else "",
         priv,
-        _password("privacy", who.priv_password_env) if priv else "",
-        who.context,
+        _read_password("privacy", credentials.priv_password_env) if priv else "",
+        credentials.context,
     )
 
 
-def _password(kind: str, env: str) -> str:
+def _read_password(kind: str, env: str) -> str:
     value = os.environ.get(env)
     if value is not None:
         return value

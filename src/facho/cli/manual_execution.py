@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from facho.cli.exits import Exit
+from facho.cli.errors import Exit
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution

@@ -1,4 +1,4 @@
-"""`facho migrate` and `facho doctor`: make the system ready, and see whether it is well."""
+"""`facho migrate`: bring the database up to this version."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Annotated, Final
 
 import typer
 
-from facho.cli.exits import Exit
+from facho.cli.output import AsJson, print_json
 from facho.cli.system import system
-from facho.cli.target import AsJson
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
-_EXAMPLES_MIGRATE: Final = """
+_EXAMPLES: Final = """
 **Examples**
 
 `facho migrate`  after an upgrade, and for a new PostgreSQL database
@@ -24,18 +23,9 @@ _EXAMPLES_MIGRATE: Final = """
 
 The embedded SQLite database follows by itself when a command is started and nothing else uses it.
 """
-_EXAMPLES_DOCTOR: Final = """
-**Examples**
-
-`facho doctor`
-
-`facho doctor --json`
-
-Exit codes: 0 all is well, or there are warnings; 1 there are errors.
-"""
 
 
-@app.command(epilog=_EXAMPLES_MIGRATE)
+@app.command(epilog=_EXAMPLES)
 def migrate(
     as_json: AsJson = False,
     without_copy: Annotated[
@@ -51,7 +41,6 @@ def migrate(
 ) -> None:
     """Bring the database up to this version."""
     with system(ready=False):
-        from facho.cli.acting.showing import print_json
         from facho.engine.commands.setup import prepare
         from facho.engine.upkeep.schema import missing_migrations
 
@@ -69,14 +58,3 @@ def migrate(
             f"OIDs from the profiles: {synced.created} new, {synced.updated} changed, "
             f"{synced.removed} removed, {synced.kept} kept as you have them."
         )
-
-
-@app.command(epilog=_EXAMPLES_DOCTOR)
-def doctor(as_json: AsJson = False) -> None:
-    """Look whether all is well, and say what to do."""
-    from facho.cli.acting.checkup import Level, examine, print_checkup
-
-    checkup = examine()
-    print_checkup(checkup, as_json=as_json)
-    if checkup.level is Level.ERROR:
-        raise typer.Exit(Exit.FAILED)

@@ -1,4 +1,4 @@
-"""`facho olt import`: many OLTs from a CSV file, all of them or, when asked to, the good ones."""
+"""`facho olt import`: add the OLTs of a CSV file, all of them or only the good lines."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from rich.progress import Progress
 
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import SnmpVersion
-from facho.cli.acting.showing import print_json
-from facho.cli.exits import Exit
-from facho.cli.target import refuse
+from facho.cli.errors import Exit, refuse
+from facho.cli.output import print_json
 from facho.config import Config
 from facho.engine.collect.identify import Identified
 from facho.engine.commands.connection_test import Silence, ask_all, new_target
@@ -42,7 +41,7 @@ _KNOWN: Final = (
 
 @dataclass(slots=True)
 class Line:
-    """A line of the file, and what becomes of it."""
+    """A line of the file, and its result."""
 
     number: int
     name: str
@@ -61,27 +60,27 @@ class Line:
         }
 
 
-class _Undo(Exception):
-    """Out of the transaction, so that nothing of it stays."""
+class _RollBack(Exception):
+    """Rolls the transaction back."""
 
 
 def import_file(
     path: Path, community: str | None, config: Config, *, test: bool, keep_going: bool, as_json: bool
 ) -> None:
-    lines = list(_read(path, community))
+    lines = list(_read_lines(path, community))
     if test:
-        _ask(lines, config)
-    saved = _save(lines, keep_going=keep_going)
+        _test_connections(lines, config)
+    saved = _save_lines(lines, keep_going=keep_going)
     broken = sum(bool(line.error) for line in lines)
     if as_json:
         print_json({"saved": saved, "broken": broken, "lines": [line.as_json() for line in lines]})
     else:
-        _tell(lines, saved, broken)
+        _print_lines(lines, saved, broken)
     if broken:
         raise typer.Exit(Exit.INCOMPLETE if saved else Exit.BAD_USE)
 
 
-def _read(path: Path, community: str | None) -> Iterator[Line]:
+def _read_lines(path: Path, community: str | None) -> Iterator[Line]:
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -92,7 +91,7 @@ def _read(path: Path, community: str | None) -> Iterator[Line]:
         _check_header(path, header)
         for row in rows:
             if any(cell.strip() for cell in row):
-                yield _line(rows.line_num, header, row, community)
+                yield _parse_line(rows.line_num, header, row, community)
     except csv.Error as error:
         refuse(f"{path}, line {rows.line_num}: {error}")
 
@@ -104,7 +103,7 @@ def _check_header(path: Path, header: Sequence[str]) -> None:
         refuse(f"{path}, line 1: the column '{missing[0]}' is missing")
 
 
-def _line(number: int, header: Sequence[str], row: Sequence[str], community: str | None) -> Line:
+def _parse_line(number: int, header: Sequence[str], row: Sequence[str], community: str | None) -> Line:
     cells = {name: cell.strip() for name, cell in zip(header, row, strict=False)}
     line = Line(number, cells.get("name", ""))
     if len(row) != len(header):
@@ -122,38 +121,38 @@ def _new_olt(cells: dict[str, str], community: str | None) -> NewOlt:
     brand = cells.get("brand") or AUTO
     if brand != AUTO:
         brand_for(brand)
-    port = _number(cells, "port")
+    port = _parse_number(cells, "port")
     return NewOlt(
         cells["name"],
         address_of(cells["address"]),
         None if port is None else port_of(port),
         version,
-        _credentials(cells, version, community),
+        _build_credentials(cells, version, community),
         brand,
         cells.get("site", ""),
         OltLimits(
-            max_in_flight=_number(cells, "max_in_flight"),
-            max_varbinds=_number(cells, "max_varbinds"),
-            shortest_interval_s=_number(cells, "shortest_interval_s"),
+            max_in_flight=_parse_number(cells, "max_in_flight"),
+            max_varbinds=_parse_number(cells, "max_varbinds"),
+            shortest_interval_s=_parse_number(cells, "shortest_interval_s"),
         ),
     )
 
 
-def _number(cells: dict[str, str], column: str) -> int | None:
+def _parse_number(cells: dict[str, str], column: str) -> int | None:
     text = cells.get(column, "")
     if text and not (text.isascii() and text.isdigit()):
         raise CommandError(column, f"'{text}' is not a whole number")
     return int(text) if text else None
 
 
-def _credentials(cells: dict[str, str], version: str, community: str | None) -> Credentials:
+def _build_credentials(cells: dict[str, str], version: str, community: str | None) -> Credentials:
     fields = CredentialFields(**{each.name: cells.get(each.name, "") for each in fields_of(CredentialFields)})
     if version in (SnmpVersion.V1, SnmpVersion.V2C) and not (fields.community or community):
         raise CommandError("community", "none is given, neither here nor by --community-env")
     return build_credentials(version, replace(fields, community=fields.community or community or ""))
 
 
-def _ask(lines: Sequence[Line], config: Config) -> None:
+def _test_connections(lines: Sequence[Line], config: Config) -> None:
     asked = [(line, new_target(line.new, config)) for line in lines if line.new is not None]
     with Progress(transient=True) as progress:
         task = progress.add_task("asking the OLTs", total=len(asked))
@@ -165,15 +164,15 @@ def _ask(lines: Sequence[Line], config: Config) -> None:
             line.detected = answer
 
 
-def _save(lines: Sequence[Line], *, keep_going: bool) -> int:
+def _save_lines(lines: Sequence[Line], *, keep_going: bool) -> int:
     saved = 0
     try:
         with transaction.atomic():
             for line in lines:
                 saved += _save_line(line)
             if saved < len(lines) and not keep_going:
-                raise _Undo
-    except _Undo:
+                raise _RollBack
+    except _RollBack:
         return 0
     return saved
 
@@ -189,7 +188,7 @@ def _save_line(line: Line) -> bool:
     return True
 
 
-def _tell(lines: Sequence[Line], saved: int, broken: int) -> None:
+def _print_lines(lines: Sequence[Line], saved: int, broken: int) -> None:
     for line in lines:
         if line.error:
             typer.echo(f"line {line.number}: {line.name or '(no name)'}: {line.error}", err=True)

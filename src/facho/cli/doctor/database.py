@@ -1,31 +1,33 @@
-"""What the database can tell the doctor."""
+"""Checks of the broker and the database, and of what the database knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import celery
 from django.db import DatabaseError
 from django.db.models import F
 
+from facho.apps.access.models import ApiToken, TokenState
+from facho.apps.access.selectors import in_state
 from facho.apps.db.clock import database_now
 from facho.apps.db.connections import database_sentence, database_version
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
-from facho.apps.hosts.credentials import Unreadable
+from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.backends.start_checks import bad_version, broker_away, wrong_settings
-from facho.cli.acting.checkup import Checkup, Finding, error, named, ok, start_it, warning
-from facho.cli.acting.clocks import database_clock, is_synchronised, machine_clock
-from facho.cli.acting.coordinator import findings
-from facho.cli.acting.room import disk, retention
-from facho.cli.acting.secrets_in_use import default_communities, expiring_tokens
+from facho.cli.doctor.coordinator import check_coordinator
+from facho.cli.doctor.findings import Checkup, Finding, error, ok, start_advice, warning
+from facho.cli.doctor.machine import check_clock, compare_clocks, is_synchronised
+from facho.cli.doctor.storage import check_disk, check_retention
+from facho.cli.output import list_names
 from facho.cli.system import reach_database
 from facho.config import Config
 from facho.core.pool import alive_workers
@@ -34,14 +36,17 @@ from facho.engine.upkeep.system_status import coordinator_state
 from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5
+_SOON: Final = timedelta(days=14)
+# What devices are delivered with.
+_DEFAULT_COMMUNITY: Final = "public"
 
 
-def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
-    """Leaves the coordinator's state with the checkup, when the database can tell it."""
-    yield machine_clock(is_synchronised())
+def check_system(config: Config, checkup: Checkup) -> Iterator[Finding]:
+    """Check everything beyond this machine; the state of the coordinator is added to the checkup."""
+    yield check_clock(is_synchronised())
     if config.broker_url:
-        yield _broker(config)
-        yield _celery(celery.__version__)
+        yield _check_broker(config)
+        yield _check_celery(celery.__version__)
     try:
         reach_database()
         yield ok("database", database_version())
@@ -55,38 +60,38 @@ def conditions(config: Config, checkup: Checkup) -> Iterator[Finding]:
         yield ok("schema", "as this version needs it")
         now = database_now()
         checkup.coordinator = coordinator_state(now, config)
-        yield from findings(checkup.coordinator, config)
-        for look in _LOOKS:
-            yield look(now, config)
+        yield from check_coordinator(checkup.coordinator, config)
+        for check in CHECKS:
+            yield check(now, config)
     except DatabaseError as problem:
         yield error("database", database_sentence(problem), "start it, or correct FACHO_DATABASE_URL")
 
 
-def _broker(config: Config) -> Finding:
+def _check_broker(config: Config) -> Finding:
     reasons = [*wrong_settings(config)] or [*broker_away(config.broker)]
     if reasons:
         return error("broker", reasons[0], "until then neither facho worker nor facho beat starts")
     return ok("broker", "it answers")
 
 
-def _celery(version: str) -> Finding:
+def _check_celery(version: str) -> Finding:
     for reason in bad_version(version):
         return error("celery", reason, "until then neither facho worker nor facho beat starts")
     return ok("celery", version)
 
 
-def _credentials(_now: datetime, _config: Config) -> Finding:
-    """Check the secrets of OLTs and channels. No key opens those that were not encrypted for their row."""
+def check_credentials(_now: datetime, _config: Config) -> Finding:
+    """Check the secrets of OLTs and channels. No key opens those that were encrypted for another row."""
     problems = dict(_unreadable_secrets())
     misplaced = [name for name, problem in problems.items() if isinstance(problem, WrongPlace)]
     shut = [name for name in problems if name not in misplaced]
     told, advice = [], []
     if shut:
-        told.append(f"no key here opens those of {len(shut)}: {named(shut)}")
+        told.append(f"no key here opens those of {len(shut)}: {list_names(shut)}")
         advice.append("put the old key back, or enter them again")
     if misplaced:
-        told.append(f"those of {len(misplaced)} were not encrypted for their row: {named(misplaced)}")
-        advice.append(f"enter those of {named(misplaced)} again" if shut else "enter them again")
+        told.append(f"those of {len(misplaced)} were not encrypted for their row: {list_names(misplaced)}")
+        advice.append(f"enter those of {list_names(misplaced)} again" if shut else "enter them again")
     if told:
         return error("credentials", "; ".join(told), "; ".join(advice))
     return ok("credentials", "all can be opened")
@@ -101,41 +106,43 @@ def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:
             yield f"channel {channel.name}", channel.url.problem
 
 
-def _workers(now: datetime, config: Config) -> Finding:
+def check_workers(now: datetime, config: Config) -> Finding:
     living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     if not pollers:
-        return error("workers", "none is alive: nothing is collected", start_it(config))
+        return error("workers", "none is alive: nothing is collected", start_advice(config))
     return ok("workers", f"{len(living)} alive, with {pollers} pollers")
 
 
-def _olts(now: datetime, _config: Config) -> Finding:
+def check_olts(now: datetime, _config: Config) -> Finding:
     by_health: dict[str, list[str]] = {}
     for name, health in with_health(olts_under_maintenance(now)).values_list("name", "condition"):
         by_health.setdefault(health, []).append(name)
     silent = (Health.SUSPENDED, Health.UNREACHABLE)
     bad = [(health, by_health[health]) for health in silent if health in by_health]
     if bad:
-        told = "; ".join(f"{len(names)} {health.value}: {named(names)}" for health, names in bad)
+        told = "; ".join(f"{len(names)} {health.value}: {list_names(names)}" for health, names in bad)
         return warning("OLTs", told, "facho olt test NAME says what is wrong")
     enabled = sum(len(names) for health, names in by_health.items() if health != Health.DISABLED)
     return ok("OLTs", f"{enabled} enabled, none of them unreachable")
 
 
-def _unreadable(_now: datetime, _config: Config) -> Finding:
+def check_unreadable_rows(_now: datetime, _config: Config) -> Finding:
     rows = UnreadableRows.objects.filter(olt__enabled=True).order_by("olt__name", "table")
     found = list(rows.values_list("olt__name", "table", "rows", "example"))
     if found:
         names = list(dict.fromkeys(name for name, *_ in found))
         olt, table, count, example = found[0]
         first = f"{count} in the table {table} of {olt}, such as {example}"
-        told = f"their index is unknown to the profile (new firmware?) on {len(names)} OLTs: {named(names)}"
+        told = (
+            f"their index is unknown to the profile (new firmware?) on {len(names)} OLTs: {list_names(names)}"
+        )
         return warning("rows", f"{told}; {first}", "facho record NAME --mask makes a file for who mends it")
     return ok("rows", "all have an index that the profiles can read")
 
 
-def _stuck(now: datetime, config: Config) -> Finding:
-    """Leases that ran out and were not taken back, and what runs longer than it may."""
+def check_executions(now: datetime, config: Config) -> Finding:
+    """Find executions whose lease has expired, and those that run longer than they may."""
     late = now - config.lease
     expired = Execution.objects.filter(state__in=ACTIVE, lease_expires_at__lt=late)
     endless = Execution.objects.filter(
@@ -143,31 +150,68 @@ def _stuck(now: datetime, config: Config) -> Finding:
     )
     ids = list((expired | endless).order_by("id").values_list("id", flat=True)[:_MOST_STUCK])
     if ids:
-        return error("executions", f"stuck: {', '.join(map(str, ids))}", start_it(config))
+        return error("executions", f"stuck: {', '.join(map(str, ids))}", start_advice(config))
     waiting = Execution.objects.filter(state=State.WAITING, not_before__lte=F("queued_at")).count()
     return ok("executions", f"none is stuck; {waiting} wait")
 
 
-def _notifications(now: datetime, _config: Config) -> Finding:
+def check_notifications(now: datetime, _config: Config) -> Finding:
     lately = NotificationDelivery.objects.filter(created_at__gte=now - timedelta(days=1))
     failing = lately.filter(status__in=(DeliveryStatus.WAITING, DeliveryStatus.FAILED)).exclude(error="")
     names = sorted(set(failing.order_by().values_list("channel__name", flat=True)) - {None})
     if names:
-        told = f"{failing.count()} messages of the last 24 hours could not be sent: {named(names)}"
+        told = f"{failing.count()} messages of the last 24 hours could not be sent: {list_names(names)}"
         return warning("notifications", told, "facho notify test CHANNEL says what is wrong")
     return ok("notifications", "none of the last 24 hours failed")
 
 
-_LOOKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
-    database_clock,
-    _credentials,
-    default_communities,
-    expiring_tokens,
-    _workers,
-    _olts,
-    _unreadable,
-    _stuck,
-    _notifications,
-    retention,
-    disk,
+def check_database_clock(_now: datetime, _config: Config) -> Finding:
+    before = datetime.now(UTC)
+    at_database = database_now()
+    return compare_clocks(before, at_database, datetime.now(UTC))
+
+
+def check_tokens(now: datetime, config: Config) -> Finding:
+    valid = ApiToken.objects.filter(in_state(TokenState.VALID, now), owner__is_active=True)
+    soon = valid.filter(expires_at__lte=now + _SOON).select_related("owner").order_by("expires_at")
+    if names := [_describe_token(token, config) for token in soon]:
+        told = f"{len(names)} end within {_SOON.days} days: {list_names(names)}"
+        return warning("tokens", told, "make new ones (facho token add), and revoke those")
+    return ok("tokens", f"none ends within {_SOON.days} days")
+
+
+def _describe_token(token: ApiToken, config: Config) -> str:
+    ends = token.expires_at.astimezone(config.time_zone)
+    return f"{token.name} of {token.owner.get_username()} ({ends:%Y-%m-%d})"
+
+
+def check_communities(_now: datetime, _config: Config) -> Finding:
+    """Name the OLTs with the community that devices are delivered with; other communities are secret."""
+    olts = Olt.objects.filter(removed_at=None).order_by("name").only("name", "credentials")
+    if names := [olt.name for olt in olts if _has_default_community(olt.credentials)]:
+        told = f"{len(names)} OLTs have '{_DEFAULT_COMMUNITY}': {list_names(names)}"
+        return warning("communities", told, "give the OLTs another one, or SNMPv3, and enter it in the admin")
+    return ok("communities", f"no OLT has '{_DEFAULT_COMMUNITY}'")
+
+
+def _has_default_community(credentials: Credentials) -> bool:
+    try:
+        return credentials.community == _DEFAULT_COMMUNITY
+    except KeyProblem:
+        # check_credentials reports it.
+        return False
+
+
+CHECKS: Final[tuple[Callable[[datetime, Config], Finding], ...]] = (
+    check_database_clock,
+    check_credentials,
+    check_communities,
+    check_tokens,
+    check_workers,
+    check_olts,
+    check_unreadable_rows,
+    check_executions,
+    check_notifications,
+    check_retention,
+    check_disk,
 )

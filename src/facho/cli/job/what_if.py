@@ -1,11 +1,11 @@
-"""What a job would do to its OLTs, shown before it is saved."""
+"""The load that a job would put on its OLTs, shown before it is saved."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import typer
 from rich.console import Console
@@ -20,7 +20,7 @@ from facho.engine.commands.what_if import WhatIf, change_of, what_if
 _MOST_SHOWN: Final = 20
 
 
-def tried(
+def confirm_load(
     job: str | NewJob,
     olts: Sequence[str],
     interval: str | timedelta | None,
@@ -28,23 +28,26 @@ def tried(
     *,
     as_json: bool,
     yes: bool,
-) -> list[WhatIf]:
-    """Scripts are never asked anything: only who sits at a terminal, and only when something breaks."""
+) -> list[dict[str, Any]]:
+    """Show the load, and ask a person at a terminal when not everything would fit any more.
+
+    Returns it as JSON.
+    """
     found = what_if(change_of(job, olts, interval), database_now(), config)
     if not as_json:
-        _print(found)
+        _print_load(found)
     if any(each.becomes_impossible for each in found) and sys.stdin.isatty() and not (yes or as_json):
         typer.confirm("Save it all the same?", abort=True, err=True)
-    return found
+    return [each.as_json() for each in found]
 
 
-def _print(found: Sequence[WhatIf]) -> None:
-    """Beside what scripts read."""
+def _print_load(found: Sequence[WhatIf]) -> None:
+    """Print to standard error: standard output is for scripts."""
     if not found:
         return
     table = Table("OLT", "minutes an hour", "at most", "at risk", "would fit with", box=None, pad_edge=False)
     for each in found[:_MOST_SHOWN]:
-        table.add_row(*map(Text, _row(each)))
+        table.add_row(*map(Text, _format_row(each)))
     console = Console(stderr=True)
     console.print(table)
     if len(found) > _MOST_SHOWN:
@@ -53,13 +56,13 @@ def _print(found: Sequence[WhatIf]) -> None:
         console.print(f"On {broken} of {len(found)} OLTs not everything would fit into the hours any more.")
 
 
-def _row(each: WhatIf) -> tuple[str, ...]:
-    told = each.as_json()
-    change = told["would_fit"]
+def _format_row(each: WhatIf) -> tuple[str, ...]:
+    row = each.as_json()
+    change = row["would_fit"]
     return (
         each.olt,
         f"{each.before.p50_min:.1f} -> {each.after.p50_min:.1f}{'' if each.sure else ' (a guess)'}",
         f"{each.after.p95_min:.1f}",
-        ", ".join(f"{risk['task_type']} {risk['completed']}/{risk['required']}" for risk in told["at_risk"]),
+        ", ".join(f"{risk['task_type']} {risk['completed']}/{risk['required']}" for risk in row["at_risk"]),
         f"{change['job']} every {change['interval']}" if change else "",
     )

@@ -1,4 +1,4 @@
-"""The numbers of one ONU over time: a line to look at and a table on a terminal, all points for a script."""
+"""`facho onu history`: a sparkline and a table on a terminal, all points for a script."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from rich.text import Text
 
 from facho.apps.db.clock import database_now
 from facho.apps.discovery.frame_values import HISTORY_FACTS
+from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.history.selectors import onu_series
-from facho.cli.acting.onu_pages import onu_named
-from facho.cli.acting.showing import clock, print_json, written
-from facho.cli.moments import BadMoment, parse_moment
-from facho.cli.output import console, print_whole
+from facho.cli.output import console, format_time, format_value, print_json, print_text
+from facho.cli.times import parse_time
 from facho.config import current
 from facho.core.downsampling import DownsampledSpan, Point, downsample, mean_per_cell
 from facho.engine.commands.errors import CommandError
 
-# More rows than this are nothing to look at: then there is one for each hour, or each day.
+# With more points than this, a row stands for an hour or a day.
 _MOST_ROWS: Final = 48
-# Of a line, as far as the terminal has room beside the numbers.
+# Width of a sparkline, as far as the terminal has room beside the numbers.
 _MOST_CELLS: Final = 60
 _FEWEST_CELLS: Final = 10
 _BESIDE_THE_LINE: Final = 58
@@ -37,7 +36,7 @@ _HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is asked for, and the points by fact: those of a fact at the times at which it was collected."""
+    """The period, and the values of each fact at the times of its collections."""
 
     start: datetime
     end: datetime
@@ -48,89 +47,82 @@ class History:
         return list(zip(self.moments, self.values[fact], strict=True))
 
 
-def history(
-    name: str, olt: str | None, facts: Sequence[str], since: str, until: str, *, as_json: bool, as_csv: bool
+def show_history(
+    onu: Onu, facts: Sequence[str], since: str, until: str, *, as_json: bool, as_csv: bool
 ) -> None:
-    onu = onu_named(name, olt)
-    now = database_now()
-    start, end = _moment("since", since, now), _moment("until", until, now) if until else now
+    now, zone = database_now(), current().time_zone
+    start = parse_time("since", since, now, zone)
+    end = parse_time("until", until, now, zone) if until else now
     if start >= end:
         raise CommandError("since", "it is not before the end")
-    series = onu_series(onu, _facts(facts), start, end)
-    found = {fact: values for fact, values in series.values.items() if facts or _any(values)}
+    series = onu_series(onu, _check_facts(facts), start, end)
+    found = {fact: values for fact, values in series.values.items() if facts or _has_value(values)}
     history = History(start, end, series.moments(), found)
     if as_csv:
-        print_whole(_as_csv(history))
+        print_text(_format_csv(history))
     elif as_json:
         who = {"olt": onu.olt.name, "interface": interface_of(onu), "serial": onu.serial or None}
-        print_json({**who, "since": start, "until": end, "points": _as_rows(history)})
+        print_json({**who, "since": start, "until": end, "points": _point_rows(history)})
     else:
-        _show(history)
+        _print_history(history)
 
 
-def _moment(option: str, text: str, now: datetime) -> datetime:
-    try:
-        return parse_moment(text, now, current().time_zone)
-    except BadMoment as error:
-        raise CommandError(option, str(error)) from None
-
-
-def _facts(facts: Sequence[str]) -> Sequence[str]:
-    """All that have a history, if none is named."""
+def _check_facts(facts: Sequence[str]) -> Sequence[str]:
+    """Return the named facts, or all that have a history."""
     for fact in facts:
         if fact not in HISTORY_FACTS:
             raise CommandError("facts", f"'{fact}' has no history; these have: {', '.join(HISTORY_FACTS)}")
     return tuple(dict.fromkeys(facts)) or HISTORY_FACTS
 
 
-def _any(values: Sequence[float | None]) -> bool:
+def _has_value(values: Sequence[float | None]) -> bool:
     return any(value is not None for value in values)
 
 
-def _as_rows(history: History) -> list[dict[str, Any]]:
+def _point_rows(history: History) -> list[dict[str, Any]]:
     return [
         {"at": at, **{fact: values[number] for fact, values in history.values.items()}}
         for number, at in enumerate(history.moments)
     ]
 
 
-def _as_csv(history: History) -> str:
+def _format_csv(history: History) -> str:
     file = io.StringIO()
     lines = csv.DictWriter(file, ["at", *history.values], lineterminator="\n")
     lines.writeheader()
-    lines.writerows({**row, "at": row["at"].isoformat()} for row in _as_rows(history))
+    lines.writerows({**row, "at": row["at"].isoformat()} for row in _point_rows(history))
     return file.getvalue().rstrip("\n")
 
 
-def _show(history: History) -> None:
-    if not any(map(_any, history.values.values())):
+def _print_history(history: History) -> None:
+    if not any(map(_has_value, history.values.values())):
         typer.echo("There are no values in this time.")
         return
     out = console()
     cells = max(_FEWEST_CELLS, min(_MOST_CELLS, out.width - _BESIDE_THE_LINE))
     table = Table("fact", "values", "min", "avg", "max", "last", "", box=None, pad_edge=False)
     for fact in history.values:
-        table.add_row(fact, *_summary(history, fact), sparkline(history, fact, cells))
+        table.add_row(fact, *_summarize(history, fact), sparkline(history, fact, cells))
     out.print(table)
     out.print()
-    out.print(_points(history) if len(history.moments) <= _MOST_ROWS else _spans(history))
+    out.print(_points_table(history) if len(history.moments) <= _MOST_ROWS else _spans_table(history))
 
 
-def _summary(history: History, fact: str) -> list[str]:
+def _summarize(history: History, fact: str) -> list[str]:
     points = history.points(fact)
     values = [value for _, value in points if value is not None]
     if not values:
         return ["0", "", "", "", ""]
     (whole,) = downsample(points, lambda _: history.start)
-    return [f"{len(values):,}", *_numbers(whole), written(values[-1])]
+    return [f"{len(values):,}", *_format_span(whole), format_value(values[-1])]
 
 
-def _numbers(span: DownsampledSpan) -> list[str]:
+def _format_span(span: DownsampledSpan) -> list[str]:
     return ["" if value is None else f"{value:.2f}" for value in (span.least, span.mean, span.most)]
 
 
 def sparkline(history: History, fact: str, cells: int) -> str:
-    """A gap where nothing was collected or there was no value."""
+    """Draw the values as bars, with gaps where there is no value."""
     means = mean_per_cell(history.points(fact), history.start, history.end, cells)
     known = [mean for mean in means if mean is not None]
     if not known:
@@ -142,16 +134,16 @@ def sparkline(history: History, fact: str, cells: int) -> str:
     )
 
 
-def _points(history: History) -> Table:
+def _points_table(history: History) -> Table:
     table = Table("at", *history.values, box=None, pad_edge=False)
     for number, at in enumerate(history.moments):
-        cells = (written(values[number]) for values in history.values.values())
-        table.add_row(clock(at, current().time_zone), *map(Text, cells))
+        cells = (format_value(values[number]) for values in history.values.values())
+        table.add_row(format_time(at), *map(Text, cells))
     return table
 
 
-def _spans(history: History) -> Table:
-    """By hour; when there are too many hours, by day."""
+def _spans_table(history: History) -> Table:
+    """Condense by hour, or by day when there are too many hours."""
     zone = current().time_zone
 
     def hour(at: datetime) -> datetime:
@@ -165,10 +157,12 @@ def _spans(history: History) -> Table:
         return hour(at).replace(hour=0)
 
     by_hour = history.end - history.start <= _MOST_ROWS * _HOUR
-    return _spans_by(history, one_hour if by_hour else day, "%Y-%m-%d %H:%M" if by_hour else "%Y-%m-%d")
+    return _condensed_table(
+        history, one_hour if by_hour else day, "%Y-%m-%d %H:%M" if by_hour else "%Y-%m-%d"
+    )
 
 
-def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: str) -> Table:
+def _condensed_table(history: History, start_of: Callable[[datetime], datetime], form: str) -> Table:
     table = Table("from", box=None, pad_edge=False)
     columns = {fact: downsample(history.points(fact), start_of) for fact in history.values}
     for fact in columns:
@@ -176,5 +170,5 @@ def _spans_by(history: History, start_of: Callable[[datetime], datetime], form: 
             table.add_column(heading, justify="right")
     for spans in zip(*columns.values(), strict=True):
         start = spans[0].start.astimezone(current().time_zone)
-        table.add_row(f"{start:{form}}", *(number for span in spans for number in _numbers(span)))
+        table.add_row(f"{start:{form}}", *(number for span in spans for number in _format_span(span)))
     return table

@@ -1,4 +1,4 @@
-"""Moments as people write them."""
+"""Times on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.cli.moments import BadMoment, parse_moment
+from facho.cli.times import parse_time
+from facho.engine.commands.errors import CommandError
 
 NOW = datetime(2026, 11, 10, 12, tzinfo=UTC)
 LIMA = ZoneInfo("America/Lima")
@@ -24,11 +25,11 @@ LIMA = ZoneInfo("America/Lima")
     ],
 )
 def test_so_long_ago_or_a_date_in_the_operators_zone(text: str, expected: datetime) -> None:
-    assert parse_moment(text, NOW, LIMA) == expected
+    assert parse_time("since", text, NOW, LIMA) == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0h", "2026-13-01", "9999-12-31T23:59", "x" * 5000])
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(BadMoment, match="2026-11-01") as refused:
-        parse_moment(text, NOW, LIMA)
+    with pytest.raises(CommandError, match="2026-11-01") as refused:
+        parse_time("since", text, NOW, LIMA)
     assert len(str(refused.value)) < 150

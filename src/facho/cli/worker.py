@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from facho.cli.system import fail, system
-from facho.cli.target import refuse
+from facho.cli.errors import fail, refuse
+from facho.cli.system import system
 
 if TYPE_CHECKING:
     from facho.config import Config

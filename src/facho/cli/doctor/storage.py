@@ -1,4 +1,4 @@
-"""What the doctor says of room: how long the disk lasts, and whether what is too old makes room."""
+"""Checks of storage: how long the disk lasts, and whether old rows are removed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from facho.apps.execution_coordinator.models import CoordinatorState
-from facho.cli.acting.checkup import Finding, error, ok, start_it, warning
+from facho.cli.doctor.findings import Finding, error, ok, start_advice, warning
 from facho.config import Config
 from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import longest_gap, oldest_kept
@@ -19,18 +19,18 @@ HOW_TO_CONFIRM: Final = (
     "made shorter on purpose: facho retention confirm %d"
 )
 _MAKE_ROOM: Final = "make room, or keep less: FACHO_KEEP_HISTORY, FACHO_KEEP_EXECUTIONS"
-# Further ahead than anybody plans, and further than a forecast can see.
+# A forecast is not good for longer.
 _LONG_DAYS: Final = 3650
-# A table that is longer than it should be by that much is not just waiting for its next chunk.
+# Rows that are overdue by more than this are not just waiting for the next chunk.
 _BEHIND: Final = timedelta(days=1)
 _DAY: Final = timedelta(days=1)
 _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
-def disk(now: datetime, _config: Config) -> Finding:
+def check_disk(now: datetime, _config: Config) -> Finding:
     room = storage.room()
     found = storage.forecast_now(now, room)
-    told = f"{_how_long(found)} ({', '.join(_numbers(found))})"
+    told = f"{_describe_forecast(found)} ({', '.join(_forecast_numbers(found))})"
     if disk_is_short(found, room):
         return error("disk", told, _MAKE_ROOM)
     days = None if found.rough else found.days_left
@@ -39,7 +39,7 @@ def disk(now: datetime, _config: Config) -> Finding:
     return ok("disk", told)
 
 
-def _how_long(found: Forecast) -> str:
+def _describe_forecast(found: Forecast) -> str:
     if found.now.free_bytes is None:
         return "the database's disk cannot be seen from here"
     if found.per_day is None:
@@ -47,28 +47,28 @@ def _how_long(found: Forecast) -> str:
     if found.days_left is None:
         return "the database does not grow"
     if found.rough:
-        return f"lasts about {_days(found.days_left)}, which is sure after six hours"
-    return f"lasts {_days(found.days_left)}"
+        return f"lasts about {_format_days(found.days_left)}, which is sure after six hours"
+    return f"lasts {_format_days(found.days_left)}"
 
 
-def _numbers(found: Forecast) -> list[str]:
-    numbers = [f"database {size(found.now.database_bytes)}"]
+def _forecast_numbers(found: Forecast) -> list[str]:
+    numbers = [f"database {format_size(found.now.database_bytes)}"]
     if found.per_day:
-        numbers.append(f"grows {size(found.per_day)} a day")
+        numbers.append(f"grows {format_size(found.per_day)} a day")
     if found.now.free_bytes is not None:
-        numbers.append(f"{size(found.now.free_bytes)} free")
+        numbers.append(f"{format_size(found.now.free_bytes)} free")
     if found.taken_per_day and found.taken_per_day > 2 * (found.per_day or 0.0):
-        numbers.append(f"less by {size(found.taken_per_day)} a day, most of it for other programs")
+        numbers.append(f"less by {format_size(found.taken_per_day)} a day, most of it for other programs")
     return numbers
 
 
-def _days(days: float) -> str:
+def _format_days(days: float) -> str:
     if days > _LONG_DAYS:
         return "more than 10 years"
     return f"{days:.0f} days" if days >= WARN_DAYS else f"{days:.1f} days"
 
 
-def size(number: float) -> str:
+def format_size(number: float) -> str:
     for unit, name in _UNITS:
         if number >= unit:
             value = number / unit
@@ -76,34 +76,34 @@ def size(number: float) -> str:
     return f"{number:.0f} bytes"
 
 
-def retention(now: datetime, config: Config) -> Finding:
+def check_retention(now: datetime, config: Config) -> Finding:
     turns = turns_before()
     if turns is None:
-        return warning("retention", "it has never had a turn", start_it(config))
+        return warning("retention", "it has never had a turn", start_advice(config))
     ago = max(timedelta(), now - turns.last)
-    behind = _too_long(now, config)
+    behind = _overdue_tables(now, config)
     if ago > longest_gap(config.housekeeping_step):
         told = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
         return warning(
-            "retention", told + (f"; too long by now: {behind}" if behind else ""), start_it(config)
+            "retention", told + (f"; too long by now: {behind}" if behind else ""), start_advice(config)
         )
     shown = read_hold()
     if shown is not None and not shown.hold.is_confirmed(now):
         return error("retention", hold_sentence(shown.hold, now), HOW_TO_CONFIRM % shown.id)
-    if failed := _failed():
+    if failed := _failed_tables():
         return warning("retention", f"could not shorten {failed}", "the log has the reason: not_removed")
     if behind and turns.settled:
         return warning("retention", f"still too long: {behind}", "wait, or raise FACHO_RETENTION_CHUNK")
     return ok("retention", f"its last turn was {ago.total_seconds():.0f} s ago")
 
 
-def _failed() -> str:
+def _failed_tables() -> str:
     failed = CoordinatorState.objects.get(name=RETENTION).value["failed"]
     return ", ".join(f"{table} ({why})" for table, why in failed.items())
 
 
-def _too_long(now: datetime, config: Config) -> str:
-    """The tables whose oldest row should have gone a while ago."""
+def _overdue_tables(now: datetime, config: Config) -> str:
+    """Return the tables whose oldest row should have been removed a while ago."""
     found = []
     for rule in RULES:
         oldest = too_old(rule, now, config).values_list(rule.column, flat=True).first()

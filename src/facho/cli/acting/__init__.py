@@ -1,1 +1,0 @@
-"""What commands do once Django is set up. Imported inside `system()` alone."""
