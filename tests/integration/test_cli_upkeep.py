@@ -169,7 +169,7 @@ def test_migrating_again_changes_nothing(facho: OwnFacho) -> None:
 def test_onus_are_listed(facho: OwnFacho) -> None:
     facho.does("olt", "add", "olt-1", "10.0.0.1", "--brand", "zte", "--no-test")
     assert facho.told("onu", "list") == []
-    assert "No ONU is like that" in facho.does("onu", "list", "--olt", "olt-1", "--state", "online")
+    assert "There are no such ONUs" in facho.does("onu", "list", "--olt", "olt-1", "--state", "online")
     assert "OLT: there is no OLT named 'olt-2'" in facho.refuses("onu", "list", "--olt", "olt-2")
     for serial, state, presence in (("ZTEG00000001", "online", "present"), ("ZTEG00000002", "los", "absent")):
         an_onu(facho, serial, state, presence)
