@@ -47,7 +47,7 @@ def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
 
 def spread_slots(first: datetime) -> None:
     """Make the nodes of an OLT due in pairs, and spread the pairs evenly over the interval."""
-    from facho.apps.db.rows import update_rows
+    from facho.apps.db.bulk import update_rows
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
     nodes: dict[int, list[int]] = defaultdict(list)

@@ -20,7 +20,6 @@ from django.test.utils import CaptureQueriesContext
 
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry
-from facho.apps.db import bound_secrets
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.apps.hosts.credentials import Credentials
@@ -454,7 +453,7 @@ def test_keys_that_are_rotated_are_one_entry_of_no_olt(
 ) -> None:
     own = replace(current(), home=tmp_path)
     vault = Vault(own)
-    monkeypatch.setattr(bound_secrets, "vault", lambda: vault)
+    monkeypatch.setattr("facho.apps.db.encrypted_fields.vault", lambda: vault)
     monkeypatch.setattr(keys, "shared_vault", lambda: vault)
     make_olt()
     with acting(lambda: SOMEBODY):

@@ -15,7 +15,7 @@ from django.db.models import ForeignKey, Model, QuerySet
 from facho.apps.access.acting import actor, gathered, keep, somebody_acts, told_already
 from facho.apps.access.words import Action
 from facho.apps.db import sql
-from facho.apps.db.bound_secrets import Closed
+from facho.apps.db.encrypted_fields import EncryptedValue
 from facho.keys import KeyProblem
 
 M = TypeVar("M", bound=Model)
@@ -91,9 +91,9 @@ def _called(model: type[Model], column: str) -> str:
 
 
 def _value(row: Mapping[str, Any], column: str, named: str) -> Any:
-    if isinstance(row[column], Closed):
+    if isinstance(row[column], EncryptedValue):
         # Encrypted anew, the same secret is stored as another text.
-        return row[column].open_for(row["pk"])
+        return row[column].decrypt_for(row["pk"])
     if not named or row[column] is None:
         return row[column]
     return {"id": row[column], "name": row[named]}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.db import connection, models
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
-from facho.apps.db.rows import insert_rows, update_rows
+from facho.apps.db.bulk import insert_rows, update_rows
 from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.onu_columns import whole

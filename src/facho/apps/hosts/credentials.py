@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from facho import masking
-from facho.apps.db.bound_secrets import BoundSecretField
+from facho.apps.db.encrypted_fields import EncryptedField
 from facho.keys import KeyProblem
 from facho.snmp.usm import Auth, Priv, User
 
@@ -80,7 +80,7 @@ class Unreadable(Credentials):
         return object.__getattribute__(self, name)
 
 
-class CredentialsField(BoundSecretField):
+class CredentialsField(EncryptedField):
     def text_of(self, value: Credentials) -> str:
         return value.to_json()
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import Audited, AuditedRows
-from facho.apps.db.bound_secrets import KeyBeforeRow
+from facho.apps.db.encrypted_fields import PresetKeyField
 from facho.apps.hosts.credentials import Credentials, CredentialsField
 from facho.vendors import GENERIC
 
@@ -63,7 +63,7 @@ class SnmpVersion(models.TextChoices):
 
 
 class Olt(models.Model):
-    id = KeyBeforeRow(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
+    id = PresetKeyField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
     name = models.CharField(_("name"), max_length=80, unique=True)
     brand = models.ForeignKey(Brand, models.PROTECT, related_name="olts", verbose_name=_("brand"))
     model = models.ForeignKey(

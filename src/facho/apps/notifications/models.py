@@ -8,8 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audited import Audited, AuditedRows
-from facho.apps.db.bound_secrets import KeyBeforeRow
-from facho.apps.db.secret_text import SecretText, SecretTextField
+from facho.apps.db.encrypted_fields import EncryptedTextField, PresetKeyField, SecretText
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.core.notifications import HoldReason, NotificationKind
@@ -43,9 +42,9 @@ class Language(models.TextChoices):
 class NotificationChannel(models.Model):
     """Where messages go: one address, as apprise writes it. It holds secrets."""
 
-    id = KeyBeforeRow(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
+    id = PresetKeyField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
     name = models.CharField(_("name"), max_length=80, unique=True)
-    url: SecretTextField = SecretTextField(_("address"), default=SecretText)
+    url: EncryptedTextField = EncryptedTextField(_("address"), default=SecretText)
     enabled = models.BooleanField(_("enabled"), default=True)
     language = models.CharField(_("language"), max_length=2, choices=Language.choices, default="", blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)

@@ -20,8 +20,8 @@ from django.db.models.functions import Cast
 from facho.apps.access.acting import acting
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.apps.db.bound_secrets import BoundSecretField
-from facho.apps.db.bound_secrets import vault as shared_vault
+from facho.apps.db.encrypted_fields import EncryptedField
+from facho.apps.db.encrypted_fields import vault as shared_vault
 from facho.apps.hosts.models import Olt
 from facho.config import Config, current
 from facho.engine.process.command_transaction import command
@@ -43,7 +43,7 @@ class SecretColumn:
 
     def place(self, key: int) -> str:
         field = self.model._meta.get_field(self.column)
-        assert isinstance(field, BoundSecretField)
+        assert isinstance(field, EncryptedField)
         return field.place(key)
 
     @property
@@ -55,7 +55,7 @@ _SECRET_COLUMNS: Final = tuple(
     SecretColumn(model, field.name)
     for model in apps.get_models()
     for field in model._meta.concrete_fields
-    if isinstance(field, BoundSecretField)
+    if isinstance(field, EncryptedField)
 )
 
 

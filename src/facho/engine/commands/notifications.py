@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.apps.db.secret_text import SecretText
+from facho.apps.db.encrypted_fields import SecretText
 from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import (
     DeliveryStatus,

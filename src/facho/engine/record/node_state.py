@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from facho.apps.db import sql
-from facho.apps.db.rows import update_rows
+from facho.apps.db.bulk import update_rows
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost

@@ -17,9 +17,9 @@ from django.db.models import Max, Min, Model, Q, QuerySet
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
+from facho.apps.db.bulk import delete_rows
 from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.db.locks import AdvisoryLock, lock_until_commit
-from facho.apps.db.rows import delete_rows
 from facho.apps.discovery.models import OnuEvent, PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,

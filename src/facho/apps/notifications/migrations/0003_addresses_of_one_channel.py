@@ -4,11 +4,11 @@ from typing import Any
 
 from django.db import migrations
 
-from facho.apps.db.bound_secrets import bind_column
+from facho.apps.db.encrypted_fields import encrypt_for_rows
 
 
 def bind(_apps: Any, schema_editor: Any) -> None:
-    bind_column(schema_editor.connection, "notification_channels", "url")
+    encrypt_for_rows(schema_editor.connection, "notification_channels", "url")
 
 
 class Migration(migrations.Migration):

@@ -12,8 +12,7 @@ from django.db import connection
 from django.db.models import Model, TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.db.bound_secrets import BoundSecretField, KeyBeforeRow, bind_column, vault
-from facho.apps.db.secret_text import SecretText
+from facho.apps.db.encrypted_fields import EncryptedField, PresetKeyField, SecretText, encrypt_for_rows, vault
 from facho.apps.executions.asked import about
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
@@ -137,7 +136,7 @@ def test_an_upgrade_encrypts_what_is_there_for_its_row_and_then_nothing_else_is_
 def test_an_upgrade_moves_nothing_that_is_bound_already() -> None:
     one, two = olt_with("first", "olt-1"), olt_with("second", "olt-2")
     store(Olt, "credentials", two.pk, token(Olt, "credentials", one.pk))
-    bind_column(connection, "olts", "credentials")
+    encrypt_for_rows(connection, "olts", "credentials")
     assert isinstance(Olt.objects.get(pk=two.pk).credentials, Unreadable)
 
 
@@ -145,9 +144,9 @@ def test_an_upgrade_leaves_a_row_that_no_key_opens_as_it_is_and_goes_on() -> Non
     olt, other = olt_with("x", "olt-1"), olt_with("y", "olt-2")
     lost = Fernet(new_key()).encrypt(b"{}").decode()
     store(Olt, "credentials", olt.pk, lost)
-    bind_column(connection, "olts", "credentials")
+    encrypt_for_rows(connection, "olts", "credentials")
     store(Olt, "credentials", other.pk, unbound('{"community": "z"}'))
-    bind_column(connection, "olts", "credentials")
+    encrypt_for_rows(connection, "olts", "credentials")
     assert token(Olt, "credentials", olt.pk) == lost
     assert Olt.objects.get(pk=other.pk).credentials.community == "z"
 
@@ -163,7 +162,7 @@ def test_an_upgrade_does_not_overwrite_what_is_entered_meanwhile(monkeypatch: py
         return bind(self, found, place)
 
     monkeypatch.setattr(Vault, "bind", bind_slowly)
-    bind_column(connection, "olts", "credentials")
+    encrypt_for_rows(connection, "olts", "credentials")
     assert Olt.objects.get(pk=olt.pk).credentials.community == "entered meanwhile"
 
 
@@ -173,7 +172,7 @@ def test_every_encrypted_column_has_a_key_before_its_row() -> None:
         model
         for model in apps.get_models()
         for field in model._meta.concrete_fields
-        if isinstance(field, BoundSecretField)
+        if isinstance(field, EncryptedField)
     }
     assert models == {Olt, NotificationChannel}
-    assert all(isinstance(model._meta.pk, KeyBeforeRow) for model in models)
+    assert all(isinstance(model._meta.pk, PresetKeyField) for model in models)
