@@ -12,7 +12,7 @@ from kombu import Exchange, Queue
 
 from facho.backends import celery_names as names
 from facho.config import Config, current
-from facho.core.queue import DEFAULT, SNMP_QUEUES
+from facho.core.pool import DEFAULT, SNMP_QUEUES
 from facho.file_modes import set_private_umask
 
 _LOOK_EVERY_S: Final = 0.02

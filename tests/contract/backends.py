@@ -26,7 +26,7 @@ from facho.backends.embedded import LocalBackend
 from facho.backends.poller_process import PollerProcess
 from facho.celery import settings
 from facho.config import Config
-from facho.core.queue import SNMP_QUEUES
+from facho.core.pool import SNMP_QUEUES
 from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.schedule.pollers import PollerActivity
 from facho.engine.schedule.runner import Runtime

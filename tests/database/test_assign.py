@@ -8,7 +8,7 @@ from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker, update_heartbeat
 from facho.config import Config
-from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY
+from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY
 from facho.engine.schedule.assign import claim_execution, claim_executions
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 

@@ -13,7 +13,7 @@ from celery import Celery
 from facho.backends.celery_names import EXECUTE
 from facho.celery import settings
 from facho.config import Config
-from facho.core.queue import DEFAULT
+from facho.core.pool import DEFAULT
 from facho.sim.scenario import Scenario
 from tests.faults.distributed import LEASE_S, PLAIN, Site, run_site, told
 from tests.services.postgres import Postgres

@@ -8,7 +8,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.core.batch import SIZES, batches, smaller_batch
+from facho.core.request_rules import SIZES, batches, smaller_batch
 
 
 @given(st.integers(0, 3000), st.integers(1, 500))

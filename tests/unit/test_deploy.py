@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from facho.backends import celery_names
 from facho.cli import main
 from facho.config import PREFIX, Config, read, web_contradictions
-from facho.core.queue import SNMP_QUEUES
+from facho.core.pool import SNMP_QUEUES
 
 ROOT = Path(__file__).parents[2]
 SYSTEMD = ROOT / "deploy" / "systemd"

@@ -12,7 +12,7 @@ from facho.apps.executions.models import Execution
 from facho.apps.executions.store import return_to_queue
 from facho.backends.celery_names import EXECUTE, EXECUTE_RETRY
 from facho.config import Config
-from facho.core.queue import RETRY, queue_of
+from facho.core.pool import RETRY, queue_of
 from facho.engine.schedule.assign import claim_executions
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
 from facho.backends.start_checks import key_problem, reasons_not_to_start
 from facho.config import current
-from facho.core.queue import SNMP_QUEUES
+from facho.core.pool import SNMP_QUEUES
 from facho.engine.process.loops import run_step
 from facho.engine.upkeep.schema import SchemaProblem, refuse_unready
 from facho.file_modes import repair_modes

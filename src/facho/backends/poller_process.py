@@ -20,7 +20,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.db.connections import resize_pool
 from facho.apps.zabbix_pollers.store import register_worker, unregister_worker, update_heartbeat
 from facho.config import Config
-from facho.core.queue import SNMP_QUEUES
+from facho.core.pool import SNMP_QUEUES
 from facho.databases import most_connections
 from facho.engine.process.loops import run_loop, run_step
 from facho.engine.process.snmp_loop import SnmpLoop

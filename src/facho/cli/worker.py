@@ -48,7 +48,7 @@ def worker(
 ) -> None:
     """Lend pollers to a system of several machines (PostgreSQL and Redis)."""
     with system(by_a_person=False) as config:
-        from facho.core.queue import SNMP_QUEUES
+        from facho.core.pool import SNMP_QUEUES
 
         chosen = tuple(name.strip() for name in queues.split(",") if name.strip()) or SNMP_QUEUES
         if unknown := [name for name in chosen if name not in SNMP_QUEUES]:

@@ -1,4 +1,4 @@
-"""Whether an ONU went online or offline between two states, and why."""
+"""Changes of an ONU: online or offline between two states, and absent after discoveries without it."""
 
 from __future__ import annotations
 
@@ -37,3 +37,18 @@ def offline_cause(reported: str, state: str) -> str:
     if is_known(reported):
         return reported
     return "" if state == _OFFLINE else state
+
+
+ABSENT_AFTER: Final = 3
+
+
+def after_complete_discovery(
+    seen: bool, missed: int, *, absent_after: int = ABSENT_AFTER
+) -> tuple[int, bool]:
+    """Return the number of discoveries in a row that missed the ONU, and whether it is absent.
+
+    Only for complete discoveries: one that broke off says nothing about missing ONUs.
+    """
+    if seen:
+        return 0, False
+    return missed + 1, missed + 1 >= absent_after

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from facho.core.delay import DELAYED_AFTER
-from facho.core.queue import DEFAULT
+from facho.core.pool import DEFAULT
 
 DEFAULT_PRIORITY: Final = {"discovery": 90, "walk": 60, "table": 60, "bulk": 60, "get": 40}
 

@@ -1,4 +1,4 @@
-"""Pollers: how many there are, how many are free, and how busy they were."""
+"""Pollers and their queues: how many pollers there are, how many are free, and how busy they were."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Final
 
-from facho.core.queue import SNMP_QUEUES
+DEFAULT: Final = "snmp_default"
+HIGH_PRIORITY: Final = "snmp_highprio"
+RETRY: Final = "snmp_retry"
+# In the order in which a worker consumes them.
+SNMP_QUEUES: Final = (HIGH_PRIORITY, DEFAULT, RETRY)
 
 WORKER_SEEN_WITHIN: Final = timedelta(seconds=15)
 SATURATED_ABOVE: Final = 75.0
@@ -110,3 +114,19 @@ def busy_percentage(busy: timedelta, pollers: int, window: timedelta) -> float:
 
 def is_saturated(percentage: float, *, above: float = SATURATED_ABOVE) -> bool:
     return percentage > above
+
+
+def queue_of(*, run_now: bool, attempts: int) -> str:
+    """Return the queue of an execution after `attempts` attempts."""
+    if run_now:
+        return HIGH_PRIORITY
+    return RETRY if attempts else DEFAULT
+
+
+def encode_queues(queues: frozenset[str]) -> str:
+    """Encode a set of queues as one word; all of them are the empty word."""
+    return "" if queues.issuperset(SNMP_QUEUES) else ",".join(sorted(queues))
+
+
+def decode_queues(word: str) -> frozenset[str]:
+    return frozenset(word.split(",") if word else SNMP_QUEUES)

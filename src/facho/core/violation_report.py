@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from facho.core.lost_slots import LostSlots, merged
+from facho.core.quota import LostSlots, merged
 
 
 @dataclass(frozen=True, slots=True)

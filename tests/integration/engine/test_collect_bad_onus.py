@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from facho.core.cpu import Asking
+from facho.core.request_rules import Asking
 from facho.engine.collect.work import Batching, PartState
 from facho.snmp import Learned, Limits
 from tests.integration.engine.site import FAMILIES, site

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from facho.core.cpu import Asking
+from facho.core.request_rules import Asking
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartState
 from facho.engine.process.snmp_loop import SnmpTask

@@ -8,14 +8,20 @@ from typing import Final
 import pytest
 
 from facho.core.pool import (
+    DEFAULT,
+    HIGH_PRIORITY,
+    RETRY,
+    SNMP_QUEUES,
     ActiveExecution,
     FreePollers,
     WorkerSeen,
     alive_workers,
     busy_percentage,
+    decode_queues,
+    encode_queues,
     is_saturated,
+    queue_of,
 )
-from facho.core.queue import DEFAULT, HIGH_PRIORITY, RETRY, SNMP_QUEUES
 
 NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
@@ -162,3 +168,25 @@ def test_in_no_time_nobody_was_busy() -> None:
 )
 def test_pollers_are_saturated_above_three_quarters(percentage: float, saturated: bool) -> None:
     assert is_saturated(percentage) is saturated
+
+
+@pytest.mark.parametrize(
+    ("run_now", "attempts", "queue"),
+    [
+        pytest.param(False, 0, DEFAULT, id="a slot"),
+        pytest.param(False, 1, RETRY, id="a retry"),
+        pytest.param(True, 0, HIGH_PRIORITY, id="run now"),
+        pytest.param(True, 2, HIGH_PRIORITY, id="a retry of a run-now is as urgent"),
+    ],
+)
+def test_its_queue(run_now: bool, attempts: int, queue: str) -> None:
+    assert queue_of(run_now=run_now, attempts=attempts) == queue
+
+
+@pytest.mark.parametrize("queues", [(RETRY,), (DEFAULT, HIGH_PRIORITY), SNMP_QUEUES])
+def test_queues_that_are_written_are_read_again(queues: tuple[str, ...]) -> None:
+    assert decode_queues(encode_queues(frozenset(queues))) == frozenset(queues)
+
+
+def test_who_says_nothing_takes_all() -> None:
+    assert decode_queues("") == frozenset(SNMP_QUEUES)

@@ -25,7 +25,7 @@ from facho.apps.discovery.onu_identity import (
     shared,
 )
 from facho.apps.discovery.roster import Positions, Roster
-from facho.core.presence import after_complete_discovery
+from facho.core.onu_states import after_complete_discovery
 
 PRESENT: Final = Presence.PRESENT.value
 ABSENT: Final = Presence.ABSENT.value

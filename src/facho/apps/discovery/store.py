@@ -38,8 +38,8 @@ from facho.apps.discovery.onu_events import (
 from facho.apps.discovery.onu_matching import PRESENT, DiscoveryMatcher, TableMatcher
 from facho.apps.discovery.optics import NEEDED, LimitCrossing, has_power, judge_optics
 from facho.apps.discovery.roster import Roster
+from facho.core.onu_states import ABSENT_AFTER
 from facho.core.optics import Limits
-from facho.core.presence import ABSENT_AFTER
 from facho.vendors import UnreadableRows as FoundRows
 
 _LONGEST_DATUM: Final = 60

@@ -17,8 +17,7 @@ from facho.apps.db import sql
 from facho.apps.db.bulk import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
 from facho.core.changes import fingerprint
-from facho.core.lost_slots import LostSlots, merged
-from facho.core.quota import Hour, Outcome
+from facho.core.quota import Hour, LostSlots, Outcome, merged
 
 _AT_ONCE: Final = 500
 

@@ -15,7 +15,7 @@ from facho.apps.executions.failure_words import translated
 from facho.apps.executions.words import WHY
 from facho.apps.written import about
 from facho.core.delay import Why
-from facho.core.lost_slots import ABORTED, FAILED, LATE, OTHER, LostSlots
+from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
 from facho.core.violation_report import TaskReport
 
 if TYPE_CHECKING:

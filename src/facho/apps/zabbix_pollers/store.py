@@ -9,14 +9,14 @@ from django.db.models import Q
 from facho.apps.db import sql
 from facho.apps.executions.store import return_to_queue
 from facho.apps.zabbix_pollers.models import Poller, Worker
-from facho.core import queue
-from facho.core.queue import SNMP_QUEUES
+from facho.core import pool
+from facho.core.pool import SNMP_QUEUES
 
 
 def register_worker(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
-    columns = {"pollers": pollers, "queues": queue.encode_queues(queues), "started_at": now, "seen_at": now}
+    columns = {"pollers": pollers, "queues": pool.encode_queues(queues), "started_at": now, "seen_at": now}
     with sql.write_transaction():
         Worker.objects.update_or_create(name=worker, defaults=columns)
         Poller.objects.filter(worker=worker).delete()
@@ -29,7 +29,7 @@ def update_heartbeat(
     worker: str, pollers: int, now: datetime, queues: frozenset[str] = frozenset(SNMP_QUEUES)
 ) -> None:
     row = Worker.objects.filter(name=worker)
-    if not row.update(seen_at=now, pollers=pollers, queues=queue.encode_queues(queues)):
+    if not row.update(seen_at=now, pollers=pollers, queues=pool.encode_queues(queues)):
         # Others removed it as lost: the machine slept, or the database was away.
         register_worker(worker, pollers, now, queues)
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
-from facho.core.cpu import Asking
+from facho.core.request_rules import Asking
 from facho.engine.collect.column_reader import Answers, Progress, ask_get, ask_walked
 from facho.engine.collect.conversation import Conversation, Guard, NoAddress
 from facho.engine.collect.known_onus import Known, discovered, updated

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
-from facho.core.batch import batches, smaller_batch
+from facho.core.request_rules import batches, smaller_batch
 from facho.engine.collect.conversation import Conversation, NoAddress
 from facho.engine.collect.questions import Plan, Question
 from facho.engine.collect.row_counts import RowCounts

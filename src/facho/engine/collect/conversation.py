@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from facho.core.cpu import Asking
+from facho.core.request_rules import Asking
 from facho.engine.collect.work import Work
 from facho.snmp import Agent, Client, Learned, Limits, Target
 from facho.snmp.client import receive_limit_of

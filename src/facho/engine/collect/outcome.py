@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from facho.core.batch import too_many_unanswered
+from facho.core.request_rules import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
 from facho.engine.collect.missing_columns import DISCOVERY, lacking, tables_not_present
 from facho.engine.collect.questions import tables_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.config import Config
-from facho.core.cpu import Asking, how_to_ask
+from facho.core.request_rules import Asking, how_to_ask
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
 

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from facho.core.cpu import Asking
+from facho.core.request_rules import Asking
 from facho.masking import masked
 from facho.snmp import Target
 from facho.snmp.pacing import Learned

@@ -23,7 +23,7 @@ from facho.apps.hosts.selectors import (
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
-from facho.core.missing_columns import MissingColumns, columns_to_leave_out
+from facho.core.request_rules import MissingColumns, columns_to_leave_out
 from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
 from facho.engine.collect.targets import asking_of, learned_of, target_of, varbinds_of
 from facho.engine.collect.work import (

@@ -26,8 +26,17 @@ from facho.apps.execution_coordinator.store import (
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.delay import Why, why_pending
-from facho.core.lost_slots import OTHER, LostSlots, top
-from facho.core.quota import Hour, Outcome, hours_between, must_close, running_hour, status_of
+from facho.core.quota import (
+    OTHER,
+    Hour,
+    LostSlots,
+    Outcome,
+    hours_between,
+    must_close,
+    running_hour,
+    status_of,
+    top,
+)
 from facho.core.severity import Severity, severity_of, worst_severity
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import olt_names, publish

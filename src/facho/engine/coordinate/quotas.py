@@ -24,8 +24,19 @@ from facho.apps.execution_coordinator.store import (
     set_pending,
 )
 from facho.config import Config
-from facho.core.lost_slots import ABORTED, FAILED, LATE, LostSlots
-from facho.core.quota import Hour, Outcome, SlotOutcome, hour_of, must_close, running_hour, slots_by_hour
+from facho.core.quota import (
+    ABORTED,
+    FAILED,
+    LATE,
+    Hour,
+    LostSlots,
+    Outcome,
+    SlotOutcome,
+    hour_of,
+    must_close,
+    running_hour,
+    slots_by_hour,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.hosts.models import Olt
-from facho.core.missing_columns import update_missing_columns
+from facho.core.request_rules import update_missing_columns
 from facho.engine.collect.targets import written
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import Before

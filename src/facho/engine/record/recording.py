@@ -15,8 +15,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.execution_end import CollectionEnd, CollectionSummary, NodeBefore, OltBefore
-from facho.core.lost_slots import FAILED
-from facho.core.quota import Outcome, SlotOutcome
+from facho.core.quota import FAILED, Outcome, SlotOutcome
 from facho.engine.collect.collector import TOO_BUSY
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import Planned

@@ -17,7 +17,7 @@ from facho.apps.db.locks import AdvisoryLock, lock_until_commit
 from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
-from facho.core import queue
+from facho.core import pool
 from facho.core.order import Waiting, choose
 from facho.core.pool import ActiveExecution, FreePollers, WorkerSeen
 
@@ -93,7 +93,7 @@ def busy_olts(now: datetime) -> set[int]:
 
 
 def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
-    return WorkerSeen(name, pollers, sql.parse_time(seen_at), queue.decode_queues(queues))
+    return WorkerSeen(name, pollers, sql.parse_time(seen_at), pool.decode_queues(queues))
 
 
 def _active(state: str, worker: str, run_now: bool, attempt: int) -> ActiveExecution:
@@ -118,7 +118,7 @@ def _waiting(
 
 
 def _queue(run_now: bool, attempt: int) -> str:
-    return queue.queue_of(run_now=bool(run_now), attempts=attempt)
+    return pool.queue_of(run_now=bool(run_now), attempts=attempt)
 
 
 # A manual execution has no node and no ONU; it is claimed by that person's own process.

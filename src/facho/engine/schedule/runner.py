@@ -18,7 +18,7 @@ from facho.apps.db.clock import Clock
 from facho.apps.db.connections import release_connection
 from facho.apps.executions.models import State
 from facho.config import Config
-from facho.core.queue import SNMP_QUEUES
+from facho.core.pool import SNMP_QUEUES
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.stream import publish

@@ -25,9 +25,20 @@ from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.delay import Why
-from facho.core.due import Adopt, Fate, Node, Queue, Skip, Unfinished, fate_of_slot
 from facho.core.maintenance import Span, span_at, split_slots
-from facho.core.schedule import Advance, advance, first_run_of_changed, is_too_far
+from facho.core.schedule import (
+    Adopt,
+    Advance,
+    Fate,
+    Node,
+    Queue,
+    Skip,
+    Unfinished,
+    advance,
+    fate_of_slot,
+    first_run_of_changed,
+    is_too_far,
+)
 from facho.engine.collect.targets import asking_of
 from facho.engine.coordinate.quotas import (
     SkippedRange,

@@ -17,8 +17,8 @@ from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
 from facho.config import Config
-from facho.core.missing_columns import columns_to_leave_out
 from facho.core.plan_data import Planned
+from facho.core.request_rules import columns_to_leave_out
 from facho.engine.coordinate.plan_reports import plan_hours, running_plan
 from facho.vendors import Key
 from facho.web.components.quotas import Quota, Violated, quotas_of_olt, violations_of_olt
