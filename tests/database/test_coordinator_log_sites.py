@@ -33,7 +33,7 @@ def told(logged: Logged) -> list[tuple[str, int | None, dict[str, Any]]]:
 
 def test_an_olt_that_is_suspended_and_comes_back(logged: Logged) -> None:
     olt = make_olt()
-    suspend_olt(olt, "no answer", NOW, MINUTE)
+    suspend_olt(olt, "no answer", NOW, MINUTE, Config())
     resume_olt(olt.id, NOW)
     resume_olt(olt.id, NOW)
     assert told(logged) == [

@@ -86,7 +86,7 @@ def test_what_never_began_says_so(logs: Path) -> None:
 def test_whoever_ends_an_execution_leaves_its_line(logs: Path) -> None:
     suspended = make_node(job=make_job("with-its-olt"))
     make_execution(suspended, NOW)
-    suspend_olt(suspended.olt, "silent", NOW, timedelta(minutes=1))
+    suspend_olt(suspended.olt, "silent", NOW, timedelta(minutes=1), Config())
     lost = make_node(job=make_job("lost", max_attempts=1))
     make_execution(lost, NOW - timedelta(minutes=5), State.RUNNING, attempt=1)
     recover(NOW, Config())

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
-from facho.engine.record.collected import data_collected, tables_read
-from facho.engine.record.onus import findings_of, keep_last
+from facho.engine.record.collected import collected_data, tables_read
+from facho.engine.record.onus import findings_of, kept_facts
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
 
@@ -72,7 +72,7 @@ def part(*oids: str, kind: str = "table") -> Part:
 def test_a_value_is_kept_for_the_technology_whose_column_says_so(
     profile: Profile, asked: list[str], expected: set[tuple[str, str]]
 ) -> None:
-    assert keep_last(profile, part(*asked)) == expected
+    assert kept_facts(profile, part(*asked)) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def collected(profile: Profile, facts: tuple[str, ...], rows: dict[str, dict[byt
     decoded = Decoder(profile).decode(rows)
     rows_read = sum(map(len, decoded.facts.values()))
     outcome = PartOutcome(asked, PartState.SUCCESS, decoded=decoded, rows=rows_read)
-    return data_collected(outcome, profile)
+    return collected_data(outcome, profile)
 
 
 def test_a_fact_whose_table_is_not_present_is_not_collected(profile: Profile) -> None:
@@ -142,7 +142,7 @@ def test_an_empty_list_of_who_waits_is_an_answer(profile: Profile) -> None:
 def test_what_broke_off_is_not_dated_as_collected(profile: Profile) -> None:
     decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
     outcome = PartOutcome(part(f"{GPON}.3"), PartState.FAILED, decoded=decoded, rows=1)
-    assert data_collected(outcome, profile) == set()
+    assert collected_data(outcome, profile) == set()
 
 
 @pytest.mark.parametrize(

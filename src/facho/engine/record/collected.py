@@ -25,11 +25,11 @@ def write_collected(recording: Recording) -> None:
     planned = recording.planned
     if planned.reading is None:
         parts, profile = recording.collection.parts, planned.work.profile
-        data = {datum for part in parts for datum in data_collected(part, profile)}
+        data = {datum for part in parts for datum in collected_data(part, profile)}
         note_collected(recording.olt_id, data, recording.now)
 
 
-def data_collected(outcome: PartOutcome, profile: Profile) -> set[str]:
+def collected_data(outcome: PartOutcome, profile: Profile) -> set[str]:
     """Return the facts of a part of which rows arrived, and its task if anything did.
 
     SNMP cannot tell an empty table from one that is not there, so a fact without rows was not collected. The
@@ -43,21 +43,21 @@ def data_collected(outcome: PartOutcome, profile: Profile) -> set[str]:
     return facts | {part.task_type} if facts or outcome.rows else set()
 
 
-def _has_arrived(written: str, decoded: Decoded, answered: Iterable[Entity]) -> bool:
-    entity, dot, fact = written.rpartition(".")
-    of = next((each for each in Entity if each == entity), None) if dot else Entity.ONU
-    if of is None:
+def _has_arrived(name: str, decoded: Decoded, answered: Iterable[Entity]) -> bool:
+    prefix, dot, fact = name.rpartition(".")
+    entity = next((each for each in Entity if each == prefix), None) if dot else Entity.ONU
+    if entity is None:
         return False
-    facts = _FILLED_BY.get(fact, (fact,)) if of is Entity.ONU else (fact,)
-    return of in answered or any(_has_rows(of, each, decoded) for each in facts)
+    facts = _FILLED_BY.get(fact, (fact,)) if entity is Entity.ONU else (fact,)
+    return entity in answered or any(_has_rows(entity, each, decoded) for each in facts)
 
 
 def _has_rows(entity: Entity, fact: str, decoded: Decoded) -> bool:
-    """Whether the OLT sent rows that could be read; that there is no value now is an answer, too."""
+    """Return whether the OLT sent rows that could be read; a row without a value is an answer too."""
     values = decoded[entity].columns.get(fact, [])
     if any(value is not None for value in values):
         return True
-    return bool(values) and not any(of == fact for _, of in decoded.problems.counts)
+    return bool(values) and not any(each == fact for _, each in decoded.problems.counts)
 
 
 def write_unreadable_rows(recording: Recording) -> None:

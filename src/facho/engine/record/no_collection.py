@@ -39,7 +39,7 @@ def record_failure(started: StartedExecution, error: str, now: datetime, config:
             now,
             is_run_now=before.is_run_now,
         )
-        write_failed_node(node, end, started.started_at, error, now)
+        write_failed_node(node, end, started.started_at, error, now, config)
         if end.state is EndState.FAILED:
             count_failed_slot(before.slot, error, now, config)
             after = judge_olt(

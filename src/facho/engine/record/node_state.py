@@ -11,6 +11,7 @@ from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
+from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, NodeBefore, Suspension
 from facho.engine.record.recording import LockedNode, Recording
 from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
@@ -50,7 +51,12 @@ def may_queue(node_id: int | None) -> bool:
 
 
 def write_failed_node(
-    node: LockedNode | None, end: AttemptEnd, started_at: datetime, error: str, now: datetime
+    node: LockedNode | None,
+    end: AttemptEnd,
+    started_at: datetime,
+    error: str,
+    now: datetime,
+    config: Config,
 ) -> None:
     """Count the failed attempt, and suspend what the decision names."""
     if node is None:
@@ -61,7 +67,7 @@ def write_failed_node(
         return
     assert end.probe_in is not None
     if end.suspension is Suspension.OLT:
-        suspend_olt(node.row.olt, error, now, end.probe_in)
+        suspend_olt(node.row.olt, error, now, end.probe_in, config)
     else:
         suspend_node(node.row, error, now, end.probe_in)
 
@@ -72,7 +78,7 @@ def write_node_state(recording: Recording) -> None:
         _write_success(recording)
     elif attempt.state is not EndState.ABORTED:
         error, started_at = recording.collection.error, recording.started.started_at
-        write_failed_node(recording.node, attempt, started_at, error, recording.now)
+        write_failed_node(recording.node, attempt, started_at, error, recording.now, recording.config)
 
 
 def _write_success(recording: Recording) -> None:

@@ -43,18 +43,18 @@ def write_onu_history(recording: Recording) -> None:
 
 
 def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Finding]:
-    """A part that was read to its end says something even when it has no row: that nobody is there."""
+    """Yield what each part found. One that was read to its end without a row shows that nobody is there."""
     for outcome in parts:
         succeeded, kind = outcome.state is PartState.SUCCESS, outcome.part.kind
         if outcome.decoded is not None and (succeeded or len(outcome.decoded.onus)):
             yield Finding(
                 outcome.decoded.onus,
                 complete_discovery=succeeded and kind == JobKind.DISCOVERY,
-                keep_last=keep_last(profile, outcome.part),
+                keep_last=kept_facts(profile, outcome.part),
                 complete=succeeded and kind not in (JobKind.DISCOVERY, JobKind.GET),
                 broken=not succeeded,
                 unanswered=frozenset(outcome.unanswered),
-                of_online=of_online(profile, outcome.part)
+                of_online=facts_of_online(profile, outcome.part)
                 if succeeded and kind == JobKind.GET
                 else frozenset(),
                 task=outcome.part.task_type,
@@ -62,8 +62,8 @@ def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Find
             )
 
 
-def keep_last(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:
-    """The facts of which an empty answer says nothing, each with its technology, of the columns asked for."""
+def kept_facts(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:
+    """Return the facts whose empty answer keeps the stored value, with their technologies."""
     asked = {column.read_as for column in (*part.columns, *part.otherwise)}
     return frozenset(
         (column.fact, table.technology)
@@ -74,8 +74,8 @@ def keep_last(profile: Profile, part: Part) -> frozenset[tuple[str, str]]:
     )
 
 
-def of_online(profile: Profile, part: Part) -> frozenset[str]:
-    """The facts that the OLT reads from the ONUs one by one, and was asked for of those that are online."""
+def facts_of_online(profile: Profile, part: Part) -> frozenset[str]:
+    """Return the facts that the OLT reads from each ONU, for which only online ONUs were asked."""
     asked = {column.read_as for column in part.columns if part.kind == JobKind.GET}
     return frozenset(
         column.fact

@@ -1,7 +1,6 @@
-"""Suspended by the system, not disabled by a person: what failed too often is left alone, and comes back.
+"""Suspends OLTs and nodes that failed too often, and resumes them.
 
-A silent agent suspends its OLT, anything else the node that failed. Slots meanwhile are skipped with that
-reason.
+A silent agent suspends its OLT, any other failure its node. Slots are skipped meanwhile, with that reason.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
-from facho.config import current
+from facho.config import Config
 from facho.core.delay import Why
 from facho.core.schedule import first_run_of_enabled
 from facho.engine.coordinate.quotas import count_aborted_slots, slot_from_row
@@ -27,7 +26,8 @@ from facho.engine.events.stream import publish
 from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
 
 
-def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> None:
+def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta, config: Config) -> None:
+    """Suspend the OLT, and abort its executions that wait, except those that a person asked for."""
     Olt.objects.filter(id=olt.id).update(
         suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
     )
@@ -37,7 +37,7 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta) -> No
         state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
     )
     slots = [slot_from_row(olt.id, slot, owes) for _, slot, owes in rows]
-    count_aborted_slots(slots, reason, now, current(), why=Why.OLT_UNREACHABLE)
+    count_aborted_slots(slots, reason, now, config, why=Why.OLT_UNREACHABLE)
     log_ended_executions([row[0] for row in rows])
     publish(OltSuspended(olt_id=olt.id, reason=reason), now)
 
@@ -81,7 +81,7 @@ def _resumed(proven: bool) -> dict[str, Any]:
 
 
 def _replan_nodes(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
-    """Those that have a time of their own; chained nodes have none. In the caller's transaction."""
+    """Plan the next run of the nodes that have a grid of their own; chained nodes have none."""
     rows = (
         enabled_nodes()
         .filter(id__in=nodes, next_run_at__isnull=False)
@@ -90,5 +90,5 @@ def _replan_nodes(now: datetime, nodes: QuerySet[SnmpJobHost]) -> None:
     )
     planned = [(node, first_run_of_enabled(now, timedelta(seconds=seconds))) for node, _, seconds in rows]
     update_rows(SnmpJobHost, ["next_run_at"], planned)
-    # The run that brings them back may not have been counted yet, and counting must not come before this.
+    # Left to the coordinator's next step: the run that resumes them must be counted before pending slots are.
     mark_changed(sorted({olt for _, olt, _ in rows}))

@@ -142,7 +142,7 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         )
         is_run_now = execution.trigger == Trigger.RUN_NOW
         end_attempt(execution_id, execution.attempt, started_at, end, error, now, is_run_now=is_run_now)
-        write_failed_node(node, end, started_at, error, now)
+        write_failed_node(node, end, started_at, error, now, config)
         if end.state is EndState.FAILED:
             count_failed_slot(
                 slot_from_row(execution.olt_id, execution.slot, execution.owes), error, now, config
