@@ -66,6 +66,25 @@ _LOCAL_DATA_DIRECTORY: Final = (
 )
 
 
+def has_index(name: str) -> bool:
+    """Return whether a server has this index, ready for use; False on SQLite."""
+    statement = "SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(%s)"
+    return not is_embedded() and bool(sql.fetch_rows(statement, [name]))
+
+
+def limit_new_connections(statement_seconds: float) -> bool:
+    """Let a server end statements of connections opened from now on. Return False on SQLite, which cannot.
+
+    The pool is closed, so that no thread is given a connection that was opened without the limit.
+    """
+    if is_embedded():
+        return False
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options['options']} -c statement_timeout={int(statement_seconds * 1000)}"
+    connection.close_pool()  # type: ignore[attr-defined]  # of PostgreSQL's
+    return True
+
+
 def check_reachable() -> None:
     """Connect once past the pool, which would try for long and not tell the reason. Raises DatabaseError."""
     if connection.vendor == "postgresql":

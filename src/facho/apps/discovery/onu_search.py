@@ -12,12 +12,11 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
 from django.db.models.lookups import Contains
 
-from facho.apps.db import sql
+from facho.apps.db.connections import has_index, is_embedded
 from facho.apps.db.prefix import begins_with, begins_with_any_case
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
@@ -73,7 +72,7 @@ def search_onus(text: str, most: int = MOST, rows: QuerySet[Onu] | None = None) 
 
 def _queries(text: str) -> Iterator[IndexQuery]:
     yield from prefix_queries(text)
-    if connection.vendor == "sqlite":
+    if is_embedded():
         yield IndexQuery(Q(serial__contains=serials_of(text)[0]), "serial")
     elif has_trigrams():
         yield IndexQuery(_contains_words(text), None)
@@ -121,10 +120,7 @@ def _contains(part: str) -> Contains:
 
 def has_trigrams() -> bool:
     """Tell whether the trigram index is there: a database may be without the extension."""
-    return connection.vendor == "postgresql" and bool(sql.fetch_rows(_IS_THERE, [INDEX]))
-
-
-_IS_THERE: Final = "SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(%s)"
+    return has_index(INDEX)
 
 
 def filter_onus(
@@ -151,9 +147,9 @@ def filter_onus(
 
 
 def _has_word(word: str) -> Q:
-    if connection.vendor == "postgresql":
-        return Q(_contains(word))
-    return Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
+    if is_embedded():
+        return Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
+    return Q(_contains(word))
 
 
 def onus_named(name: str, olt: Olt | None = None) -> list[Onu]:

@@ -15,6 +15,8 @@ from django.db import OperationalError, close_old_connections, connection
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest
 
+from facho.apps.db.connections import limit_new_connections
+
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
@@ -30,15 +32,11 @@ _STEPS: Final = 50_000
 def limit_queries(longest: timedelta) -> None:
     """Limit the queries of all connections that this process opens from now on.
 
-    A server calls it in its event loop, where Django lets nobody open, use or close a connection. The pool is
-    closed, so that no thread is given a connection that was opened without the limit.
+    A server calls it in its event loop, where Django lets nobody open, use or close a connection.
     """
-    if connection.vendor == "sqlite":
-        connection_created.connect(_Limit(longest.total_seconds()).watch, weak=False, dispatch_uid=__name__)
-        return
-    options = connection.settings_dict["OPTIONS"]
-    options["options"] = f"{options['options']} -c statement_timeout={int(longest.total_seconds() * 1000)}"
-    connection.close_pool()  # type: ignore[attr-defined]  # of PostgreSQL's
+    seconds = longest.total_seconds()
+    if not limit_new_connections(seconds):
+        connection_created.connect(_Limit(seconds).watch, weak=False, dispatch_uid=__name__)
 
 
 class _Limit:
