@@ -118,7 +118,7 @@ def plans(
         from facho.engine.coordinate.plan_reports import PlanAccuracy, plan_accuracy
 
         found = plan_accuracy(database_now() - timedelta(hours=hours))
-        total, within = PlanAccuracy.together(found.values()), config.plan_departs_after.total_seconds()
+        total, within = PlanAccuracy.combine(found.values()), config.plan_departs_after.total_seconds()
         rows = [{"olt": olt, **_accuracy_row(each)} for olt, each in found.items()]
         if as_json:
             print_json({"within_s": within, **_accuracy_row(total), "olts": rows})

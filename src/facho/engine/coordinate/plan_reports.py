@@ -1,6 +1,4 @@
-"""Plans for people: an hour with what really began, how near those of the last hours came, and the move of a
-grid that would save waiting.
-"""
+"""Plans for people: an hour with its actual starts, the accuracy of past plans, and shifts that save time."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
@@ -22,14 +20,14 @@ from facho.core.plan_data import Key, Planned, StoredPlan, decode_plan, key_of
 from facho.core.quota import running_hour
 from facho.engine.coordinate.workloads import load_workloads
 
-# When an execution was begun for the first time: no plan has the attempts that follow a failure.
-FIRST_BEGAN: Final = Coalesce(Min("attempts__started_at"), "started_at")
+# Plans have first attempts only, not those that follow a failure.
+_FIRST_START: Final = Coalesce(Min("attempts__started_at"), "started_at")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
     planned: Planned
-    # None for what has not begun, and for what never did.
+    # None for a run that has not begun.
     began: datetime | None
 
 
@@ -44,30 +42,31 @@ def plan_hours(plan: ExecutionPlan) -> StoredPlan:
 
 
 def plan_lines(plan: ExecutionPlan) -> list[PlanLine]:
-    began = _began(plan)
-    return [PlanLine(each, began.get(each.key)) for each in plan_hours(plan).entries]
-
-
-def _began(plan: ExecutionPlan) -> dict[Key, datetime]:
-    rows = Execution.objects.filter(
-        olt=plan.olt_id,
-        slot__gt=plan.period_start,
-        slot__lte=plan.period_end,
-        started_at__isnull=False,
-        node__isnull=False,
+    executions = Execution.objects.filter(
+        olt=plan.olt_id, slot__gt=plan.period_start, slot__lte=plan.period_end
     ).exclude(trigger=Trigger.RUN_NOW)
-    began = rows.order_by().values_list("node_id", "slot", FIRST_BEGAN)
-    return {key_of(node_id, slot): first for node_id, slot, first in began if node_id is not None}
+    starts = first_starts(executions).get(plan.olt_id, {})
+    return [PlanLine(each, starts.get(each.key)) for each in plan_hours(plan).entries]
+
+
+def first_starts(executions: QuerySet[Execution]) -> dict[int, dict[Key, datetime]]:
+    """Return when each of these executions began for the first time, by OLT and by node and slot."""
+    starts: dict[int, dict[Key, datetime]] = defaultdict(dict)
+    rows = executions.filter(started_at__isnull=False, node__isnull=False).order_by()
+    for olt_id, node_id, slot, start in rows.values_list("olt_id", "node_id", "slot", _FIRST_START):
+        assert node_id is not None
+        starts[olt_id][key_of(node_id, slot)] = start
+    return starts
 
 
 @dataclass(frozen=True, slots=True)
 class PlanAccuracy:
-    """Of plans of hours that are over: how many runs there were, and how many began when predicted."""
+    """The number of runs of past plans, and of those that began when predicted."""
 
     plans: int
     runs: int
     near: int
-    # Of the plan that was the furthest off; None where nothing that began had been planned.
+    # The largest median error of a plan; None if no run that began had been planned.
     median_s: float | None
 
     @property
@@ -75,7 +74,7 @@ class PlanAccuracy:
         return round(100 * self.near / self.runs, 1) if self.runs else None
 
     @classmethod
-    def together(cls, several: Collection[PlanAccuracy]) -> PlanAccuracy:
+    def combine(cls, several: Collection[PlanAccuracy]) -> PlanAccuracy:
         medians = [each.median_s for each in several if each.median_s is not None]
         return cls(
             sum(each.plans for each in several),
@@ -86,23 +85,23 @@ class PlanAccuracy:
 
 
 def plan_accuracy(since: datetime) -> dict[str, PlanAccuracy]:
-    """By the name of the OLT, of the hours that ended since then."""
+    """Return the accuracy of the plans of hours that ended since then, by the name of the OLT."""
     rows = ExecutionPlan.objects.filter(status=PlanStatus.COMPLETED, period_end__gt=since, compared__gt=0)
     columns = ("olt__name", "compared", "near_pct", "median_error_s")
     by_olt: dict[str, list[PlanAccuracy]] = defaultdict(list)
     for olt, runs, percent, median in rows.order_by("olt__name").values_list(*columns):
         by_olt[olt].append(PlanAccuracy(1, runs, round(runs * (percent or 0.0) / 100), median))
-    return {olt: PlanAccuracy.together(plans) for olt, plans in by_olt.items()}
+    return {olt: PlanAccuracy.combine(plans) for olt, plans in by_olt.items()}
 
 
 def suggest_shift(olt_id: int, now: datetime, config: Config) -> Shift | None:
-    """From the tasks as they are now. To look for it takes a while: for one OLT, when somebody asks."""
+    """Return the shift of a grid that saves most waiting. The search is slow, so it is made on demand."""
     work = load_workloads([olt_id], now, now, config).get(olt_id)
     return None if work is None else best_shift([task for task in work.tasks if task.sure], now)
 
 
 def plan_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
-    """Everything that is known of it, for scripts."""
+    """Return everything about a plan, for scripts."""
     hours = plan_hours(plan)
     return {
         "period_start": plan.period_start,
@@ -110,7 +109,7 @@ def plan_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
         "status": plan.status,
         "minutes_p50": plan.load_p50_min,
         "minutes_p95": plan.load_p95_min,
-        "runs": [_line(each) for each in plan_lines(plan)],
+        "runs": [_line_json(each) for each in plan_lines(plan)],
         "lost": [{"job": each.job, "slot": each.slot, "why": str(each.why)} for each in hours.lost],
         "quotas": [
             {"task_type": each.task_type, "required": each.required, "completed": each.completed}
@@ -127,7 +126,7 @@ def plan_json(plan: ExecutionPlan, shift: Shift | None) -> dict[str, Any]:
     }
 
 
-def _line(line: PlanLine) -> dict[str, Any]:
+def _line_json(line: PlanLine) -> dict[str, Any]:
     planned = line.planned
     return {
         "job": planned.job,

@@ -1,7 +1,6 @@
-"""Keeps a plan of the running hour for each OLT: made when the hour begins, and when its tasks change.
+"""Makes the plan of the running hour for each OLT: when the hour begins, and when its tasks change.
 
-While the tasks are the same it is the same plan, kept current as reality departs from it. When the hour is
-over it is compared with what became of it.
+While the tasks are the same it stays the same plan, updated when reality departs from it (`plan_progress`).
 """
 
 from __future__ import annotations
@@ -26,36 +25,39 @@ from facho.engine.coordinate.workloads import Workload, load_workloads
 from facho.engine.events.stream import publish
 from facho.engine.events.types import PlanInfeasible
 
-_MOST_NAMED: Final = 5
+_MAX_TASKS_NAMED: Final = 5
 
-# What does not fit, as it is kept: the minutes, what gets too little, and the change that would help.
+# Why a plan is infeasible, as it is stored: minutes of work, tasks at risk, and the change that would help.
 Problem: TypeAlias = Mapping[str, Any]
 
 
 def update_plans(olt_ids: Sequence[int] | None, now: datetime, config: Config) -> None:
-    """Of all OLTs, if none are named. Of very many at once the coordinator's next steps do the rest."""
+    """Make the plans of these OLTs again, or of all for None.
+
+    Many at once are marked as stale, and made by the coordinator's next steps.
+    """
     hour = running_hour(now, config.time_zone)
-    _abort_disabled(olt_ids, now)
+    _abort_plans_of_disabled(olt_ids, now)
     active = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_start=hour.start)
     if olt_ids is None or len(olt_ids) > config.plans_at_once:
         if olt_ids is not None:
             active = active.filter(olt__in=olt_ids)
         active.update(stale=True)
         return
-    _make(olt_ids, hour, now, config)
+    _make_plans(olt_ids, hour, now, config)
 
 
-def _abort_disabled(olt_ids: Sequence[int] | None, now: datetime) -> None:
+def _abort_plans_of_disabled(olt_ids: Sequence[int] | None, now: datetime) -> None:
     disabled = Olt.objects.filter(enabled=False)
     if olt_ids is not None:
         disabled = disabled.filter(id__in=olt_ids)
-    if off := list(disabled.order_by().values_list("id", flat=True)):
-        plans = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_end__gt=now, olt__in=off)
+    if ids := list(disabled.order_by().values_list("id", flat=True)):
+        plans = ExecutionPlan.objects.filter(status=PlanStatus.ACTIVE, period_end__gt=now, olt__in=ids)
         plans.update(status=PlanStatus.ABORTED, updated_at=now)
 
 
 def make_missing_plans(now: datetime, config: Config) -> int:
-    """Those that the hour has none for yet, and those that were left for later. How many were made."""
+    """Make plans for OLTs without one and for those that are stale; return how many."""
     hour = running_hour(now, config.time_zone)
     current = ExecutionPlan.objects.filter(
         olt=OuterRef("id"), status=PlanStatus.ACTIVE, period_start=hour.start, stale=False
@@ -64,12 +66,12 @@ def make_missing_plans(now: datetime, config: Config) -> int:
     wanted = Olt.objects.filter(Exists(has_nodes), ~Exists(current), enabled=True)
     olt_ids = list(wanted.order_by("id").values_list("id", flat=True)[: config.plans_at_once])
     if olt_ids:
-        _make(olt_ids, hour, now, config)
+        _make_plans(olt_ids, hour, now, config)
     return len(olt_ids)
 
 
-class _Known(NamedTuple):
-    """The plan that an OLT has."""
+class _ActivePlan(NamedTuple):
+    """The active plan of an OLT."""
 
     plan_id: int
     signature: str
@@ -77,78 +79,90 @@ class _Known(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _MadePlan:
     olt_id: int
     signature: str
     hours: StoredPlan
     data: Mapping[str, Any]
     load: Load
     infeasible: Problem | None
-    # The plan that goes on; None for a new one.
-    goes_on: int | None
+    # The active plan that this one updates; None for a new one.
+    updates: int | None
 
 
-def _make(olt_ids: Sequence[int], hour: Hour, now: datetime, config: Config) -> None:
-    """Thinks first and writes then, so that nobody waits for the thinking."""
-    known = _known(olt_ids, hour)
+def _make_plans(olt_ids: Sequence[int], hour: Hour, now: datetime, config: Config) -> None:
+    """Compute the plans before the transaction, so that nobody waits for that."""
+    active = _load_active_plans(olt_ids, hour)
     works = [work for work in load_workloads(olt_ids, now, hour.end, config).values() if work.tasks]
-    too_much = [work for work in works if not fits(_well_known(work), now)]
-    reported = _reported([work.olt_id for work in too_much])
-    problems = {work.olt_id: _problem(work, reported, now) for work in too_much}
+    overloaded = [work for work in works if not fits(_measured_tasks(work), now)]
+    reported = _load_reported_problems([work.olt_id for work in overloaded])
+    problems = {work.olt_id: _find_problem(work, reported, now) for work in overloaded}
     made = [
-        _plan(work, known.get(work.olt_id), problems.get(work.olt_id), hour, now, config) for work in works
+        _make_plan(work, active.get(work.olt_id), problems.get(work.olt_id), hour, now, config)
+        for work in works
     ]
     with sql.write_transaction():
-        _write(made, known, hour, now)
+        _store_plans(made, active, hour, now)
         for each in made:
             if each.infeasible is not None and (each.olt_id, each.signature) not in reported:
-                _report(each.olt_id, each.infeasible, now)
+                _publish_problem(each.olt_id, each.infeasible, now)
 
 
-def _known(olt_ids: Collection[int], hour: Hour) -> dict[int, _Known]:
+def _load_active_plans(olt_ids: Collection[int], hour: Hour) -> dict[int, _ActivePlan]:
     rows = ExecutionPlan.objects.filter(
         olt__in=olt_ids, status=PlanStatus.ACTIVE, period_start=hour.start
     ).values_list("olt_id", "id", "signature", "plan_data")
-    return {olt_id: _Known(*rest) for olt_id, *rest in rows}
+    return {olt_id: _ActivePlan(*rest) for olt_id, *rest in rows}
 
 
-def _well_known(work: Workload) -> list[Task]:
-    """Guesses are no reason to alarm anybody: only tasks count whose duration was measured."""
+def _measured_tasks(work: Workload) -> list[Task]:
+    """Return the tasks whose duration was measured: a guess must not raise an alarm."""
     return [task for task in work.tasks if task.sure and not task.suspended]
 
 
-def _reported(olt_ids: Collection[int]) -> dict[tuple[int, str], Problem]:
-    """What did not fit before, by the same tasks: it has been said."""
+def _load_reported_problems(olt_ids: Collection[int]) -> dict[tuple[int, str], Problem]:
+    """Return the problems that were reported before, by OLT and signature of its tasks."""
     if not olt_ids:
         return {}
     rows = ExecutionPlan.objects.filter(olt__in=olt_ids, infeasible__isnull=False).order_by("id")
     columns = ("olt_id", "signature", "infeasible")
-    return {(olt, tasks): said for olt, tasks, said in rows.values_list(*columns) if said is not None}
+    return {
+        (olt, tasks): problem for olt, tasks, problem in rows.values_list(*columns) if problem is not None
+    }
 
 
-def _problem(work: Workload, reported: Mapping[tuple[int, str], Problem], now: datetime) -> Problem | None:
-    """To look for a way out takes long: what was found stands while the tasks are the same."""
+def _find_problem(
+    work: Workload, reported: Mapping[tuple[int, str], Problem], now: datetime
+) -> Problem | None:
+    """Return why the work does not fit. A slow search, whose result stands while the tasks are the same."""
     before = reported.get((work.olt_id, signature(work.tasks)))
     if before is not None:
         return before
-    found = infeasible(_well_known(work), now)
-    return None if found is None else _as_json(found)
+    found = infeasible(_measured_tasks(work), now)
+    return None if found is None else _problem_json(found)
 
 
-def _plan(
-    work: Workload, known: _Known | None, problem: Problem | None, hour: Hour, now: datetime, config: Config
-) -> _Made:
+def _make_plan(
+    work: Workload,
+    active: _ActivePlan | None,
+    problem: Problem | None,
+    hour: Hour,
+    now: datetime,
+    config: Config,
+) -> _MadePlan:
     tasks, sign = work.tasks, signature(work.tasks)
-    same = known if known is not None and known.signature == sign else None
+    same = active if active is not None and active.signature == sign else None
     before = decode_plan(hour.start, same.data) if same else StoredPlan()
     hours = continue_plan(before, tasks, work.plan(now, hour.end, config), now)
     quotas = predicted_quotas(tasks, hours.slots(), hour.start, hour.end, config.quota_close_within)
     hours = replace(hours, promises=tuple(quotas))
     data = encode_plan(hour.start, tasks, hours)
-    return _Made(work.olt_id, sign, hours, data, hourly_load(tasks), problem, same.plan_id if same else None)
+    return _MadePlan(
+        work.olt_id, sign, hours, data, hourly_load(tasks), problem, same.plan_id if same else None
+    )
 
 
-def _as_json(found: Infeasible) -> dict[str, Any]:
+def _problem_json(found: Infeasible) -> dict[str, Any]:
     change = found.change
     return {
         "minutes": found.p50_min,
@@ -163,14 +177,16 @@ def _as_json(found: Infeasible) -> dict[str, Any]:
     }
 
 
-def _write(made: Sequence[_Made], known: Mapping[int, _Known], hour: Hour, now: datetime) -> None:
-    kept = {each.goes_on for each in made if each.goes_on is not None}
-    over = sorted({each.plan_id for each in known.values()} - kept)
-    ExecutionPlan.objects.filter(id__in=over, status=PlanStatus.ACTIVE).update(
+def _store_plans(
+    made: Sequence[_MadePlan], active: Mapping[int, _ActivePlan], hour: Hour, now: datetime
+) -> None:
+    updated = {each.updates for each in made if each.updates is not None}
+    superseded = sorted({each.plan_id for each in active.values()} - updated)
+    ExecutionPlan.objects.filter(id__in=superseded, status=PlanStatus.ACTIVE).update(
         status=PlanStatus.SUPERSEDED, stale=False, updated_at=now
     )
-    for each in sorted((each for each in made if each.goes_on), key=lambda each: each.goes_on or 0):
-        ExecutionPlan.objects.filter(id=each.goes_on or 0).update(**_values(each, now))
+    for each in sorted((each for each in made if each.updates), key=lambda each: each.updates or 0):
+        ExecutionPlan.objects.filter(id=each.updates or 0).update(**_columns(each, now))
     rows = [
         ExecutionPlan(
             olt_id=each.olt_id,
@@ -178,16 +194,16 @@ def _write(made: Sequence[_Made], known: Mapping[int, _Known], hour: Hour, now: 
             period_end=hour.end,
             signature=each.signature,
             created_at=now,
-            **_values(each, now),
+            **_columns(each, now),
         )
         for each in made
-        if each.goes_on is None
+        if each.updates is None
     ]
-    # Who was quicker has made it from the same rows.
+    # Another process that was faster has made the same plan.
     ExecutionPlan.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _values(made: _Made, now: datetime) -> dict[str, Any]:
+def _columns(made: _MadePlan, now: datetime) -> dict[str, Any]:
     return {
         "plan_data": made.data,
         "total_tasks": len(made.hours.entries),
@@ -200,14 +216,14 @@ def _values(made: _Made, now: datetime) -> dict[str, Any]:
     }
 
 
-def _report(olt_id: int, problem: Problem, now: datetime) -> None:
-    at_risk = in_words(problem["at_risk"])
+def _publish_problem(olt_id: int, problem: Problem, now: datetime) -> None:
+    at_risk = _list_tasks(problem["at_risk"])
     publish(
         PlanInfeasible(olt_id=olt_id, minutes=problem["minutes"], at_risk=at_risk, change=problem["change"]),
         now,
     )
 
 
-def in_words(at_risk: Iterable[Sequence[Any]]) -> str:
-    """`optics 7/12`, the first of them."""
-    return ", ".join(f"{name} {done}/{required}" for name, required, done in [*at_risk][:_MOST_NAMED])
+def _list_tasks(at_risk: Iterable[Sequence[Any]]) -> str:
+    """Return the first of them as `optics 7/12, ...`."""
+    return ", ".join(f"{name} {done}/{required}" for name, required, done in [*at_risk][:_MAX_TASKS_NAMED])
