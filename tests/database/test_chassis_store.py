@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.chassis.selectors import health_of, kinds_told, ports_of, waiting_onus
+from facho.apps.chassis.selectors import health_of, known_kinds, ports_of, unprovisioned_onus
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
 from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import Onu, OnuEvent
@@ -68,8 +68,8 @@ def test_what_an_olt_ever_told_of_is_known() -> None:
     fans = facts(Entity.FAN, {Key(0, extra=number): {"state": State("ok", "1")} for number in (1, 2)})
     for each in (olt, other):
         store_health(each.pk, [], [], [fans], NOW)
-    assert (kinds_told(olt.pk), kinds_told(other.pk)) == ({"port", "fan"}, {"fan"})
-    assert kinds_told(an_olt("new").pk) == set()
+    assert (known_kinds(olt.pk), known_kinds(other.pk)) == ({"port", "fan"}, {"fan"})
+    assert known_kinds(an_olt("new").pk) == set()
 
 
 def test_a_port_is_written_when_something_changed_and_only_then() -> None:
@@ -234,14 +234,14 @@ def test_who_waits_is_listed_until_the_olt_does_not_say_so_any_more() -> None:
     assert list(store_unprovisioned(other.pk, [waiting((1, "HWTC00000009"))], NOW)) == ["HWTC00000009"]
     both = [waiting((10, "HWTC00000001"), (2, "HWTC00000002"))]
     assert list(store_unprovisioned(olt.pk, both, NOW)) == ["HWTC00000001", "HWTC00000002"]
-    assert [(each.port, each.serial) for each in waiting_onus(olt)] == [
+    assert [(each.port, each.serial) for each in unprovisioned_onus(olt)] == [
         ("0/1/2", "HWTC00000002"), ("0/1/10", "HWTC00000001")
     ]  # fmt: skip
     assert store_unprovisioned(olt.pk, [waiting((3, "HWTC00000001"))], LATER) == {}
-    (left,) = waiting_onus(olt)
+    (left,) = unprovisioned_onus(olt)
     assert (left.port, left.seen_since, left.last_seen) == ("0/1/3", NOW, LATER)
     store_unprovisioned(olt.pk, [], LATER)
-    assert [each.olt for each in waiting_onus()] == ["other"]
+    assert [each.olt for each in unprovisioned_onus()] == ["other"]
 
 
 def test_each_new_one_that_waits_is_an_event_once() -> None:

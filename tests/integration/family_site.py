@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from facho.apps.chassis.selectors import waiting_onus
+from facho.apps.chassis.selectors import unprovisioned_onus
 from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import onu_rows
@@ -101,7 +101,7 @@ def told_of(olt: Olt) -> Told:
         **{name: shown[name] for name in ("family", "model", "version", "health")},
         "onus": onus_of(olt),
         "pon_ports": [_without(port, "updated_at") for port in shown["pon_ports"]],
-        "unprovisioned": [{name: getattr(row, name) for name in _WAITING} for row in waiting_onus(olt)],
+        "unprovisioned": [{name: getattr(row, name) for name in _WAITING} for row in unprovisioned_onus(olt)],
     }
 
 

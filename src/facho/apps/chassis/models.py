@@ -1,4 +1,4 @@
-"""What an OLT says of itself, and of those that wait at its ports."""
+"""What an OLT says of itself, and of the unprovisioned ONUs at its ports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from facho.apps.hosts.models import Olt
 
 
 class PonPort(models.Model):
-    """A PON port. One that the OLT does not tell any more is kept: its ONUs may come back."""
+    """A PON port. One that the OLT does not list any more is kept: its ONUs may come back."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="pon_ports", verbose_name=_("OLT"))
     place = models.CharField(_("place"), max_length=200)
@@ -29,7 +29,7 @@ class PonPort(models.Model):
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
     voltage_v = models.FloatField(_("voltage (V)"), null=True)
     bias_ma = models.FloatField(_("laser current (mA)"), null=True)
-    # What the OLT says; the ONUs that were found are counted among themselves.
+    # What the OLT says; the ONUs that were found are counted from their own rows.
     onus_told = models.IntegerField(_("ONUs, says the OLT"), null=True)
     onus_online_told = models.IntegerField(_("ONUs online, says the OLT"), null=True)
     # When something about it changed.
@@ -56,7 +56,7 @@ class PartKind(models.TextChoices):
 
 
 class OltHealth(models.Model):
-    """How the OLT itself does, or one of its boards or fans."""
+    """The health of the OLT itself, or of one of its boards or fans."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="health", verbose_name=_("OLT"))
     # "olt", "board 0/1" or "fan 0/2".
@@ -91,12 +91,12 @@ class OltHealth(models.Model):
 
 
 class Unprovisioned(models.Model):
-    """An ONU that waits at a port now: the OLT found it, and nobody has provisioned it."""
+    """An ONU that the OLT found at a port, and that nobody has provisioned."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="unprovisioned", verbose_name=_("OLT"))
     # Its serial, else its MAC, else its row in the OLT's list.
     identity = models.CharField(_("identity"), max_length=200)
-    # Of the port that it waits at.
+    # That of the port where it is.
     place = models.CharField(_("place"), max_length=200, default="", blank=True)
     frame = models.IntegerField(_("frame"), null=True)
     slot = models.IntegerField(_("slot"), null=True)

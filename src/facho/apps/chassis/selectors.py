@@ -1,4 +1,4 @@
-"""Reading what is known about OLTs themselves, for people and their scripts. What is not known is None."""
+"""Reads of what OLTs say of themselves, for people and their scripts. What is not known is None."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ class Health:
     fans: list[PartRow]
 
     def highest(self, column: str) -> float | None:
-        """What the OLT says of itself; one that has no such figure is as busy or hot as the worst of its
-        boards.
-        """
+        """Return the value of the OLT itself, or the highest of its boards if it has none."""
         if self.olt is not None and (own := getattr(self.olt, column)) is not None:
             return float(own)
         return max(
@@ -70,7 +68,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingRow:
+class UnprovisionedRow:
     """An ONU that nobody has provisioned."""
 
     olt: str
@@ -86,8 +84,8 @@ class WaitingRow:
     found_at: datetime | None
 
 
-class Counted(NamedTuple):
-    """A port that ONUs name, and how many of them."""
+class PortCount(NamedTuple):
+    """The number of ONUs on a port, as their places have it."""
 
     numbers: Key
     known: int
@@ -95,39 +93,39 @@ class Counted(NamedTuple):
 
 
 def ports_of(olt_id: int) -> list[PortRow]:
-    """By number: those that the OLT tells, and those that only its ONUs name."""
+    """Return the ports that the OLT lists, and those that only its ONUs name, ordered by number."""
     counted = onus_by_port([olt_id]).get(olt_id, {})
     rows = PonPort.objects.filter(olt=olt_id).order_by()
-    ports = {row.place: (_order(Key(row.frame, row.slot, row.port)), _port(row, counted)) for row in rows}
+    ports = {row.place: (_order(Key(row.frame, row.slot, row.port)), _port_row(row, counted)) for row in rows}
     for place, there in counted.items():
-        ports.setdefault(place, (_order(there.numbers), _port(PonPort(place=place), counted)))
+        ports.setdefault(place, (_order(there.numbers), _port_row(PonPort(place=place), counted)))
     return [port for _, port in sorted(ports.values(), key=lambda each: (each[0], each[1].port))]
 
 
 def health_of(olt_id: int) -> Health:
     parts = sorted(OltHealth.objects.filter(olt=olt_id).order_by(), key=_part_order)
-    of_kind = {kind: [_part(row) for row in parts if row.kind == kind] for kind in PartKind}
+    of_kind = {kind: [_part_row(row) for row in parts if row.kind == kind] for kind in PartKind}
     itself = of_kind[PartKind.OLT]
     return Health(itself[0] if itself else None, of_kind[PartKind.BOARD], of_kind[PartKind.FAN])
 
 
-def kinds_told(olt_id: int) -> set[str]:
-    """What an OLT ever told of: "port", and the kinds of its parts."""
+def known_kinds(olt_id: int) -> set[str]:
+    """Return the kinds of things that an OLT ever had: "port", and the kinds of its parts."""
     kinds = set(OltHealth.objects.filter(olt=olt_id).order_by().values_list("kind", flat=True).distinct())
     return kinds | {"port"} if PonPort.objects.filter(olt=olt_id).exists() else kinds
 
 
-def waiting_onus(olt: Olt | None = None) -> Iterator[WaitingRow]:
-    """ONUs that are not provisioned, by OLT and place."""
+def unprovisioned_onus(olt: Olt | None = None) -> Iterator[UnprovisionedRow]:
+    """Return unprovisioned ONUs, ordered by OLT and place."""
     rows = Unprovisioned.objects.filter(**({} if olt is None else {"olt": olt}))
-    # Databases do not agree on where what has no number belongs.
+    # Databases differ in where they sort what has no number.
     numbers = (F(part).asc(nulls_first=True) for part in ("frame", "slot", "port"))
     ordered = rows.order_by("olt__name", *numbers, "identity")
-    return map(_waiting, ordered.select_related("olt").defer("olt__credentials"))
+    return map(_unprovisioned_row, ordered.select_related("olt").defer("olt__credentials"))
 
 
-def onus_by_port(olt_ids: Collection[int]) -> dict[int, dict[str, Counted]]:
-    """By OLT and the place of the port: the ONUs that are there now. One query, however many."""
+def onus_by_port(olt_ids: Collection[int]) -> dict[int, dict[str, PortCount]]:
+    """Count the ONUs that are there now, by OLT and the place of the port, in one query."""
     onus = Onu.objects.filter(
         olt__in=olt_ids, presence=Presence.PRESENT, address__isnull=False, port__isnull=False
     )
@@ -136,10 +134,10 @@ def onus_by_port(olt_ids: Collection[int]) -> dict[int, dict[str, Counted]]:
         .values_list("olt_id", "frame", "slot", "port")
         .annotate(known=Count("id"), online=Count("id", filter=Q(state="online")))
     )
-    found: dict[int, dict[str, Counted]] = {}
+    found: dict[int, dict[str, PortCount]] = {}
     for olt_id, frame, slot, port, known, online in rows:
         key = Key(frame, slot, port)
-        found.setdefault(olt_id, {})[str(key)] = Counted(key, known, online)
+        found.setdefault(olt_id, {})[str(key)] = PortCount(key, known, online)
     return found
 
 
@@ -151,9 +149,9 @@ def _part_order(row: OltHealth) -> tuple[tuple[int, ...], str]:
     return _order((row.frame, row.slot)), row.part
 
 
-def _port(row: PonPort, counted: dict[str, Counted]) -> PortRow:
+def _port_row(row: PonPort, counted: dict[str, PortCount]) -> PortRow:
     there = counted.get(row.place)
-    onus = there.known if there else _onus_told(row, counted)
+    onus = there.known if there else _reported_onus(row, counted)
     online = there.online if there else row.onus_online_told if onus != 0 else 0
     return PortRow(
         port=row.place,
@@ -173,17 +171,17 @@ def _port(row: PonPort, counted: dict[str, Counted]) -> PortRow:
     )
 
 
-def _onus_told(row: PonPort, counted: dict[str, Counted]) -> int | None:
-    """The OLT is believed about a port where no ONU was found, for it may not have been asked who is there.
+def _reported_onus(row: PonPort, counted: dict[str, PortCount]) -> int | None:
+    """Return what the OLT says about a port where no ONU was found: its ONUs may never have been asked for.
 
-    Where it does not say, nobody is there if its ONUs name their ports; if they do not, that is not known.
+    Where it does not say, there are none if its ONUs name their ports; otherwise that is not known.
     """
     if row.onus_told is not None:
         return row.onus_told
     return 0 if counted else None
 
 
-def _part(row: OltHealth) -> PartRow:
+def _part_row(row: OltHealth) -> PartRow:
     return PartRow(
         place=row.part.removeprefix(row.kind).strip(),
         slot=row.slot,
@@ -200,8 +198,8 @@ def _part(row: OltHealth) -> PartRow:
     )
 
 
-def _waiting(row: Unprovisioned) -> WaitingRow:
-    return WaitingRow(
+def _unprovisioned_row(row: Unprovisioned) -> UnprovisionedRow:
+    return UnprovisionedRow(
         olt=row.olt.name,
         port=row.place or None,
         serial=row.serial or None,

@@ -25,10 +25,10 @@ class Optics(models.TextChoices):
 
 
 class Onu(models.Model):
-    """A customer terminal. Within its OLT it is recognised by serial, else MAC, else index."""
+    """A customer terminal. Within its OLT it is identified by serial, else MAC, else index."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="onus", verbose_name=_("OLT"))
-    # Its place as one text, which joins tables whatever their index; empty when another ONU took the place.
+    # Its place as one text, by which tables with different indexes are joined; NULL when another ONU took it.
     address = models.CharField(_("place"), max_length=200, null=True)
     # The index suffix, in dots, of its row in the table that it was discovered in.
     raw_index = models.CharField(_("index"), max_length=200, default="", blank=True)
@@ -36,9 +36,9 @@ class Onu(models.Model):
     slot = models.IntegerField(_("slot"), null=True)
     port = models.IntegerField(_("port"), null=True)
     onu_id = models.IntegerField(_("ONU"), null=True)
-    # What else is in an index that does not only count: a MAC or a name.
+    # The rest of an index that has more than numbers: a MAC or a name.
     extra = models.CharField(_("rest of the index"), max_length=200, default="", blank=True)
-    # Which of these numbers columns tell and not the index, as "port": they are no part of the address.
+    # The numbers that come from columns and not from the index, as "port": they are no part of the address.
     told_parts = models.CharField(_("numbers told by columns"), max_length=30, default="", blank=True)
     technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
@@ -48,24 +48,24 @@ class Onu(models.Model):
     plan = models.CharField(_("plan"), max_length=120, default="", blank=True)
     distance_m = models.IntegerField(_("distance (m)"), null=True)
     state = models.CharField(_("state"), max_length=20, default="", blank=True)
-    # Its last state that said something, from before one that says nothing.
+    # Its last known state, while the present one is not known.
     state_before = models.CharField(_("state before"), max_length=20, default="", blank=True)
     down_cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
     onu_rx_dbm = models.FloatField(_("power at the ONU (dBm)"), null=True)
     onu_tx_dbm = models.FloatField(_("power sent by the ONU (dBm)"), null=True)
     olt_rx_dbm = models.FloatField(_("power at the OLT (dBm)"), null=True)
     temperature_c = models.FloatField(_("temperature (C)"), null=True)
-    # The middle of its last week, at the ONU or else at the OLT, as this fact says.
+    # The baseline: the median of its last week, of the power that `rx_usual_of` names.
     rx_usual_dbm = models.FloatField(_("usual power (dBm)"), null=True)
     rx_usual_of = models.CharField(_("usual power of"), max_length=20, default="", blank=True)
-    # What was last told of its power.
+    # How its power was last judged.
     optical_state = models.CharField(
         _("optical power"), max_length=10, choices=Optics.choices, default="", blank=True
     )
     presence = models.CharField(
         _("presence"), max_length=10, choices=Presence.choices, default=Presence.PRESENT
     )
-    # The task whose table named it, if no discovery ever did: only that one can tell that it is gone.
+    # The task whose table named it, if no discovery ever did: only that one can show that it is gone.
     named_by = models.CharField(_("named by"), max_length=60, default="", blank=True)
     # Complete discoveries in a row that did not have it.
     missed = models.PositiveSmallIntegerField(_("missed"), default=0)
@@ -84,12 +84,12 @@ class Onu(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["olt", "slot", "port", "onu_id"], name="onu_data_place"),
-            # For what begins with something too: PostgreSQL would only look for all of it.
+            # Also for texts by their beginning, which PostgreSQL does not find by a plain index.
             models.Index(fields=["serial"], name="onu_data_serial_like", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["mac"], name="onu_data_mac_like", opclasses=["varchar_pattern_ops"]),
             models.Index(LowerPrefix("description"), name="onu_data_description"),
             models.Index(fields=["state", "id"], name="onu_data_state"),
-            # Few are.
+            # Few ONUs are weak or absent.
             models.Index(fields=["id"], name="onu_data_weak", condition=~Q(optical_state="")),
             models.Index(fields=["id"], name="onu_data_absent", condition=Q(presence="absent")),
         ]
@@ -99,7 +99,7 @@ class Onu(models.Model):
 
 
 class Collected(models.Model):
-    """When rows of each datum of an OLT last arrived, in a collection that was not cut short."""
+    """When rows of each datum of an OLT last arrived, in a collection that did not break off."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="collected", verbose_name=_("OLT"))
     datum = models.CharField(_("datum"), max_length=60)
@@ -117,9 +117,7 @@ class Collected(models.Model):
 
 
 class UnreadableRows(models.Model):
-    """Rows of a table of an OLT that have an index that its profile cannot read, until a collection of the
-    table has none.
-    """
+    """Rows of a table whose index the profile cannot read. Removed when a collection has none."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="unreadable_rows", verbose_name=_("OLT"))
     table = models.CharField(_("table"), max_length=60)
@@ -157,18 +155,18 @@ class EventKind(models.TextChoices):
 
 
 class OnuEvent(models.Model):
-    """Something that happened to an ONU. It says who and where by itself, for the ONU may be gone or move."""
+    """Something that happened to an ONU. It has its own serial and place: the ONU may move or be removed."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="events", verbose_name=_("OLT"))
-    # None for one that is not provisioned.
+    # NULL for an unprovisioned ONU.
     onu = models.ForeignKey(Onu, models.SET_NULL, related_name="events", null=True, verbose_name="ONU")
     kind = models.CharField(_("event"), max_length=20, choices=EventKind.choices)
     at = models.DateTimeField(_("at"))
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
     place = models.CharField(_("place"), max_length=200, default="", blank=True)
-    # Where it was, of one that moved.
+    # Where an ONU that moved was before.
     before = models.CharField(_("place before"), max_length=200, default="", blank=True)
-    # Why it went offline; of optics, its power.
+    # Why it went offline; for optical power, the power.
     cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
 
     class Meta:
@@ -191,7 +189,7 @@ class OnuEvent(models.Model):
 
 
 class PortOutage(models.Model):
-    """Many ONUs of a port that went at once. Open until most of them are back."""
+    """Many ONUs of a port that went offline together. Open until most of them are back."""
 
     class Cause(models.TextChoices):
         POWER_CUT = OutageCause.POWER_CUT.value, _("power cut")
@@ -199,15 +197,15 @@ class PortOutage(models.Model):
         UNKNOWN = OutageCause.UNKNOWN.value, _("unknown cause")
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="port_outages", verbose_name=_("OLT"))
-    # Of the port, as in `pon_ports`.
+    # That of the port, as in `pon_ports`.
     place = models.CharField(_("port"), max_length=200)
     began_at = models.DateTimeField(_("began at"))
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
     cause = models.CharField(_("cause"), max_length=20, choices=Cause.choices)
     onus_affected = models.PositiveIntegerField(_("ONUs affected"))
-    # Affected or not, when it was last looked at.
+    # All ONUs of the port, affected or not, when the outage last changed.
     onus_known = models.PositiveIntegerField(_("ONUs of the port"))
-    # Who they are: the number of each, with its own cause.
+    # The ids of the affected ONUs, each with its own cause.
     onus = models.JSONField("ONUs", default=dict)
 
     class Meta:

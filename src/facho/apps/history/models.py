@@ -43,7 +43,7 @@ class HistoryFrame(models.Model):
 
 
 class HistoryHour(models.Model):
-    """The numbers of a port's ONUs in one hour, or those of all ports of an OLT."""
+    """The numbers of the ONUs of a port in one hour, or those of all ports of an OLT."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="+", db_index=False, verbose_name=_("OLT"))
     subject = models.CharField(_("of"), max_length=4, choices=Subject.choices)
@@ -58,12 +58,12 @@ class HistoryHour(models.Model):
         verbose_name = _("hour of history")
         verbose_name_plural = _("hours of history")
         constraints: ClassVar = [
-            # Charts read by it too.
+            # Charts read by this index too.
             models.UniqueConstraint(fields=["olt", "subject", "place", "hour"], name="onu_history_once"),
             models.CheckConstraint(condition=Q(subject__in=Subject.values), name="onu_history_subject"),
         ]
         indexes: ClassVar = [
-            # What is too old is found by it.
+            # Retention finds old hours by it.
             models.Index(fields=["hour"], name="onu_history_hour"),
         ]
 

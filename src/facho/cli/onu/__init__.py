@@ -145,10 +145,10 @@ def unprovisioned(
 ) -> None:
     """List ONUs that wait to be provisioned."""
     with system():
-        from facho.apps.chassis.selectors import waiting_onus
+        from facho.apps.chassis.selectors import unprovisioned_onus
         from facho.engine.commands.olts import olt_named
 
-        rows = [asdict(row) for row in waiting_onus(None if olt is None else olt_named(olt))]
+        rows = [asdict(row) for row in unprovisioned_onus(None if olt is None else olt_named(olt))]
         print_list(rows, _UNPROVISIONED_COLUMNS, "No ONU waits to be provisioned.", as_json=as_json)
 
 

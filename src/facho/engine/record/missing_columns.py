@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from facho.apps.chassis.selectors import kinds_told
+from facho.apps.chassis.selectors import known_kinds
 from facho.apps.discovery.selectors import Census, census
 from facho.apps.snmp_jobs.models import JobKind
 from facho.engine.collect.missing_columns import ENOUGH
@@ -34,7 +34,7 @@ class Inventory:
 
 
 def load_inventory(olt_id: int) -> Inventory:
-    return Inventory(census(olt_id), frozenset(kinds_told(olt_id)))
+    return Inventory(census(olt_id), frozenset(known_kinds(olt_id)))
 
 
 def confirm_missing(collection: Collection, profile: Profile, load: Callable[[], Inventory]) -> set[str]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.chassis.selectors import Counted, onus_by_port
+from facho.apps.chassis.selectors import PortCount, onus_by_port
 from facho.web.admin.base import M, ReadOnlyAdmin, display, word_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.words.states import BOARD_STATES, LINK_STATES, PORT_CAUSES
@@ -90,7 +90,7 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
 
     @display(description=_("ONUs online / known"))
     def onus(self, port: PonPort) -> str:
-        counted: Counted | None = getattr(port, "counted", None)
+        counted: PortCount | None = getattr(port, "counted", None)
         return f"{counted.online} / {counted.known}" if counted else ""
 
     @display(description=_("state"), ordering="state", label=_PORT_COLOURS)
