@@ -11,6 +11,7 @@ from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.collect.work import Collection, PartOutcome, PartState
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.coordinate.coordinator import CoordinatorResult, coordinator_step
@@ -63,16 +64,15 @@ class Day:
         for part in planned.work.parts:
             wrong = ends(part.job)
             state = PartState.FAILED if wrong else PartState.SUCCESS
-            parts.append(PartOutcome(part, state, wrong, seconds=seconds, load=Load(requests=1)))
+            parts.append(PartOutcome(part, state, text_reason(wrong), seconds=seconds, load=Load(requests=1)))
         return record(started, planned, Collection(parts), self.now, self.config)
 
     def silent(self, begun: Iterable[StartedExecution]) -> None:
         """Nothing came from their OLTs at all."""
         for each in begun:
             planned = plan_execution(each.execution_id, each.run_id, self.now, self.config)
-            part = PartOutcome(
-                planned.work.parts[0], PartState.FAILED, "no answer", silent=True, load=Load(requests=1)
-            )
+            first, why = planned.work.parts[0], text_reason("no answer")
+            part = PartOutcome(first, PartState.FAILED, why, silent=True, load=Load(requests=1))
             record(each, planned, Collection([part]), self.now, self.config)
 
     def run(self, ends: Ends = well, *, takes: float = 2.0) -> list[State]:

@@ -10,6 +10,7 @@ from django.test import Client
 from facho.apps.access.models import AuditEntry
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
@@ -24,7 +25,10 @@ pytestmark = pytest.mark.django_db
 
 NEW = "/admin/hosts/olt/test/"
 SEEN = Identified(
-    "<b>MA5800-X7</b>", "1.3.6.1.4.1.2011.2.1", 7200.0, Detection("huawei", "MA5800-X7", "its name")
+    "<b>MA5800-X7</b>",
+    "1.3.6.1.4.1.2011.2.1",
+    7200.0,
+    Detection("huawei", "MA5800-X7", text_reason("its name")),
 )
 FORM = {"name": "", "address": "10.0.0.9", "port": "1161", "snmp_version": "2c", "community": "typed"}
 
@@ -114,7 +118,7 @@ def test_who_may_not(role: Role, asked: list[Target]) -> None:
 
 
 def test_why_it_does_not_answer_is_said(administrator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    silence = Silence("10.0.0.9: <nobody> is there", NoAnswer("no answer"))
+    silence = Silence(text_reason("10.0.0.9: <nobody> is there"), NoAnswer("no answer"))
     monkeypatch.setattr(connection_test, "ask", lambda _target: silence)
     assert "10.0.0.9: &lt;nobody&gt; is there" in said(administrator.post(NEW, FORM))
 
@@ -128,7 +132,9 @@ def test_a_few_are_tested_from_the_list_and_the_rest_is_told(
     assert f"olt-0 answers: {Brand.objects.get(name='huawei')} MA5800-X7" in page
     assert "2 more were not tested." in page
     assert len(asked) == 5
-    monkeypatch.setattr(connection_test, "ask", lambda _target: Silence("no answer", NoAnswer("no answer")))
+    monkeypatch.setattr(
+        connection_test, "ask", lambda _target: Silence(text_reason("no answer"), NoAnswer("no answer"))
+    )
     assert "olt-0: no answer" in administrator.post("/admin/hosts/olt/", chosen, follow=True).content.decode()
 
 

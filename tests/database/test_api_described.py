@@ -22,6 +22,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks
 
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.commands import connection_test as olts
 from facho.engine.commands.connection_test import Silence
@@ -72,7 +73,7 @@ def wait_for_examples() -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The addresses are anybody's."""
-    monkeypatch.setattr(olts, "ask", lambda _target: Silence("it does not answer", NoAnswer("")))
+    monkeypatch.setattr(olts, "ask", lambda _target: Silence(text_reason("it does not answer"), NoAnswer("")))
 
 
 def described() -> dict[str, Any]:

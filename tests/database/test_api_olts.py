@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
@@ -24,7 +25,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 
 OLTS = "/api/v1/olts/"
 SEEN = Identified(
-    "Huawei Integrated Access Software", "1.3.6.1.4.1.2011.2.123", 7.9, Detection("huawei", "MA5800", "x")
+    "Huawei Integrated Access Software",
+    "1.3.6.1.4.1.2011.2.123",
+    7.9,
+    Detection("huawei", "MA5800", text_reason("x")),
 )
 
 
@@ -84,7 +88,7 @@ def test_without_a_brand_it_is_asked_what_it_is(admin: APIClient, asked: list[Ta
 
 def test_one_that_does_not_answer_is_not_saved(admin: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        connection_test, "ask", lambda _target: Silence("10.0.0.1 does not answer", NoAnswer(""))
+        connection_test, "ask", lambda _target: Silence(text_reason("10.0.0.1 does not answer"), NoAnswer(""))
     )
     answer = admin.post(OLTS, {"name": "olt-1", "address": "10.0.0.1"})
     assert refused_at(answer) == {"address": "10.0.0.1 does not answer"}
@@ -197,7 +201,7 @@ def test_a_test_says_what_it_is_or_what_is_wrong(
     }  # fmt: skip
     assert [(target.host, target.community) for target in asked] == [("10.0.0.1", "public")]
     monkeypatch.setattr(
-        connection_test, "ask", lambda _target: Silence("no answer from 10.0.0.1", NoAnswer(""))
+        connection_test, "ask", lambda _target: Silence(text_reason("no answer from 10.0.0.1"), NoAnswer(""))
     )
     answer: Any = asking(Role.OPERATOR).post(path).json()
     assert (answer["answers"], answer["reason"], answer["brand"]) == (False, "no answer from 10.0.0.1", None)

@@ -14,6 +14,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution, State
 from facho.cli.manual_execution import wait_for_turn
 from facho.config import current
+from facho.core.reasons import text_reason
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.work import PartOutcome
 from facho.engine.commands.runs import collect_all
@@ -60,11 +61,11 @@ def test_what_came_is_told_and_the_olt_is_free_again(
     async def conversation(_client: Client, guard: Guard, tag: int) -> ManualResult:
         guard()
         assert tag > 0
-        return ManualResult(7, error, Load(requests=3))
+        return ManualResult(7, text_reason(error), Load(requests=3))
 
     whole, execution = after(claimed, runtime, conversation)
     (part,) = execution.parts
-    assert (whole, execution.state, execution.error) == (True, state, error)
+    assert (whole, execution.state, str(execution.error)) == (True, state, error)
     assert (part["job"], part["rows"], execution.load["requests"]) == ("record", 7, 3)
     assert execution.attempts.get().ended_at == execution.ended_at
 
@@ -76,7 +77,7 @@ def test_an_olt_that_cannot_even_be_asked_is_free_again(claimed: Execution, runt
     with pytest.raises(AddressError):
         run_manual_session(claimed.pk, runtime, "record", conversation)
     claimed.refresh_from_db()
-    assert (claimed.state, claimed.error) == (State.FAILED, "nobody knows that name")
+    assert (claimed.state, str(claimed.error)) == (State.FAILED, "nobody knows that name")
 
 
 def test_who_lost_the_olt_asks_nothing_more_and_writes_nothing(claimed: Execution, runtime: Runtime) -> None:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
+from facho.core.reasons import text_reason
 from facho.engine.collect.identify import Identified
 from facho.engine.commands.olts import NewOlt, OltChanges, OltLimits, add_olt, update_olt
 from facho.snmp.usm import User
@@ -25,7 +26,10 @@ NEW = NewOlt("olt-1", "10.0.0.1", brand="huawei")
 
 def seen_as(profile: str, model: str = "") -> Identified:
     return Identified(
-        "Huawei Integrated Access Software", "1.3.6.1.4.1.2011.2.123", 7.0, Detection(profile, model, "x")
+        "Huawei Integrated Access Software",
+        "1.3.6.1.4.1.2011.2.123",
+        7.0,
+        Detection(profile, model, text_reason("x")),
     )
 
 
@@ -132,7 +136,7 @@ def test_a_change_touches_nothing_else() -> None:
     update_olt(read_before.name, OltChanges(name="olt-7", site="Norte", port=1161), NOW)
     olt = Olt.objects.get()
     assert (olt.name, olt.site, olt.port) == ("olt-7", "Norte", 1161)
-    assert (olt.suspended_reason, olt.learned, olt.reachable) == ("silent", {"varbinds": 7}, False)
+    assert (str(olt.suspended_reason), olt.learned, olt.reachable) == ("silent", {"varbinds": 7}, False)
     assert olt.credentials == Credentials(community="public")
 
 

@@ -12,6 +12,7 @@ from django.db import connection, connections, transaction
 from facho.apps.db import locks
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.reasons import text_reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import disable_jobs
 from facho.engine.commands.nodes import disable_nodes
@@ -113,9 +114,9 @@ def test_an_unknown_node_is_refused() -> None:
 @pytest.mark.parametrize("state", [State.WAITING, State.PENDING, State.RUNNING])
 def test_what_is_open_can_be_aborted(state: State) -> None:
     execution = queue("state", "olt-1", state)
-    abort_execution(execution.id, NOW, "not now")
+    abort_execution(execution.id, NOW, text_reason("not now"))
     execution.refresh_from_db()
-    assert (execution.state, execution.error, execution.ended_at) == (State.ABORTED, "not now", NOW)
+    assert (execution.state, str(execution.error), execution.ended_at) == (State.ABORTED, "not now", NOW)
 
 
 def test_what_has_ended_stays_as_it_is() -> None:

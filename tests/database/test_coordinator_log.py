@@ -20,6 +20,7 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.event_types import EventType
+from facho.core.reasons import text_reason
 from facho.engine.events import log_rows, stream
 from facho.engine.events import types as events
 from facho.engine.events.coordinator_log import LogWriter
@@ -92,7 +93,9 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         "discovery 1/4, get_optics 2/4",
     ),
     EventType.EXECUTION_ABORTED: (
-        lambda olt: events.ExecutionAborted(olt_id=olt, execution_id=7, job="optics", why="la pidieron"),
+        lambda olt: events.ExecutionAborted(
+            olt_id=olt, execution_id=7, job="optics", why=text_reason("la pidieron")
+        ),
         "ejecución 7 de optics en north-1 abortada: la pidieron",
     ),
     EventType.LEASE_LOST: (
@@ -104,12 +107,12 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
         "recuperado de procesos muertos; en ejecución: 2, sin empezar: 1, procesos quitados: 3",
     ),
     EventType.OLT_SUSPENDED: (
-        lambda olt: events.OltSuspended(olt_id=olt, reason="no answer"),
-        "north-1 suspendida: sin respuesta",
+        lambda olt: events.OltSuspended(olt_id=olt, reason=text_reason("no answer")),
+        "north-1 suspendida: no answer",
     ),
     EventType.OLT_BACK: (lambda olt: events.OltResumed(olt_id=olt), "north-1 se recuperó"),
     EventType.NODE_SUSPENDED: (
-        lambda olt: events.NodeSuspended(olt_id=olt, node_id=1, job="optics", reason="tooBig"),
+        lambda olt: events.NodeSuspended(olt_id=olt, node_id=1, job="optics", reason=text_reason("tooBig")),
         "tarea optics suspendida en north-1: tooBig",
     ),
     EventType.NODE_BACK: (
@@ -259,7 +262,12 @@ def test_the_python_log_has_the_event_as_its_action(own: LogWriter, caplog: pyte
 
 
 def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: LogWriter, config: Config) -> None:
-    publish(events.OltSuspended(olt_id=make_olt("north-1").id, reason="a\nb\x00c\udcffd" + "e" * 5000), NOW)
+    publish(
+        events.OltSuspended(
+            olt_id=make_olt("north-1").id, reason=text_reason("a\nb\x00c\udcffd" + "e" * 5000)
+        ),
+        NOW,
+    )
     (line,) = lines(config)
     (row,) = rows(own)
     assert line.endswith(f": {row.message}")
@@ -272,7 +280,7 @@ def test_no_secret_is_in_a_sentence_nor_in_the_details(own: LogWriter, config: C
     olt = make_olt()
     # Cut in the middle of the secret, it would not be found any more.
     long = "x" * 50 + " secret-of-test-journal"
-    publish(events.OltSuspended(olt_id=olt.id, reason="refused secret-of-test-journal"), NOW)
+    publish(events.OltSuspended(olt_id=olt.id, reason=text_reason("refused secret-of-test-journal")), NOW)
     publish(events.ConfigChanged(olt_id=olt.id, job=None, changed={"site": (long, [{"deep": long}])}), NOW)
     for text in (*lines(config), *(f"{row.message} {row.details}" for row in rows(own))):
         assert "***" in text
@@ -344,7 +352,7 @@ def test_an_entry_that_the_database_refuses_keeps_no_other_from_it(
     own: LogWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("one", "bad", "two"):
-        publish(events.OltSuspended(olt_id=make_olt(name).id, reason="silent"), NOW)
+        publish(events.OltSuspended(olt_id=make_olt(name).id, reason=text_reason("silent")), NOW)
     refusing_inserts(monkeypatch, DataError("no"), refused="bad")
     assert [row.message.split()[0] for row in rows(own)] == ["one", "two", "se"]
 

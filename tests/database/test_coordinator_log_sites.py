@@ -12,6 +12,7 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.models import PollerStats, Worker
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
 from facho.engine.schedule.pollers import write_poller_stats
@@ -33,7 +34,7 @@ def told(logged: Logged) -> list[tuple[str, int | None, dict[str, Any]]]:
 
 def test_an_olt_that_is_suspended_and_comes_back(logged: Logged) -> None:
     olt = make_olt()
-    suspend_olt(olt, "no answer", NOW, MINUTE, Config())
+    suspend_olt(olt, text_reason("no answer"), NOW, MINUTE, Config())
     resume_olt(olt.id, NOW)
     resume_olt(olt.id, NOW)
     assert told(logged) == [
@@ -44,7 +45,7 @@ def test_an_olt_that_is_suspended_and_comes_back(logged: Logged) -> None:
 
 def test_a_node_that_is_suspended_and_comes_back(logged: Logged) -> None:
     node = make_node(job=make_job("optics"))
-    suspend_node(node, "tooBig", NOW, MINUTE)
+    suspend_node(node, text_reason("tooBig"), NOW, MINUTE)
     resume_node(node.id, NOW)
     about = {"node_id": node.id, "job": "optics"}
     assert told(logged) == [

@@ -13,6 +13,7 @@ import pytest
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.coordinate.aborts import abort_open
 from facho.engine.events import execution_logs
 from facho.engine.events.coordinator_log import LogWriter
@@ -77,7 +78,7 @@ def test_one_by_hand_has_no_job(logs: Path) -> None:
 
 def test_what_never_began_says_so(logs: Path) -> None:
     waiting = make_execution(make_node(job=make_job(kind="get")), NOW)
-    abort_open(Execution.objects.all(), "nobody wants it", NOW)
+    abort_open(Execution.objects.all(), text_reason("nobody wants it"), NOW)
     (line,) = lines(logs / "get.log")
     assert "[WARNING]" in line
     assert line.endswith(f"ejecución {waiting.id}: ABORTED antes de empezar: nobody wants it")
@@ -86,7 +87,7 @@ def test_what_never_began_says_so(logs: Path) -> None:
 def test_whoever_ends_an_execution_leaves_its_line(logs: Path) -> None:
     suspended = make_node(job=make_job("with-its-olt"))
     make_execution(suspended, NOW)
-    suspend_olt(suspended.olt, "silent", NOW, timedelta(minutes=1), Config())
+    suspend_olt(suspended.olt, text_reason("silent"), NOW, timedelta(minutes=1), Config())
     lost = make_node(job=make_job("lost", max_attempts=1))
     make_execution(lost, NOW - timedelta(minutes=5), State.RUNNING, attempt=1)
     recover(NOW, Config())

@@ -13,6 +13,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("brands")]
 DASHBOARD = "/coordinator/dashboard/"
 START = "/start/"
 OLT = {"name": "norte", "address": "10.0.0.7", "port": "161", "version": "2c", "community": "hidden-word"}
-RECOGNISED = Detection("huawei", "", "it says so")
+RECOGNISED = Detection("huawei", "", text_reason("it says so"))
 HUAWEI = Identified("Huawei Integrated Access Software", "1.3.6.1.4.1.2011.2.248", 7200.0, RECOGNISED)
 IN_PART = {"HX-Request": "true"}
 
@@ -99,7 +100,7 @@ def test_a_test_shows_what_it_is_and_adds_nothing(admin: Client, monkeypatch: py
 def test_one_that_is_silent_is_not_added_and_its_secret_does_not_come_back(
     admin: Client, monkeypatch: pytest.MonkeyPatch, part: bool
 ) -> None:
-    answers(monkeypatch, Silence("no answer from 10.0.0.7", NoAnswer("no answer")))
+    answers(monkeypatch, Silence(text_reason("no answer from 10.0.0.7"), NoAnswer("no answer")))
     page = admin.post(START, {**OLT, "add": "1"}, headers=IN_PART if part else {}).content.decode()
     assert "10.0.0.7" in page
     assert "hidden-word" not in page

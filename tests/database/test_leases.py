@@ -12,6 +12,7 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
 from facho.apps.zabbix_pollers.store import register_worker, unregister_worker, update_heartbeat
 from facho.config import Config
+from facho.core.reasons import Reason, text_reason
 from facho.engine.commands.runs import keep_waiting
 from facho.engine.process import leases
 from facho.engine.process.leases import LeaseKeeper, LeaseLost, release_lease, start_execution
@@ -142,7 +143,7 @@ def test_what_was_switched_off_while_it_ran_is_not_run_again(clocks: Clocks, off
     SnmpJobHost.objects.update(enabled=off != "node")
     SnmpJob.objects.update(enabled=off != "job")
 
-    record_failure(failed, "no answer", clocks.now, CONFIG)
+    record_failure(failed, text_reason("no answer"), clocks.now, CONFIG)
     hand_back(handed, clocks.now, CONFIG)
     clocks.pass_time(21)
     recover(clocks.now, CONFIG)
@@ -223,7 +224,7 @@ def test_what_a_dead_process_ran_waits_again_and_says_why(clocks: Clocks) -> Non
     assert recover(clocks.now + LENGTH, CONFIG) == Recovered(abandoned=1)
 
     assert columns(pending, "state", "lease_token", "attempt", "slot") == ("WAITING", "", 1, at("10:00"))
-    assert Attempt.objects.get().error == "the process that ran it disappeared (there)"
+    assert str(Attempt.objects.get().error) == "the process that ran it disappeared (there)"
 
 
 def lose_attempts(node: SnmpJobHost, slot: str, *numbers: int) -> None:
@@ -237,7 +238,7 @@ def lose_attempts(node: SnmpJobHost, slot: str, *numbers: int) -> None:
 
 
 def suspended(node: SnmpJobHost) -> str:
-    return SnmpJobHost.objects.get(id=node.id).suspended_reason
+    return str(SnmpJobHost.objects.get(id=node.id).suspended_reason)
 
 
 def test_what_kills_every_process_is_suspended() -> None:
@@ -252,7 +253,7 @@ def test_what_kills_every_process_is_suspended() -> None:
     execution = Execution.objects.get()
     assert (execution.state, execution.ended_at) == (State.FAILED, at("10:10"))
     found = SnmpJobHost.objects.get(id=node.id)
-    assert found.suspended_reason == "the process that ran it disappeared (somebody)"
+    assert str(found.suspended_reason) == "the process that ran it disappeared (somebody)"
     assert (found.failures_in_a_row, found.next_probe_at) == (3, at("10:11"))
 
 
@@ -360,5 +361,5 @@ def test_a_collection_by_hand_ends_with_the_process_that_waits_to_run_it() -> No
 
     recover(at("10:00:45"), CONFIG)
 
-    assert columns(gone, "state", "error") == ("ABORTED", "the process that asked for it disappeared")
+    assert columns(gone, "state", "error") == ("ABORTED", Reason.of("asking_process_gone"))
     assert columns(waited_for, "state") == ("WAITING",)

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
 from facho.engine.record import no_collection
 from facho.engine.record.no_collection import hand_back, record_failure
@@ -75,7 +76,7 @@ def recording(started: StartedExecution, monkeypatch: pytest.MonkeyPatch) -> Cal
             return before
 
         monkeypatch.setattr(no_collection, "check_lease", check_and_wait)
-        return record_failure(started, "no answer", datetime.now(UTC), CONFIG)
+        return record_failure(started, text_reason("no answer"), datetime.now(UTC), CONFIG)
 
     return work
 
@@ -131,7 +132,7 @@ def test_what_is_being_stored_is_not_taken_back_and_keeps_nobody_waiting(
         assert recover(now, CONFIG) == Recovered(abandoned=1)
         assert Execution.objects.get(id=stored.execution_id).state == State.RUNNING
     assert working.result(PATIENCE_S) == State.WAITING
-    assert Attempt.objects.get(execution=stored.execution_id).error == "no answer"
+    assert str(Attempt.objects.get(execution=stored.execution_id).error) == "no answer"
 
 
 def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_it(
@@ -150,7 +151,7 @@ def test_a_slot_is_skipped_because_of_what_is_being_stored_without_waiting_for_i
 
 
 def fail(started: StartedExecution) -> None:
-    record_failure(started, "no answer", datetime.now(UTC), CONFIG)
+    record_failure(started, text_reason("no answer"), datetime.now(UTC), CONFIG)
 
 
 def stop(started: StartedExecution) -> None:

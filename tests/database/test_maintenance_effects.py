@@ -124,7 +124,7 @@ def test_what_runs_when_it_begins_is_aborted_and_stores_nothing(day: Day) -> Non
     scheduler_step(day.now, day.config)
 
     (ended,) = Execution.objects.all()
-    assert (ended.state, ended.error) == (State.ABORTED, "the OLT is under maintenance")
+    assert (ended.state, str(ended.error)) == (State.ABORTED, "the OLT is under maintenance")
     assert Attempt.objects.get().ended_at == day.now
     with pytest.raises(LeaseLost):
         day.end(begun)

@@ -12,6 +12,7 @@ from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.record.suspension import resume_node, suspend_node
 from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.probes import Probe, record_answer
@@ -77,7 +78,7 @@ def test_an_olt_that_answers_the_next_run_is_up_again(monkeypatch: pytest.Monkey
 
 def test_a_node_that_is_suspended_and_comes_back() -> None:
     node = make_node(job=make_job("optics"))
-    suspend_node(node, "tooBig", NOW, MINUTE)
+    suspend_node(node, text_reason("tooBig"), NOW, MINUTE)
     resume_node(node.id, NOW)
     resume_node(node.id, NOW)
     about = f"node {node.id}"

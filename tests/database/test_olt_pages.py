@@ -20,6 +20,7 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.feasibility import Shift
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test as asking
@@ -154,9 +155,9 @@ def test_a_chained_node_has_its_own_result_of_its_masters_run(olt: Olt) -> None:
     ]
     ended("discovery", parts=parts)
     master, chained = look(olt).nodes
-    assert (master.job, master.last_state, master.last_error) == ("discovery", State.SUCCESS, "")
+    assert (master.job, master.last_state, str(master.last_error)) == ("discovery", State.SUCCESS, "")
     assert (chained.job, chained.after) == ("state", "discovery")
-    assert (chained.last_state, chained.last_error) == (State.FAILED, "no answer")
+    assert (chained.last_state, str(chained.last_error)) == (State.FAILED, "no answer")
 
 
 def test_a_node_counts_down_to_its_next_run(olt: Olt) -> None:
@@ -220,7 +221,9 @@ def acts(olt: Olt) -> dict[str, Role]:
 def test_buttons_are_for_who_may_use_them_and_the_server_asks_again(
     olt: Olt, role: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "ask", lambda _: asking.Silence("no answer", SnmpError("no answer")))
+    monkeypatch.setattr(
+        asking, "ask", lambda _: asking.Silence(text_reason("no answer"), SnmpError("no answer"))
+    )
     monkeypatch.setattr("facho.web.olts.views.suggest_shift", lambda *_: _shift())
     client = visiting(role)
     shown = client.get(f"/olts/{olt.id}/").content.decode()
@@ -352,7 +355,7 @@ def test_a_proposed_move_is_made_once_and_only_as_it_was_shown(
 def test_the_answer_to_a_test_of_the_connection_comes_into_the_page(
     olt: Olt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    detection = Detection("huawei", "MA5800-X7", "its sysObjectID")
+    detection = Detection("huawei", "MA5800-X7", text_reason("its sysObjectID"))
     heard = Identified("Huawei <b>Integrated</b>", "1.3.6.1.4.1.2011.2.248", 90000.0, detection)
     monkeypatch.setattr(asking, "ask", lambda _: heard)
     client, path = visiting(Role.OPERATOR), f"/olts/{olt.id}/test/"
@@ -361,6 +364,6 @@ def test_the_answer_to_a_test_of_the_connection_comes_into_the_page(
     assert "1 d 01 h" in page
     assert "<html" not in page
     assert "Huawei" in said(client, path)
-    silence = asking.Silence("nothing listens on UDP port 161", SnmpError("x"))
+    silence = asking.Silence(text_reason("nothing listens on UDP port 161"), SnmpError("x"))
     monkeypatch.setattr(asking, "ask", lambda _: silence)
     assert "nothing listens" in client.post(path, headers={"HX-Request": "true"}).content.decode()

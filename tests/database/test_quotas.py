@@ -12,6 +12,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.core.steps import COORDINATOR
 from facho.engine.commands.jobs import change_interval, disable_jobs, enable_jobs
 from facho.engine.commands.nodes import disable_nodes, enable_nodes
@@ -155,7 +156,7 @@ def test_aborted_is_skipped_and_the_reason_is_kept(day: Day) -> None:
     day.now = at("10:30")
     day.queue()
 
-    abort_execution(Execution.objects.get().id, day.now, "a person aborted it")
+    abort_execution(Execution.objects.get().id, day.now, text_reason("a person aborted it"))
 
     assert figures() == [("get_state", "10:00-11:00", 2, 0, 0, 1, 1, "IN_PROGRESS")]
     assert reasons() == [("aborted", "a person aborted it", 1, 1800)]

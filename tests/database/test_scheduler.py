@@ -110,7 +110,7 @@ def test_a_slot_that_comes_before_the_retry_is_the_next_attempt() -> None:
     assert queue_due_slots(at("10:10"), CONFIG) == Queued(queued=1)
 
     failed.refresh_from_db()
-    assert (failed.state, failed.error) == ("FAILED", "no answer")
+    assert (failed.state, str(failed.error)) == ("FAILED", "no answer")
     follows = Execution.objects.get(state=State.WAITING)
     assert (follows.slot, follows.attempt, follows.trigger) == (at("10:10"), 1, "retry")
 
@@ -137,7 +137,7 @@ def test_slots_of_what_is_suspended_are_skipped_with_the_reason(olt: str, node: 
     assert queue_due_slots(at("10:00"), CONFIG) == Queued(skipped=1)
 
     skipped = SkippedSlots.objects.get()
-    assert (skipped.why, skipped.detail) == (why, olt or node)
+    assert (str(skipped.why), str(skipped.detail)) == (why, olt or node)
     assert next_run(made) == at("10:10")
 
 

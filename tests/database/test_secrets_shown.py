@@ -23,6 +23,7 @@ from facho.apps.hosts.models import Brand, Olt
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationNotice
 from facho.backends.celery_backend import CeleryBackend
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.core.roles import Role
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
@@ -210,7 +211,9 @@ def made_tokens(asking: Asking) -> Iterator[tuple[str, str]]:
 def seen(target: Target) -> Any:
     """One that says nothing, and one that says what it was asked with."""
     if target.community == COMMUNITY:
-        return Identified("MA5800", "1.3.6.1.4.1.2011.2.1", 1.0, Detection("brand-0", "", "its name"))
+        return Identified(
+            "MA5800", "1.3.6.1.4.1.2011.2.1", 1.0, Detection("brand-0", "", text_reason("its name"))
+        )
     raise OperationalError(f"{target.community} {DATABASE_URL}")
 
 

@@ -18,6 +18,7 @@ from facho.cli.olt import show
 from facho.cli.olt.details import chassis_json
 from facho.config import Config
 from facho.core.notifications import NotificationKind, NotifiedEvent
+from facho.core.reasons import in_english
 from facho.core.roles import Role
 from facho.core.severity import Severity
 from facho.engine.collect.column_reader import Answers
@@ -107,8 +108,10 @@ def test_the_execution_says_how_many_rows_and_which(site: Site) -> None:
     (part,) = site.discover(rows(odd=2)).parts
     example = f"{ODD}.3"
     assert part["unreadable"] == {TABLE: {"rows": 2, "example": example}}
-    assert f"2 rows of the table {TABLE} have an index that the profile cannot read" in part["error"]
-    assert example in part["error"]
+    assert f"2 rows of the table {TABLE} have an index that the profile cannot read" in in_english(
+        part["error"]
+    )
+    assert example in in_english(part["error"])
 
 
 def test_people_are_warned_once_for_as_long_as_it_lasts(

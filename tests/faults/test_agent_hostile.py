@@ -99,7 +99,7 @@ def test_who_tests_a_connection_is_told_what_it_is_or_what_is_wrong(fleet: Fleet
     fleet.set_scenario(PRESETS[name].scenario)
     host, port = fleet.addresses[0]
     answer = connection_test.ask(Target(host, port=port, timeout=0.3, retries=1))
-    assert answer.sys_descr is not None if isinstance(answer, Identified) else answer.sentence
+    assert answer.sys_descr is not None if isinstance(answer, Identified) else str(answer.reason)
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

@@ -22,6 +22,7 @@ from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.selectors import members_to_ask
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
+from facho.core.reasons import text_reason
 from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
 from facho.engine.collect.work_builder import Before, Planned
 from facho.engine.coordinate.coordinator import coordinator_step
@@ -211,10 +212,15 @@ class Driver:
             raise LeaseLost
         # Some cannot even be asked.
         if each.came[0][1] is PartState.FAILED and not each.silent and each.started.started_at.second % 2:
-            return record_failure(each.started, "simulated", self.now, self.config)
+            return record_failure(each.started, text_reason("simulated"), self.now, self.config)
         collection = Collection(
             [
-                PartOutcome(part, state, "" if state is PartState.SUCCESS else "simulated", seconds=seconds)
+                PartOutcome(
+                    part,
+                    state,
+                    text_reason("" if state is PartState.SUCCESS else "simulated"),
+                    seconds=seconds,
+                )
                 for part, (seconds, state) in zip(each.parts, each.came, strict=True)
             ]
         )

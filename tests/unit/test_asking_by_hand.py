@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from facho.cli.asking import Asked, get_online
+from facho.core.reasons import text_reason
 from facho.engine.collect.column_reader import Clock
 from facho.snmp import Load, Oid
 from facho.vendors import Detection, builtin
@@ -47,7 +48,7 @@ def ask(*numbers: int) -> tuple[list[int], Asked]:
     """The numbers of the ONUs that were asked for, of those that the OLT lists as online."""
     oid, online = STATE
     rows: dict[str, dict[bytes, Any]] = {oid: {join_arcs((number,)): online for number in numbers}}
-    asked, agent = Asked(ZTE, Detection("zte", "", ""), rows), Agent()
+    asked, agent = Asked(ZTE, Detection("zte", "", text_reason("")), rows), Agent()
 
     async def run() -> None:
         await get_online(agent, asked, 64, Clock(10.0), lambda _: None)  # type: ignore[arg-type]

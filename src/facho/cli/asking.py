@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from facho.core.reasons import Reason
 from facho.engine.collect.column_reader import Clock, add_load
 from facho.engine.collect.conversation import with_manners
 from facho.engine.collect.identify import identify, identity_of, text_of
@@ -61,7 +62,7 @@ def _with(given: Profile | None, profiles: Mapping[str, Profile]) -> Mapping[str
 def _asked_of(given: Profile | None, profiles: Mapping[str, Profile], detected: Detection) -> Asked:
     if given is None:
         return Asked(profiles[detected.profile], detected, {}, detected=detected)
-    return Asked(given, Detection(given.name, "", "it was asked for"), {}, detected=detected)
+    return Asked(given, Detection(given.name, "", Reason.of("asked_for_as_that")), {}, detected=detected)
 
 
 async def ask_device(

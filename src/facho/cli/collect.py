@@ -16,6 +16,7 @@ from facho.cli.output import AsJson, console, print_text
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import counting
 from facho.cli.system import system
+from facho.core.reasons import in_english
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
@@ -91,13 +92,14 @@ def _told(execution: Execution) -> dict[str, object]:
     names = ("id", "state", "trigger", "slot", "started_at", "ended_at", "delay_ms", "why_late", "attempt")
     return {
         **{name: getattr(execution, name) for name in names},
-        **{name: getattr(execution, name) for name in ("error", "parts", "counts", "load", "result")},
+        "error": str(execution.error),
+        **{name: in_english(getattr(execution, name)) for name in ("parts", "counts", "load", "result")},
     }
 
 
 def _show(execution: Execution) -> None:
     table = Table("part", "state", "seconds", "rows", "unanswered", "error")
-    for part in execution.parts:
+    for part in in_english(execution.parts):
         numbers = (f"{part['seconds']:.2f}", f"{part['rows']:,}", str(part.get("onus_unanswered", 0)))
         table.add_row(part["job"], part["state"], *numbers, part.get("error", ""))
     out = console()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from facho.cli.errors import Exit
+from facho.core.reasons import Reason
 
 if TYPE_CHECKING:
     from facho.apps.executions.models import Execution
@@ -55,7 +56,7 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
             recover(now, config)
             told = now
         if stopping.wait(LOOK_EVERY_S):
-            abort_execution(execution_id, database_now(), "the person who asked for it went away")
+            abort_execution(execution_id, database_now(), Reason.of("person_went_away"))
             raise typer.Exit(Exit.INCOMPLETE)
         now = database_now()
 

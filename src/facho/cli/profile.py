@@ -206,6 +206,10 @@ def _profile(text: str) -> Profile:
         refuse(str(error))
 
 
+def _detected_json(detected: Detection) -> dict[str, object]:
+    return {"profile": detected.profile, "model": detected.model, "why": str(detected.why)}
+
+
 def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
     decoded = Decoder(asked.profile).decode(asked.rows)
     reason = _reason(asked)
@@ -213,8 +217,8 @@ def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
         told = {
             "profile": asked.profile.name,
             "model": asked.detection.model or None,
-            "why": asked.detection.why,
-            "detected": asdict(asked.detected) if asked.detected else None,
+            "why": str(asked.detection.why),
+            "detected": _detected_json(asked.detected) if asked.detected else None,
             "complete": not asked.errors,
             "reason": reason,
             "optics_asked": asdict(asked.optics) if asked.optics else None,

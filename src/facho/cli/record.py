@@ -49,6 +49,7 @@ from facho.cli.snmp_options import (
     target_of,
 )
 from facho.cli.system import system
+from facho.core.reasons import Reason, several
 from facho.engine.collect.conversation import Guard
 from facho.engine.collect.identify import identify
 from facho.engine.collect.questions import is_under
@@ -253,7 +254,8 @@ def _from_stored(name: str, wanted: Wanted, gently: Gently, patience: _Patience)
         async def ask(client: Client, guard: Guard, tag: int) -> ManualResult:
             never = never_read(builtin().values())
             await record_into(asked, client, target, wanted, never, steps, guard=guard, tag=tag)
-            return ManualResult(_count(asked.rows), _reason(asked) or "", asked.load)
+            reasons = dict.fromkeys(error.reason for error in asked.errors)
+            return ManualResult(_count(asked.rows), several(reasons), asked.load)
 
         execution_id = collect_all(name, database_now())
         steps.step("waiting for the OLT")
@@ -281,7 +283,7 @@ def _named(name: str) -> Olt:
 
 
 def _asked_as(profile: Profile, model: str) -> Asked:
-    return Asked(profile, Detection(profile.name, model, "it is stored as that"), {})
+    return Asked(profile, Detection(profile.name, model, Reason.of("stored_as_that")), {})
 
 
 def _count(rows: Mapping[str, Mapping[bytes, object]]) -> int:

@@ -27,6 +27,7 @@ from facho.cli.snmp_options import (
     target_of,
     with_credentials,
 )
+from facho.engine.collect.identify import closed_port_reason
 from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.closed_port import port_is_closed
@@ -209,8 +210,7 @@ async def _talk(
         try:
             await asyncio.wait((asking,), timeout=_PATIENCE_S)
             if not asking.done() and not agent.was_answered and await port_is_closed(target):
-                refused = f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
-                return Outcome([], [NoAnswer(refused)], Load(requests=1))
+                return Outcome([], [NoAnswer(closed_port_reason(target))], Load(requests=1))
             return await asking
         finally:
             asking.cancel()

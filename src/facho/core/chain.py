@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from facho.core.reasons import Reason, ReasonError
 
-class ChainError(ValueError):
+
+class ChainError(ReasonError, ValueError):
     """A job may not run after that one. The message is for the person who chose it."""
 
 
@@ -46,21 +48,17 @@ def check_master(
     """Refuse a chain that is not one level deep. `job_id` is None for a job that is not saved yet."""
     master = _name(master_id, names)
     if job_id == master_id:
-        raise ChainError(f"{master} cannot run after itself: choose another job")
+        raise ChainError(Reason.of("chained_to_itself", job=master))
     above = master_of.get(master_id)
     if above is not None:
-        raise ChainError(
-            f"{master} itself runs after {_name(above, names)}, and chains have one level: "
-            f"choose {_name(above, names)} or a job that runs after no other"
-        )
+        other = _name(above, names)
+        raise ChainError(Reason.of("master_is_chained", job=master, master=other, other=other))
     if job_id is None:
         return
     if below := [job for job, its_master in master_of.items() if its_master == job_id]:
         followers = ", ".join(_name(job, names) for job in below)
-        raise ChainError(
-            f"{_name(job_id, names)} has jobs that run after it ({followers}), and chains have one level: "
-            f"let them run after {master} instead, or alone"
-        )
+        job = _name(job_id, names)
+        raise ChainError(Reason.of("job_is_master", job=job, jobs=followers, master=master))
 
 
 def composites(links: Iterable[Link]) -> list[Composite]:

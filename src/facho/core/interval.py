@@ -6,6 +6,8 @@ import re
 from datetime import timedelta
 from typing import Final
 
+from facho.core.reasons import Reason, ReasonError
+
 LONGEST: Final = timedelta(days=366)
 
 # The largest first: an interval is shown in the largest unit that divides it.
@@ -20,21 +22,20 @@ _WRITTEN: Final = re.compile(r"([0-9]+)([smhd])")
 _MOST_DIGITS: Final = 9
 
 
-class BadInterval(ValueError):
-    """A text that is not an interval. The message is for the person who wrote it."""
+class BadInterval(ReasonError, ValueError):
+    """A text that is not an interval, with the reason for the person who wrote it."""
 
 
 def parse_interval(text: str) -> timedelta:
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise BadInterval(
-            f"{_quoted(text)} is not an interval: write a whole number and s, m, h or d, as in 5m"
-        )
+        raise BadInterval(Reason.of("not_an_interval", text=_quoted(text)))
     digits, unit = written[1].lstrip("0"), written[2]
     if not digits:
-        raise BadInterval(f"{_quoted(text)} is no time at all: an interval must be at least 1s")
+        raise BadInterval(Reason.of("interval_of_nothing", text=_quoted(text)))
     if len(digits) > _MOST_DIGITS or int(digits) > LONGEST // _UNITS[unit]:
-        raise BadInterval(f"{_quoted(text)} is too long: an interval may be up to {format_interval(LONGEST)}")
+        longest = format_interval(LONGEST)
+        raise BadInterval(Reason.of("interval_too_long", text=_quoted(text), longest=longest))
     return int(digits) * _UNITS[unit]
 
 

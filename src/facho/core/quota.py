@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Final
 
+from facho.core.reasons import NO_REASON, Reason, from_json, to_json
+
 # Below this share of its runs a task's quota is not met.
 MET_PERCENT: Final = 80.0
 # An hour is closed at the latest this long after its end, whatever is still pending.
@@ -50,7 +52,7 @@ class SlotOutcome:
     seconds: float = 0.0
     # For what was not completed.
     why: str = ""
-    what: str = ""
+    what: Reason = NO_REASON
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -164,32 +166,36 @@ class LostSlots:
     """`what` is the job that kept the OLT busy, or an error. `lost_s` is for how long there was no data."""
 
     why: str
-    what: str = ""
+    what: Reason = NO_REASON
     count: int = 1
     lost_s: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return {"why": self.why, "what": self.what, "count": self.count, "lost_s": self.lost_s}
+        return {"why": self.why, "what": to_json(self.what), "count": self.count, "lost_s": self.lost_s}
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> LostSlots:
-        return cls(written["why"], written["what"], written["count"], written["lost_s"])
+        return cls(written["why"], from_json(written["what"]), written["count"], written["lost_s"])
 
 
 def merged(reasons: Iterable[LostSlots]) -> list[LostSlots]:
     """Each of them once, the largest first; beyond so many the rest is one."""
-    found: dict[tuple[str, str], LostSlots] = {}
+    found: dict[tuple[str, Reason], LostSlots] = {}
     for each in reasons:
-        key = each.why, each.what[:_LONGEST]
+        key = each.why, each.what.with_texts(_cut)
         before = found.get(key, LostSlots(*key, count=0))
         found[key] = _plus(before, each)
-    ordered = sorted(found.values(), key=lambda each: (-each.count, -each.lost_s, each.why, each.what))
+    ordered = sorted(found.values(), key=lambda each: (-each.count, -each.lost_s, each.why, str(each.what)))
     if len(ordered) <= _MOST:
         return ordered
     rest = LostSlots(OTHER, count=0)
     for each in ordered[_MOST - 1 :]:
         rest = _plus(rest, each)
     return merged([*ordered[: _MOST - 1], rest])
+
+
+def _cut(text: str) -> str:
+    return text[:_LONGEST]
 
 
 def top(reasons: Iterable[LostSlots], most: int) -> Sequence[LostSlots]:

@@ -181,6 +181,7 @@ _ONU_READ: Final = {
 # Why an execution ended without being asked to its end.
 _ENDED: Final = {
     "aborted_by_person": Template("a person aborted it"),
+    "person_went_away": Template("the person who asked for it went away"),
     "olt_disabled": Template("the OLT was disabled"),
     "under_maintenance": Template("the OLT is under maintenance"),
     "olt_suspended": Template("the OLT was suspended: %(why)s"),

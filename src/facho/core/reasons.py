@@ -39,9 +39,6 @@ class Reason:
     def __str__(self) -> str:
         return put_into_words(self, _choose_english, _english_number)
 
-    def __getitem__(self, name: str) -> Param:
-        return dict(self.params)[name]
-
     def with_texts(self, change: Callable[[str], str]) -> Reason:
         """Return the reason with every text in its parameters changed: masked, or cut."""
 
@@ -66,8 +63,15 @@ def text_reason(text: str) -> Reason:
     return Reason.of(TEXT, text=text) if text else NO_REASON
 
 
-def as_reason(value: Reason | str) -> Reason:
-    return text_reason(value) if isinstance(value, str) else value
+class ReasonError(Exception):
+    """An error with a reason, whose English is its text."""
+
+    def __init__(self, reason: Reason | str) -> None:
+        super().__init__(reason)
+        self.reason = text_reason(reason) if isinstance(reason, str) else reason
+
+    def __str__(self) -> str:
+        return str(self.reason)
 
 
 def several(reasons: Iterable[Reason]) -> Reason:
@@ -138,8 +142,7 @@ def to_json(reason: Reason) -> Json:
 
 
 def _to_list(reason: Reason) -> list[Any]:
-    given = {name: _param_to_json(value) for name, value in reason.params}
-    return [reason.code, given] if given else [reason.code]
+    return [reason.code, {name: _param_to_json(value) for name, value in reason.params}]
 
 
 def _param_to_json(value: Param) -> Any:
@@ -161,8 +164,6 @@ def from_json(found: object) -> Reason:
 
 def _from_list(found: object) -> Reason | None:
     match found:
-        case [str() as code]:
-            return Reason(code)
         case [str() as code, dict() as given]:
             return Reason(code, tuple((str(name), _param_from_json(value)) for name, value in given.items()))
     return None
@@ -175,6 +176,20 @@ def _param_from_json(found: object) -> Param:
         case [[*_], *_]:
             return tuple(each for each in map(_from_list, found) if each is not None)
     return _from_list(found) or text_reason(json.dumps(found))
+
+
+def in_english(found: Any) -> Any:
+    """Return a value of JSON with every reason in it as its English."""
+    match found:
+        case dict():
+            return {name: in_english(value) for name, value in found.items()}
+        case [str() as code, dict()] if code in TEMPLATES:
+            return str(from_json(found))
+        case list() | tuple():
+            return [in_english(each) for each in found]
+        case Reason():
+            return str(found)
+    return found
 
 
 def encode(reason: Reason, longest: int | None = None) -> str:

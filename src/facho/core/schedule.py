@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from facho.core.delay import Why
+from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import Asking
 
 FIRST_RUN_DELAY: Final = timedelta(seconds=60)
@@ -108,8 +109,8 @@ class Node:
     """The state of a node that decides about its slot, apart from an unfinished execution."""
 
     is_get: bool
-    suspended: str
-    olt_suspended: str
+    suspended: Reason
+    olt_suspended: Reason
     asking: Asking
     # The execution that holds the OLT now, if any.
     olt_busy_with: int | None
@@ -136,7 +137,7 @@ class Adopt:
 class Skip:
     why: Why
     execution_id: int | None = None
-    detail: str = ""
+    detail: Reason = NO_REASON
 
 
 Fate: TypeAlias = Queue | Adopt | Skip

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from facho.core.reasons import in_english
+
 # Characters that start a formula; some programs skip white space before them.
 _FORMULA: Final = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001  # read as the others
 _AT_ONCE: Final = 500
@@ -26,7 +28,7 @@ def csv_cell(value: object) -> str:
         case datetime():
             return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
         case dict() | list() | tuple():
-            return _escape_formula(json.dumps(value, ensure_ascii=False, default=str))
+            return _escape_formula(json.dumps(in_english(value), ensure_ascii=False, default=str))
         case _:
             return _escape_formula(str(value))
 

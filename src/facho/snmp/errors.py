@@ -7,18 +7,11 @@ there is nothing to return (a bad OID, a name that does not resolve, a closed cl
 
 from __future__ import annotations
 
-from facho.core.reasons import Reason, as_reason
+from facho.core.reasons import Reason, ReasonError
 
 
-class SnmpError(Exception):
-    """Base of every error of this package: with its reason, whose English is its text."""
-
-    def __init__(self, reason: Reason | str) -> None:
-        super().__init__(reason)
-        self.reason = as_reason(reason)
-
-    def __str__(self) -> str:
-        return str(self.reason)
+class SnmpError(ReasonError):
+    """Base of every error of this package."""
 
 
 class BadOid(SnmpError, ValueError):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
+from facho.core.reasons import NO_REASON, Reason, several
 from facho.vendors.library import GENERIC
 from facho.vendors.schema import DetectRule, Profile
 
@@ -31,7 +33,7 @@ class Detection:
 
     profile: str
     model: str
-    why: str
+    why: Reason
 
 
 # The value of the first row under the OID of each probe; None or missing when there is none.
@@ -64,7 +66,7 @@ def detect(identity: Identity, found: Found, profiles: Mapping[str, Profile]) ->
     claims = {profile.name: profile.title for weight, profile, _ in matches if weight == best}
     if len(claims) > 1:
         choice = " or ".join(f"{title} ({name})" for name, title in claims.items())
-        return Detection(GENERIC, "", f"it could be {choice}: choose one of them for it")
+        return Detection(GENERIC, "", Reason.of("several_families", what=choice))
     _, profile, rule = next(match for match in matches if match[0] == best)
     return Detection(profile.name, rule.model, _why(profile, rule, identity, found))
 
@@ -96,60 +98,64 @@ def _weight(rule: DetectRule) -> tuple[bool, int]:
     return bool(rule.object_id), sum(map(bool, conditions))
 
 
-def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -> str:
+def _why(profile: Profile, rule: DetectRule, identity: Identity, found: Found) -> Reason:
     what = rule.model or profile.title
     reasons = []
     if rule.object_id and rule.descr:
-        reasons.append(f"its sysObjectID {rule.object_id} and its sysDescr are those of {what}")
+        reasons.append(Reason.of("names_are_of", oid=rule.object_id, what=what))
     elif rule.object_id:
-        reasons.append(f"its sysObjectID {rule.object_id} is that of {what}")
+        reasons.append(Reason.of("object_id_is_of", oid=rule.object_id, what=what))
     elif rule.object_id_under or rule.object_id_pattern:
-        reasons.append(f"its sysObjectID {_object_id(identity)} is one of {_maker(profile)}")
+        reasons.append(Reason.of("object_id_is_one_of", oid=_object_id(identity), what=_maker(profile)))
     if rule.descr and not rule.object_id:
-        reasons.append(f"its sysDescr is that of {what}")
+        reasons.append(Reason.of("descr_is_of", what=what))
     if rule.probe_text:
-        reasons.append(f"it says {_quoted(found[rule.probe])} in {rule.probe}")
+        reasons.append(Reason.of("says", text=_quoted(found[rule.probe]), oid=rule.probe))
     elif rule.probe:
-        reasons.append(f"it has rows in {rule.probe}, a table of {profile.title}")
-    return ", and ".join(reasons)
+        reasons.append(Reason.of("has_rows", oid=rule.probe, what=profile.title))
+    return reduce(_and, reasons) if reasons else NO_REASON
 
 
-def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> str:
-    """Return why no profile matched, naming the nearest."""
+def _and(first: Reason, second: Reason) -> Reason:
+    return Reason.of("and", first=first, second=second)
+
+
+def _why_not(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Reason:
+    """Return the nearest miss."""
+    object_id = _object_id(identity)
     for profile in profiles.values():
         for rule in profile.exceptions:
             if _matches_names(rule, identity):
                 what = rule.model or f"a relative of {profile.title}"
-                return f"its sysObjectID {_object_id(identity)} is that of {what}, which is no OLT"
-    missing = list(_missing(identity, found, profiles))
-    if missing:
-        return f"it could be {'; or '.join(missing)}"
-    object_id = _object_id(identity)
+                return Reason.of("object_id_is_no_olt", oid=object_id, what=what)
+    if missing := several(_missing(identity, found, profiles)):
+        return missing
     if not object_id:
-        return "it does not say its sysObjectID, by which OLTs are known"
-    makers = _makers(_company(object_id), profiles)
+        return Reason.of("no_object_id")
+    company = _company(object_id)
+    makers = " and ".join(_makers(company, profiles))
     if makers:
-        return (
-            f"its sysObjectID {object_id} and its sysDescr are of no OLT that is known; OLTs of "
-            f"{' and '.join(makers)} begin with the same {_company(object_id)}, and so do switches "
-            "and routers"
-        )
-    return f"no profile knows the maker of sysObjectID {object_id}"
+        return Reason.of("unknown_device_of_maker", oid=object_id, makers=makers, company=company)
+    return Reason.of("unknown_maker", oid=object_id)
 
 
-def _missing(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Iterator[str]:
-    """Yield the profiles whose names match, with the probe that does not."""
+def _missing(identity: Identity, found: Found, profiles: Mapping[str, Profile]) -> Iterator[Reason]:
+    """Yield by profile what the device would need to have beside its names."""
+    first = True
     for profile in profiles.values():
         wanted = [rule for rule in profile.rules if rule.probe and _matches_names(rule, identity)]
         if not wanted or _excluded(profile, identity):
             continue
-        values = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
-        if values:
-            answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in values.items())
-            yield f"{profile.title}, but it says {answers}, which those do not"
+        texts = {rule.probe: found[rule.probe] for rule in wanted if found.get(rule.probe) is not None}
+        if texts:
+            answers = " and ".join(f"{_quoted(text)} in {probe}" for probe, text in texts.items())
+            code = "could_be_but_says" if first else "or_could_be_but_says"
+            yield Reason.of(code, what=profile.title, text=answers)
         else:
             tables = " or ".join(dict.fromkeys(rule.probe for rule in wanted))
-            yield f"{profile.title}, but it has no rows in {tables}, as those have"
+            code = "could_be_but_no_rows" if first else "or_could_be_but_no_rows"
+            yield Reason.of(code, what=profile.title, oid=tables)
+        first = False
 
 
 def _quoted(value: str | None) -> str:

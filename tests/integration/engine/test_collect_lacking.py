@@ -28,7 +28,7 @@ def test_every_onu_that_any_table_names_is_found() -> None:
         assert found.decoded.onus.keys == whole.onus.keys
         assert "serial" not in found.decoded.onus.columns
         assert found.decoded.onus.columns["state"] == whole.onus.columns["state"]
-        assert "table not present: gpon_config" in found.error
+        assert "table not present: gpon_config" in str(found.error)
 
 
 def test_no_table_of_onus_at_all_is_nobody_and_no_error() -> None:
@@ -38,7 +38,7 @@ def test_no_table_of_onus_at_all_is_nobody_and_no_error() -> None:
         assert found.state is PartState.SUCCESS
         assert found.decoded is not None
         assert len(found.decoded.onus) == 0
-        assert found.error.startswith("table not present: gpon_config")
+        assert str(found.error).startswith("table not present: gpon_config")
         # It may be that nobody is connected yet: so it is asked again.
         assert found.lacking == set()
 
@@ -78,7 +78,7 @@ def test_a_part_of_which_nothing_is_left_asks_nothing_and_says_so() -> None:
             collection = olt.ask(left)
         (found,) = collection.parts
         assert found.state is PartState.SUCCESS
-        assert found.error.startswith("table not present: ")
+        assert str(found.error).startswith("table not present: ")
         assert not collection.was_asked
         assert seen[0].requests == 0
 
@@ -93,7 +93,7 @@ def test_optics_are_not_walked() -> None:
     with site(onus=5) as olt, olt.counted() as seen:
         (found,) = olt.ask(olt.part("walk", "onu_rx_dbm")).parts
         assert found.state is PartState.FAILED
-        assert "ask for it with the kind get" in found.error
+        assert "ask for it with the kind get" in str(found.error)
         assert found.load.requests == 0
     assert seen[0].requests == 0
 

@@ -64,7 +64,7 @@ async def _what_is_wrong(target: Target) -> str:
     try:
         await _identify(target)
     except SnmpError as error:
-        return await explain(error, target)
+        return str(await explain(error, target))
     return ""
 
 

@@ -24,6 +24,7 @@ from facho.core.execution_end import (
     probe_after,
 )
 from facho.core.quota import Outcome, SlotOutcome
+from facho.core.reasons import text_reason
 
 NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 DELAY: Final = timedelta(seconds=120)
@@ -34,7 +35,7 @@ RETRY: Final = AttemptEnd(EndState.WAITING, NOW + DELAY)
 OVER: Final = AttemptEnd(EndState.FAILED)
 
 COMPLETED: Final = SlotOutcome(Outcome.COMPLETED, 2.0)
-FAILED: Final = SlotOutcome(Outcome.FAILED, 1.0, "failed", "timeout")
+FAILED: Final = SlotOutcome(Outcome.FAILED, 1.0, "failed", text_reason("timeout"))
 SKIPPED: Final = SlotOutcome(Outcome.SKIPPED, why=Why.CPU_HIGH)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from facho.core.reasons import text_reason
 from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
 from facho.engine.record.collected import collected_data, tables_read
 from facho.engine.record.onus import findings_of, kept_facts
@@ -91,7 +92,9 @@ def test_only_what_was_walked_to_its_end_is_whole(
     profile: Profile, kind: str, state: PartState, expected: tuple[bool, bool]
 ) -> None:
     decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
-    outcome = PartOutcome(part(f"{GPON}.3", kind=kind), state, decoded=decoded, unanswered={"1:3": "silent"})
+    outcome = PartOutcome(
+        part(f"{GPON}.3", kind=kind), state, decoded=decoded, unanswered={"1:3": text_reason("silent")}
+    )
     (finding,) = findings_of([outcome], profile)
     assert (finding.complete_discovery, finding.complete) == expected
     assert (finding.broken, finding.unanswered) == (state is PartState.FAILED, frozenset({"1:3"}))

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from facho.core.reasons import text_reason
 from facho.engine.collect.column_reader import Answers, Rows
 from facho.engine.collect.outcome import join_outcomes, largest_cpu, outcome_of
 from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState, Work
@@ -30,28 +31,29 @@ def outcome(answers: Answers, kind: str = "get") -> PartOutcome:
 
 @pytest.mark.parametrize(("mute", "state"), [(20, PartState.SUCCESS), (21, PartState.FAILED)])
 def test_more_than_a_fifth_without_an_answer_is_a_failure(mute: int, state: PartState) -> None:
-    lacking = {Key(0, 1, 0, onu): "genErr" for onu in range(mute)}
+    lacking = {Key(0, 1, 0, onu): text_reason("genErr") for onu in range(mute)}
     found = outcome(Answers(onus_asked=100, lacking=lacking, mute=mute, heard=True))
     assert found.state is state
     assert len(found.unanswered) == mute
 
 
 def test_a_failure_says_who_was_the_first() -> None:
-    found = outcome(Answers(onus_asked=2, lacking={Key(0, 1, 0, 5): "genErr"}, mute=1))
+    found = outcome(Answers(onus_asked=2, lacking={Key(0, 1, 0, 5): text_reason("genErr")}, mute=1))
     assert (
-        found.error == "1 of 2 ONUs did not answer, and no more than 20 % may; the first is 0/1/0:5: genErr"
+        str(found.error)
+        == "1 of 2 ONUs did not answer, and no more than 20 % may; the first is 0/1/0:5: genErr"
     )
 
 
 def test_many_reasons_are_told_in_few_words() -> None:
     errors: list[SnmpError] = [UnreadableRows(f"row {row}") for row in range(8)]
     found = outcome(Answers(errors=[*errors, *errors]), "walk")
-    assert found.error == "row 0; row 1; row 2; row 3; row 4; and 3 more"
+    assert str(found.error) == "row 0; row 1; row 2; row 3; row 4; and 3 more"
 
 
 def test_the_time_limit_is_that_of_the_execution() -> None:
     found = outcome(Answers(errors=[DeadlineExceeded("not read in 0.2 s")]), "walk")
-    assert found.error == "not finished within the time limit of 1800 s"
+    assert str(found.error) == "not finished within the time limit of 1800 s"
     assert not found.silent
 
 
@@ -61,14 +63,14 @@ def test_only_who_says_nothing_at_all_is_silent() -> None:
 
 
 def test_a_note_is_no_failure() -> None:
-    found = outcome(Answers(notes=["something"], load=Load(requests=3)))
-    assert (found.state, found.error, found.load.requests) == (PartState.SUCCESS, "something", 3)
+    found = outcome(Answers(notes=[text_reason("something")], load=Load(requests=3)))
+    assert (found.state, str(found.error), found.load.requests) == (PartState.SUCCESS, "something", 3)
 
 
 def test_a_discovery_in_which_nobody_can_be_recognised_has_failed() -> None:
     bad = outcome(Answers(rows={SERIAL: {b"\x01\x02": b"HWTC1234", b"\x01\x03": b"HWTC1235"}}), "discovery")
     assert bad.state is PartState.FAILED
-    assert bad.error.startswith("none of the 2 rows could be read; the first: gpon_config.serial 1.2: ")
+    assert str(bad.error).startswith("none of the 2 rows could be read; the first: gpon_config.serial 1.2: ")
 
 
 def test_a_discovery_in_which_somebody_can_be_recognised_has_not_failed() -> None:
@@ -108,5 +110,5 @@ def test_rows_that_either_walk_of_a_discovery_could_not_read_are_kept(first: Row
     assert found.has_onus == (second is FOUND)
     assert found.decoded is not None
     assert found.decoded.has_gaps(Entity.ONU)
-    assert found.error.count("1 rows of the table gpon_config have an index") == 1
+    assert str(found.error).count("1 rows of the table gpon_config have an index") == 1
     assert [column.oid for column in found.asked] == [SERIAL, SERIAL]

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
+from facho.core.reasons import NO_REASON
 from facho.engine.collect.raw_values import plain, raw_rows
 from facho.snmp import Missing, Oid, Value
 from facho.snmp.values import Counter64, OpaqueFloat, Unknown
@@ -48,7 +49,7 @@ def test_a_long_text_is_cut() -> None:
 def test_rows_have_their_index_in_dots() -> None:
     assert raw_rows({"names": {b"\x01\x82\x00": b"x", b"": b"y", b"\x80": b"z"}}) == (
         {"names": {"1.256": "x", "": "y", "0x80": "z"}},
-        "",
+        NO_REASON,
     )
 
 
@@ -56,4 +57,4 @@ def test_of_too_many_rows_the_first_are_kept_and_it_is_told() -> None:
     rows: dict[bytes, Value] = {bytes([row]): row for row in range(100)}
     raw, cut = raw_rows({"one": rows, "two": rows}, most=120)
     assert (len(raw["one"]), len(raw["two"])) == (100, 20)
-    assert cut == "of 200 rows of own OIDs the first 120 were kept"
+    assert str(cut) == "of 200 rows of own OIDs the first 120 were kept"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from facho.core.reasons import Reason
 from facho.engine.collect.questions import (
     CannotAsk,
     SuffixFinder,
@@ -110,7 +111,7 @@ def test_an_onu_whose_port_fits_into_no_packing_is_named_and_not_asked_for() -> 
     onu = KnownOnu(Key(1, 2, 17, 3), "epon", online=True)
     plan = plan_get(ZTE, columns(ZTE, "onu_rx_dbm"), [onu])
     assert plan.groups == {}
-    assert plan.nowhere == {onu.key: "its index in the table epon_optics cannot be told from its place"}
+    assert plan.nowhere == {onu.key: Reason.of("index_not_known", table="epon_optics")}
 
 
 TWO_CARDS = parse_profile(
@@ -230,7 +231,7 @@ def test_an_onu_at_no_place_of_the_table_is_named() -> None:
     nowhere = KnownOnu(Key(0, 1, 77, 1), "gpon")
     plan = plan_get(HUAWEI, columns(HUAWEI, "description"), [nowhere])
     assert plan.groups == {}
-    assert plan.nowhere == {nowhere.key: "its index in the table gpon_config cannot be told from its place"}
+    assert plan.nowhere == {nowhere.key: Reason.of("index_not_known", table="gpon_config")}
     # One whose technology is not known may well belong to the other table.
     either = KnownOnu(Key(1, 9, 16, 200))
     assert plan_get(ZTE, columns(ZTE, "description"), [either]).nowhere == {}

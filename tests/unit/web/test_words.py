@@ -9,6 +9,7 @@ from facho.apps.execution_coordinator.texts import WHY_LOST, lost_in_words, miss
 from facho.core.delay import Why
 from facho.core.event_types import EventType
 from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
+from facho.core.reasons import text_reason
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.web.words.events import EVENTS
 
@@ -31,10 +32,13 @@ def test_every_reason_and_every_event_has_its_words() -> None:
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        (LostSlots("olt_busy", "discovery", 8, 2400), "OLT busy with discovery, 8 slots, 40 min"),
-        (LostSlots("olt_busy", "", 1, 300), "OLT busy, 1 slot, 5 min"),
-        (LostSlots("failed", "no answer", 2, 7200), "run failed: no answer, 2 slots, 2 h"),
-        (LostSlots("of a later version", "x", 1, 30), "of a later version: x, 1 slot, 30 s"),
+        (
+            LostSlots("olt_busy", text_reason("discovery"), 8, 2400),
+            "OLT busy with discovery, 8 slots, 40 min",
+        ),
+        (LostSlots("olt_busy", text_reason(""), 1, 300), "OLT busy, 1 slot, 5 min"),
+        (LostSlots("failed", text_reason("no answer"), 2, 7200), "run failed: no answer, 2 slots, 2 h"),
+        (LostSlots("of a later version", text_reason("x"), 1, 30), "of a later version: x, 1 slot, 30 s"),
     ],
 )
 def test_a_reason_is_a_line(reason: LostSlots, said: str) -> None:
@@ -43,7 +47,7 @@ def test_a_reason_is_a_line(reason: LostSlots, said: str) -> None:
 
 def test_a_reason_is_told_in_spanish_too() -> None:
     with translation.override("es"):
-        assert lost_in_words(LostSlots("olt_busy", "discovery", 8, 2400)) == (
+        assert lost_in_words(LostSlots("olt_busy", text_reason("discovery"), 8, 2400)) == (
             "OLT ocupada con discovery, 8 turnos, 40 min"
         )
         assert why_lost(LostSlots("late")) == "terminó después de cerrada la hora"
@@ -55,7 +59,7 @@ def test_what_was_missed_is_told_in_a_few_words() -> None:
 
 
 def test_a_report_has_the_worst_task_and_the_largest_reason_first() -> None:
-    small, large = LostSlots("failed", "x", 1, 300), LostSlots("suspended", "", 3, 900)
+    small, large = LostSlots("failed", text_reason("x"), 1, 300), LostSlots("suspended", count=3, lost_s=900)
     figures = {"required": 4, "failed": 0, "skipped": 0}
     report = {
         "tasks": [

@@ -11,8 +11,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.executions.failure_words import translated
 from facho.apps.executions.words import WHY
+from facho.apps.reason_words import reason_words
 from facho.apps.written import about
 from facho.core.delay import Why
 from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
@@ -43,8 +43,8 @@ def why_lost(lost: LostSlots) -> str:
     if not lost.what:
         return why
     if lost.why == Why.OLT_BUSY:
-        return gettext("OLT busy with %(job)s") % {"job": lost.what}
-    return f"{why}: {translated(lost.what)}"
+        return gettext("OLT busy with %(job)s") % {"job": reason_words(lost.what)}
+    return f"{why}: {reason_words(lost.what)}"
 
 
 def lost_in_words(lost: LostSlots) -> str:

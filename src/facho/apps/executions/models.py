@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.db.reason_fields import ReasonCharField, ReasonTextField
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -68,7 +69,7 @@ class Execution(models.Model):
     # What its slot counts for, fixed when the slot came: node, task type, seconds between two slots, of each
     # part. Empty for a run that a person asked for.
     owes = models.JSONField(default=list, editable=False)
-    error = models.TextField(_("error"), default="", blank=True)
+    error = ReasonTextField(_("error"))
     worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
     # The OLT belongs to whoever holds this token, until then.
     lease_token = models.CharField(max_length=32, default="", blank=True)
@@ -124,7 +125,7 @@ class Attempt(models.Model):
     number = models.PositiveSmallIntegerField(_("number"))
     started_at = models.DateTimeField(_("started at"))
     ended_at = models.DateTimeField(_("ended at"), null=True)
-    error = models.TextField(_("error"), default="", blank=True)
+    error = ReasonTextField(_("error"))
     worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
 
     class Meta:
@@ -151,7 +152,7 @@ class SkippedSlots(models.Model):
     last_slot = models.DateTimeField(_("last slot"))
     count = models.PositiveIntegerField(_("slots"))
     why = models.CharField(_("why"), max_length=20, choices=[(why.value, why.value) for why in Why])
-    detail = models.CharField(_("detail"), max_length=300, default="", blank=True)
+    detail = ReasonCharField(_("detail"), max_length=300)
     execution = models.ForeignKey(
         Execution, models.SET_NULL, related_name="+", null=True, verbose_name=_("because of")
     )

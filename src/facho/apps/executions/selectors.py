@@ -98,7 +98,7 @@ class Ended:
     started_at: datetime | None
     ended_at: datetime | None
     counts: Mapping[str, Any]
-    error: str
+    error: Reason
 
     @property
     def duration(self) -> timedelta | None:

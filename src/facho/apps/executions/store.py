@@ -7,14 +7,15 @@ from typing import Final
 
 from facho.apps.db import sql
 from facho.apps.executions.models import Execution, State
+from facho.core.reasons import Reason, encode
 
 _CLOSE_ATTEMPT: Final = (
     "UPDATE execution_attempts SET ended_at = %s, error = %s WHERE execution_id = %s AND number = %s"
 )
 
 
-def close_attempt(execution_id: int, number: int, now: datetime, error: str) -> None:
-    sql.execute(_CLOSE_ATTEMPT, [sql.db_time(now), error, execution_id, number])
+def close_attempt(execution_id: int, number: int, now: datetime, error: Reason) -> None:
+    sql.execute(_CLOSE_ATTEMPT, [sql.db_time(now), encode(error), execution_id, number])
 
 
 def return_to_queue(**where: object) -> int:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import Audited, AuditedRows
 from facho.apps.db.encrypted_fields import PresetKeyField
+from facho.apps.db.reason_fields import ReasonCharField
 from facho.apps.hosts.credentials import Credentials, CredentialsField
 from facho.vendors import GENERIC
 
@@ -98,9 +99,7 @@ class Olt(models.Model):
     # What the engine writes. People's edits never touch these.
     reachable = models.BooleanField(_("reachable"), null=True, editable=False)
     unreachable_since = models.DateTimeField(_("unreachable since"), null=True, editable=False)
-    suspended_reason = models.CharField(
-        _("why it is suspended"), max_length=300, default="", blank=True, editable=False
-    )
+    suspended_reason = ReasonCharField(_("why it is suspended"), max_length=300, editable=False)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, editable=False)
     next_probe_at = models.DateTimeField(_("next probe"), null=True, editable=False)
     failed_probes = models.PositiveIntegerField(_("failed probes"), default=0, editable=False)

@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.db.reason_fields import ReasonCharField
 from facho.apps.hosts.models import Brand, Oid, Olt
 
 PRIORITY = (MinValueValidator(1), MaxValueValidator(100))
@@ -116,9 +117,7 @@ class SnmpJobHost(models.Model):
     next_run_at = models.DateTimeField(_("next run"), null=True, editable=False)
     last_run_at = models.DateTimeField(_("last run"), null=True, editable=False)
     failures_in_a_row = models.PositiveIntegerField(_("failures in a row"), default=0, editable=False)
-    suspended_reason = models.CharField(
-        _("why it is suspended"), max_length=300, default="", blank=True, editable=False
-    )
+    suspended_reason = ReasonCharField(_("why it is suspended"), max_length=300, editable=False)
     suspended_at = models.DateTimeField(_("suspended at"), null=True, editable=False)
     next_probe_at = models.DateTimeField(_("next probe"), null=True, editable=False)
     failed_probes = models.PositiveIntegerField(_("failed probes"), default=0, editable=False)

@@ -266,7 +266,7 @@ def _node_row(node: SnmpJobHost, job: SnmpJob) -> dict[str, Any]:
         "every": format_seconds(node.interval_s or job.interval_s),
         "next_run_at": node.next_run_at,
         "last_run_at": node.last_run_at,
-        "suspended": node.suspended_reason or None,
+        "suspended": str(node.suspended_reason) or None,
     }
 
 
@@ -453,7 +453,7 @@ def _print_result(execution: Execution, *, as_json: bool) -> None:
             {
                 "execution": execution.id,
                 "state": execution.state,
-                "error": execution.error or None,
+                "error": str(execution.error) or None,
                 "counts": execution.counts,
             }
         )

@@ -202,7 +202,7 @@ def _target(
 
 
 def _refuse_silent(answer: Silence, brand: str) -> NoReturn:
-    typer.echo(f"Error: {answer.sentence}", err=True)
+    typer.echo(f"Error: {answer.reason}", err=True)
     typer.echo(f"Nothing was saved. To add it all the same: --brand {brand} --no-test", err=True)
     raise typer.Exit(exit_code_of(answer.error))
 
@@ -220,7 +220,7 @@ def _identity_row(identified: Identified) -> dict[str, Any]:
     return {
         "brand": identified.detection.profile,
         "model": identified.detection.model or None,
-        "why": identified.detection.why,
+        "why": str(identified.detection.why),
         "sys_descr": identified.sys_descr,
         "sys_object_id": identified.sys_object_id,
         "uptime_s": None if identified.uptime_s is None else int(identified.uptime_s),
@@ -338,9 +338,9 @@ def check_olt(name: Name, timeout: Timeout = None, retries: Retries = None, as_j
             answer = check_connection(olt, timeout=timeout, retries=retries)
         if isinstance(answer, Silence):
             if as_json:
-                print_json({"olt": name, "answers": False, "reason": answer.sentence, "detected": None})
+                print_json({"olt": name, "answers": False, "reason": str(answer.reason), "detected": None})
             else:
-                typer.echo(f"Error: {answer.sentence}", err=True)
+                typer.echo(f"Error: {answer.reason}", err=True)
             raise typer.Exit(exit_code_of(answer.error))
         identity = _identity_row(answer)
         if as_json:

@@ -159,7 +159,7 @@ def _test_connections(lines: Sequence[Line], config: Config) -> None:
         answers = ask_all([target for _, target in asked], lambda: progress.advance(task))
     for (line, _), answer in zip(asked, answers, strict=True):
         if isinstance(answer, Silence):
-            line.error = answer.sentence
+            line.error = str(answer.reason)
         else:
             line.detected = answer
 

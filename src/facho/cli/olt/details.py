@@ -59,7 +59,7 @@ def show_olt(name: str, *, as_json: bool) -> None:
         "max_varbinds": olt.max_varbinds,
         "max_requests_per_second": olt.max_requests_per_second,
         "shortest_interval_s": olt.shortest_interval_s,
-        "suspended_reason": olt.suspended_reason or None,
+        "suspended_reason": str(olt.suspended_reason) or None,
         "unreachable_since": olt.unreachable_since,
         "next_probe_at": olt.next_probe_at,
         "onus": Onu.objects.filter(olt=olt).count(),
@@ -118,7 +118,7 @@ def _node_row(node: SnmpJobHost, master: SnmpJobHost | None) -> dict[str, Any]:
         "after": master.job.name if master else None,
         "next_run_at": node.next_run_at,
         "last_run_at": node.last_run_at,
-        "suspended": node.suspended_reason or None,
+        "suspended": str(node.suspended_reason) or None,
     }
 
 

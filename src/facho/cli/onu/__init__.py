@@ -15,6 +15,7 @@ from facho.cli.output import AsJson, print_facts, print_json, print_list, print_
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import noting
 from facho.cli.system import system
+from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
 
 if TYPE_CHECKING:
@@ -268,9 +269,9 @@ def _wait_for_engine(execution_id: int, config: Config, stopping: threading.Even
 
 
 def _print_reading(execution: Execution, *, as_json: bool) -> None:
-    result: Mapping[str, Any] = {"facts": {}, "unread": {}, **execution.result}
+    result: Mapping[str, Any] = {"facts": {}, "unread": {}, **in_english(execution.result)}
     if as_json:
-        ended = {"execution": execution.id, "state": execution.state, "error": execution.error or None}
+        ended = {"execution": execution.id, "state": execution.state, "error": str(execution.error) or None}
         print_json({**ended, "ended_at": execution.ended_at, **result})
         return
     print_facts(result["facts"])

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
+from facho.core.reason_texts import CPU_TOO_HIGH
+from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import Asking
 from facho.engine.collect.column_reader import Answers, Progress, ask_get, ask_walked
 from facho.engine.collect.conversation import Conversation, Guard, NoAddress
@@ -36,7 +38,6 @@ from facho.snmp.errors import BadOid
 from facho.vendors import Decoded, Decoder, Entity, Facts, Profile
 
 GET: Final = "get"
-TOO_BUSY: Final = "skipped: OLT CPU too high"
 
 T = TypeVar("T")
 
@@ -96,7 +97,7 @@ class _Collector:
         # Only a GET asks ONU by ONU; a walk need not know them.
         self._are_asked_for = any(part.kind == GET for part in work.parts)
         # Why the parts that are left are not run.
-        self._stopped = ""
+        self._stopped = NO_REASON
         self.learned = work.learned
         self.uptime_s: float | None = None
 
@@ -104,15 +105,15 @@ class _Collector:
         """The next one. The first is the master's, without which the others make no sense."""
         outcome = self._run_part(part)
         if part is self._work.parts[0] and outcome.state is not PartState.SUCCESS:
-            said = "failed" if outcome.state is PartState.FAILED else "was skipped"
-            self._stopped = f"not run: {part.job} {said}"
+            code = "master_failed" if outcome.state is PartState.FAILED else "master_skipped"
+            self._stopped = Reason.of(code, job=part.job)
         return outcome
 
     def _run_part(self, part: Part) -> PartOutcome:
         if part.kind == GET and self._work.asking is Asking.SKIP_GETS:
-            return skipped(part, TOO_BUSY)
+            return skipped(part, Reason.of(CPU_TOO_HIGH))
         if not self._stopped and self._end <= time.monotonic():
-            self._stopped = f"not run: the time limit of {_written(self._work)} was over"
+            self._stopped = Reason.of("time_was_over", seconds=self._work.time_limit.total_seconds())
         if self._stopped:
             return skipped(part, self._stopped)
         if not part.columns:
@@ -137,13 +138,13 @@ class _Collector:
             check_allowed(self._work.profile, part.columns)
             answers = self._run(self._ask(part))
         except (CannotAsk, BadOid) as error:
-            return failed(part, str(error))
+            return failed(part, error.reason)
         except NoAddress as unknown:
-            return failed(part, str(unknown.error), silent=True)
+            return failed(part, unknown.error.reason, silent=True)
         self._talk.heard |= answers.heard
         self.uptime_s = self.uptime_s if answers.uptime_s is None else answers.uptime_s
         if answers.gone:
-            self._stopped = f"not run: the OLT stopped answering during {part.job}"
+            self._stopped = Reason.of("stopped_answering", job=part.job)
         else:
             # Who is dead teaches nothing.
             self.learned = self._talk.learned
@@ -210,7 +211,3 @@ def _asks_about_onus(part: Part) -> bool:
     Alone it must not stand against what the first one said.
     """
     return any(column.entity == Entity.ONU for column in part.columns if column.read_as and not column.helps)
-
-
-def _written(work: Work) -> str:
-    return f"{work.time_limit.total_seconds():g} s"

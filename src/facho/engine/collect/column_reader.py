@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+from facho.core.reasons import Reason
 from facho.core.request_rules import batches, smaller_batch
 from facho.engine.collect.conversation import Conversation, NoAddress
 from facho.engine.collect.questions import Plan, Question
@@ -22,9 +23,9 @@ from facho.snmp.values import TimeTicks
 from facho.snmp.walk import Column
 from facho.vendors import Key
 
-_SILENT: Final = "the OLT does not answer when it is asked for this ONU, and does otherwise"
+_SILENT: Final = Reason.of("silent_about_onu")
 _TICKS_PER_S: Final = 100
-_NOT_AGAIN: Final = "no answer together with others; not asked alone, for too many did not answer"
+_NOT_AGAIN: Final = Reason.of("not_asked_alone")
 
 Progress = Callable[[int], None]
 Rows = dict[str, dict[bytes, Value]]
@@ -40,7 +41,7 @@ class Answers:
     own: Rows = field(default_factory=dict)
     errors: list[SnmpError] = field(default_factory=list)
     # What is worth telling although nothing failed.
-    notes: list[str] = field(default_factory=list)
+    notes: list[Reason] = field(default_factory=list)
     load: Load = field(default_factory=Load)
     onus_asked: int = 0
     # Columns of which the agent said that it knows no such thing.
@@ -48,7 +49,7 @@ class Answers:
     # Seconds since the agent started, as it said last.
     uptime_s: float | None = None
     # ONUs of which a value is missing, with the reason; and how many of them gave no value at all.
-    lacking: dict[Key, str] = field(default_factory=dict)
+    lacking: dict[Key, Reason] = field(default_factory=dict)
     mute: int = 0
     # The OLT has stopped answering altogether.
     gone: bool = False
@@ -218,9 +219,7 @@ class _Asking:
             if not isinstance(value, Missing):
                 self.answers.own[name] = {b"": value}
             elif oid not in result.failed:
-                self.answers.notes.append(
-                    f"{name}: there is no value at {oid}; a subtree takes the kind walk"
-                )
+                self.answers.notes.append(Reason.of("no_value_at_oid", name=name, oid=str(oid)))
 
     def finish(self, plan: Plan) -> Answers:
         self.answers.lacking.update(plan.nowhere)
@@ -278,12 +277,12 @@ class _Asking:
                 elif value is Missing.NO_SUCH_OBJECT:
                     self.answers.no_such_object.add(column)
             elif oid in result.failed:
-                self.answers.lacking[question.onu] = str(result.failed[oid])
+                self.answers.lacking[question.onu] = result.failed[oid].reason
             else:
                 rest[oid] = column, suffix
         return Question(question.onu, rest) if rest else None
 
-    def _name(self, questions: Iterable[Question], reason: str) -> None:
+    def _name(self, questions: Iterable[Question], reason: Reason) -> None:
         self.answers.lacking.update((question.onu, reason) for question in questions)
 
     async def _check_alive(self) -> None:

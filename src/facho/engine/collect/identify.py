@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from facho.core.reasons import Reason
 from facho.snmp import Client, Oid, SnmpError, Target, Value, Version
 from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import DeadlineExceeded, NoAnswer
@@ -61,17 +62,21 @@ async def probe(client: Client, target: Target) -> float | None:
     return _uptime(result.values)
 
 
-async def explain(error: SnmpError, target: Target) -> str:
-    """One line that says what is wrong. After a silence it looks for the reason, with two more requests."""
+async def explain(error: SnmpError, target: Target) -> Reason:
+    """Return the reason of an error. After a silence look for it, with two more requests."""
     if not isinstance(error, NoAnswer) or isinstance(error, DeadlineExceeded):
-        return str(error)
+        return error.reason
     if await port_is_closed(target):
-        return f"nothing listens on UDP port {target.port} of {target.host}: the host refused"
+        return closed_port_reason(target)
     other = _OTHER.get(target.version)
     if other is not None and await _answers(replace(target, version=other, retries=0)):
-        wrong = f"it does not answer SNMP version {_NAMES[target.version]}"
-        return f"{target.host}: {wrong}, but it answers version {_NAMES[other]}: choose that one"
-    return str(error)
+        versions = {"version": _NAMES[target.version], "other": _NAMES[other]}
+        return Reason.of("other_version_answers", olt=target.host, **versions)
+    return error.reason
+
+
+def closed_port_reason(target: Target) -> Reason:
+    return Reason.of("port_closed", port=str(target.port), olt=target.host)
 
 
 async def _answers(target: Target) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from facho.apps.discovery.findings import Finding
 from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
 from facho.apps.snmp_jobs.models import JobKind
+from facho.core.reasons import Reason, to_json
 from facho.engine.collect.questions import can_be_placed, tables_of
 from facho.engine.collect.work import (
     AskedColumn,
@@ -29,11 +30,11 @@ from facho.vendors.schema import ReadMethod, Table
 TASK: Final = "read_onu"
 _LONGEST: Final = 1_000
 
-NEEDS_WALK: Final = "the OLT would have to be walked for it"
-NOT_THERE: Final = "the OLT does not have it"
-NOT_ONLINE: Final = "not asked, for the ONU is not online"
-NO_VALUE: Final = "the OLT gave no value"
-ANOTHER: Final = "another ONU is at its place now: nothing was stored"
+NEEDS_WALK: Final = Reason.of("needs_walk")
+NOT_THERE: Final = Reason.of("not_on_olt")
+NOT_ONLINE: Final = Reason.of("onu_not_online")
+NO_VALUE: Final = Reason.of("no_value")
+ANOTHER: Final = Reason.of("another_onu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Reading:
     # The OIDs of each fact.
     oids: Mapping[str, frozenset[str]]
     # Facts that are not asked for, and why.
-    unread: Mapping[str, str]
+    unread: Mapping[str, Reason]
 
 
 def facts_of_onu(profile: Profile) -> tuple[str, ...]:
@@ -109,7 +110,8 @@ def result_of(reading: Reading, collection: Collection, *, another: bool) -> dic
         for fact in outcome.part.facts:
             if fact not in facts:
                 unread[fact] = ANOTHER if another else _why_not(fact, reading, outcome)
-    return {"facts": facts, "unread": {fact: why for fact, why in unread.items() if fact not in facts}}
+    lacking = {fact: to_json(why) for fact, why in unread.items() if fact not in facts}
+    return {"facts": facts, "unread": lacking}
 
 
 def _values(reading: Reading, parts: Iterable[PartOutcome]) -> Iterator[tuple[str, object]]:
@@ -127,7 +129,7 @@ def _plain(value: object) -> int | float | str | None:
     return value if isinstance(value, int | float) else str(value).replace("\0", "")[:_LONGEST]
 
 
-def _why_not(fact: str, reading: Reading, outcome: PartOutcome) -> str:
+def _why_not(fact: str, reading: Reading, outcome: PartOutcome) -> Reason:
     left_out = {column.oid for column in outcome.part.left_out}
     if reading.oids[fact] and reading.oids[fact] <= left_out:
         return NOT_THERE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from facho.core.reasons import NO_REASON, Reason, several
 from facho.core.request_rules import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
 from facho.engine.collect.missing_columns import DISCOVERY, lacking, tables_not_present
@@ -17,23 +18,21 @@ from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 
 _MOST_REASONS: Final = 5
 _IDENTITIES: Final = ("serial", "mac")
-_LIMITS: Final = (
-    "if it has this many, raise FACHO_WALK_ROWS for the rows of a column, or FACHO_ANSWER_OCTETS for octets"
-)
+_LIMITS: Final = Reason.of("raise_limits")
 
 
-def skipped(part: Part, why: str) -> PartOutcome:
+def skipped(part: Part, why: Reason) -> PartOutcome:
     return PartOutcome(part, PartState.SKIPPED, why)
 
 
-def failed(part: Part, why: str, *, silent: bool = False) -> PartOutcome:
+def failed(part: Part, why: Reason, *, silent: bool = False) -> PartOutcome:
     return PartOutcome(part, PartState.FAILED, why, silent)
 
 
 def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> PartOutcome:
     raw, cut = raw_rows(answers.own)
     wrong = _wrong(part, answers, decoded, work)
-    notes = [*answers.notes, *([cut] if cut else [])]
+    notes = [*answers.notes, cut]
     lacks = frozenset[str]() if wrong else lacking(part, answers, decoded, work.profile)
     if not wrong and (missing := tables_not_present(part, lacks, decoded, work.profile)):
         notes.append(not_present(missing))
@@ -41,7 +40,7 @@ def outcome_of(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
     return PartOutcome(
         part,
         PartState.FAILED if wrong else PartState.SUCCESS,
-        "; ".join([*([wrong] if wrong else []), *notes]),
+        several([wrong, *notes]),
         answers.silent,
         decoded=decoded,
         raw=raw,
@@ -69,18 +68,17 @@ def join_outcomes(nobody: PartOutcome, further: PartOutcome) -> PartOutcome:
         unreadable = chosen.decoded.unreadable
         more = {table: rows for table, rows in other.decoded.unreadable.items() if table not in unreadable}
         chosen.decoded.unreadable = {**unreadable, **more}
-        chosen.error = "; ".join(filter(None, [chosen.error, *_unreadable_notes(more)]))
+        chosen.error = several([chosen.error, *_unreadable_notes(more)])
     return chosen
 
 
-def not_present(tables: Iterable[str]) -> str:
-    return f"table not present: {', '.join(tables)}"
+def not_present(tables: Iterable[str]) -> Reason:
+    return Reason.of("table_not_present", tables=", ".join(tables))
 
 
-def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[str]:
+def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[Reason]:
     return [
-        f"{rows.rows:,} rows of the table {table} have an index that the profile cannot read, such as "
-        f"{rows.example} (new firmware?): nothing is concluded from what is missing in it"
+        Reason.of("unreadable_indexes", number=rows.rows, table=table, example=rows.example)
         for table, rows in unreadable.items()
     ]
 
@@ -91,45 +89,52 @@ def all_left_out(part: Part, profile: Profile) -> PartOutcome:
     return PartOutcome(part, PartState.SUCCESS, not_present(sorted(tables)))
 
 
-def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> str:
-    """Why it failed; nothing when it did not."""
+def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason:
+    """Return why it failed; no reason when it did not."""
     if answers.errors:
         return _reasons(answers.errors, work)
     most = work.batching.most_unanswered
     if too_many_unanswered(answers.onus_asked, answers.mute, most=most / 100):
-        first = next(f"{key}: {reason}" for key, reason in answers.lacking.items())
-        asked = f"{answers.mute:,} of {answers.onus_asked:,} ONUs"
-        return f"{asked} did not answer, and no more than {most:g} % may; the first is {first}"
-    return _unreadable(answers, decoded) if part.kind == DISCOVERY else ""
+        onu, why = next(iter(answers.lacking.items()))
+        return Reason.of(
+            "too_many_silent_onus",
+            number=answers.mute,
+            total=answers.onus_asked,
+            percent=most,
+            onu=str(onu),
+            why=why,
+        )
+    return _unreadable(answers, decoded) if part.kind == DISCOVERY else NO_REASON
 
 
-def _reasons(errors: Sequence[SnmpError], work: Work) -> str:
+def _reasons(errors: Sequence[SnmpError], work: Work) -> Reason:
     reasons = list(dict.fromkeys(_reason(error, work) for error in errors))
     more = len(reasons) - _MOST_REASONS
-    limits = [_LIMITS] if any(isinstance(error, TooMuch) for error in errors) else []
-    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else []), *limits])
+    rest = Reason.of("more", more=more) if more > 0 else NO_REASON
+    limits = _LIMITS if any(isinstance(error, TooMuch) for error in errors) else NO_REASON
+    return several([*reasons[:_MOST_REASONS], rest, limits])
 
 
-def _reason(error: SnmpError, work: Work) -> str:
+def _reason(error: SnmpError, work: Work) -> Reason:
     """A part knows only the time that was left for it."""
     if isinstance(error, DeadlineExceeded):
-        return f"not finished within the time limit of {work.time_limit.total_seconds():g} s"
-    return str(error)
+        return Reason.of("time_limit", seconds=work.time_limit.total_seconds())
+    return error.reason
 
 
-def _unreadable(answers: Answers, decoded: Decoded) -> str:
+def _unreadable(answers: Answers, decoded: Decoded) -> Reason:
     """A discovery that reads nobody's identity has found nobody: nothing may be concluded from it."""
     if not decoded.problems:
-        return ""
+        return NO_REASON
     onus = decoded.onus
     identities = [onus.columns[fact] for fact in _IDENTITIES if fact in onus.columns]
     if any(value is not None for values in identities for value in values):
-        return ""
+        return NO_REASON
     if len(onus) and not any(fact in _IDENTITIES for _, fact in decoded.problems.counts):
         # It has none, and the places of its ONUs are all that is to be known.
-        return ""
+        return NO_REASON
     rows = max(map(len, answers.rows.values()), default=0)
-    return f"none of the {rows:,} rows could be read; the first: {decoded.problems.first[0]}"
+    return Reason.of("no_row_read", number=rows, problem=str(decoded.problems.first[0]))
 
 
 def largest_cpu(parts: Iterable[PartOutcome]) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
+from facho.core.reasons import Reason, ReasonError
 from facho.engine.collect.work import AskedColumn, KnownOnu
 from facho.snmp import Oid
 from facho.vendors import Entity, Key, Profile
@@ -25,8 +26,8 @@ from facho.vendors.schema import (
 )
 
 
-class CannotAsk(ValueError):
-    """A column that cannot be asked for in this way. The message is for the person who chose it."""
+class CannotAsk(ReasonError, ValueError):
+    """A column that cannot be asked for in this way, with the reason for the person who chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Plan:
 
     groups: dict[int, list[Question]] = field(default_factory=dict)
     # ONUs whose index in a table cannot be written from their place.
-    nowhere: dict[Key, str] = field(default_factory=dict)
+    nowhere: dict[Key, Reason] = field(default_factory=dict)
 
     @property
     def onus(self) -> set[Key]:
@@ -55,8 +56,8 @@ def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     for column in columns:
         for never in profile.request_rules.never:
             if is_under(column.oid, never.oid) or is_under(never.oid, column.oid):
-                why = f"{never.oid} is never read ({never.why})"
-                raise CannotAsk(f"{column.name}: {column.oid} is not asked for, because {why}")
+                asked = {"name": column.name, "oid": column.oid}
+                raise CannotAsk(Reason.of("never_read", **asked, never=never.oid, reason=never.why))
 
 
 def is_under(oid: str, above: str) -> bool:
@@ -69,10 +70,7 @@ def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
     for column in columns:
         of = tables.get(column.read_as, ())
         if of and all(table.read_method is ReadMethod.GET_ONLINE for table in of):
-            raise CannotAsk(
-                f"{column.name}: the OLT reads it from the ONUs one by one; "
-                "ask for it with the kind get, of those that are online"
-            )
+            raise CannotAsk(Reason.of("read_one_by_one", name=column.name))
 
 
 def readable(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
@@ -157,7 +155,7 @@ def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[K
                 values = gathered.setdefault((table.batch, onu.key), {})
                 values.update((Oid(content + suffix), (read_as, suffix)) for content, read_as in contents)
             elif onu.technology or not table.technology:
-                plan.nowhere[onu.key] = f"its index in the table {table.name} cannot be told from its place"
+                plan.nowhere[onu.key] = Reason.of("index_not_known", table=table.name)
     for (batch, key), values in gathered.items():
         plan.groups.setdefault(batch, []).append(Question(key, values))
     return plan
@@ -172,7 +170,7 @@ def _columns_by_table(
     for column in columns:
         of_onus = [table for table in of[column.read_as] if table.entity is Entity.ONU]
         if not of_onus and column.read_as not in names:
-            raise CannotAsk(f"{column.name}: it is not about ONUs; use the kind table or walk")
+            raise CannotAsk(Reason.of("not_about_onus", name=column.name))
         for table in of_onus:
             _check_index(column, table)
             chosen.setdefault(table.name, (table, []))[1].append(column)
@@ -190,10 +188,7 @@ def _names_for(tables: Iterable[Table]) -> set[str]:
 
 def _check_index(column: AskedColumn, table: Table) -> None:
     if not _can_be_written(table.index):
-        raise CannotAsk(
-            f"{column.name}: a row of the table {table.name} cannot be asked for by the ONU's place; "
-            "use the kind table"
-        )
+        raise CannotAsk(Reason.of("row_not_addressable", name=column.name, table=table.name))
 
 
 def _can_be_written(layout: IndexLayout) -> bool:

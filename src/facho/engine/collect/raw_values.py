@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
+from facho.core.reasons import NO_REASON, Reason
 from facho.snmp import Missing, Value
 from facho.snmp.values import Unknown
 from facho.vendors.errors import BadIndex
@@ -62,8 +63,8 @@ def dotted(suffix: bytes) -> str:
         return "0x" + suffix.hex()
 
 
-def raw_rows(own: Mapping[str, Mapping[bytes, Value]], most: int = MOST_ROWS) -> tuple[Raw, str]:
-    """Name -> index in dots -> value, and a sentence if not all of it was kept."""
+def raw_rows(own: Mapping[str, Mapping[bytes, Value]], most: int = MOST_ROWS) -> tuple[Raw, Reason]:
+    """Return name -> index in dots -> value, and the reason if not all of it was kept."""
     raw: Raw = {}
     room = most
     for name, rows in own.items():
@@ -71,5 +72,5 @@ def raw_rows(own: Mapping[str, Mapping[bytes, Value]], most: int = MOST_ROWS) ->
         room -= len(raw[name])
     came = sum(map(len, own.values()))
     kept = sum(map(len, raw.values()))
-    cut = f"of {came:,} rows of own OIDs the first {kept:,} were kept" if kept < came else ""
+    cut = Reason.of("own_rows_cut", total=came, number=kept) if kept < came else NO_REASON
     return raw, cut

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import Asking
 from facho.masking import masked
 from facho.snmp import Target
@@ -101,7 +102,7 @@ class PartOutcome:
 
     part: Part
     state: PartState
-    error: str = ""
+    error: Reason = NO_REASON
     # Nothing at all came from the OLT.
     silent: bool = False
     seconds: float = 0.0
@@ -111,7 +112,7 @@ class PartOutcome:
     rows: int = 0
     onus_asked: int = 0
     # The ONUs without an answer, by their interface, with the reason.
-    unanswered: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, Reason] = field(default_factory=dict)
     # Columns, by the OID that was asked for, that the OLT does not have; and those that it has.
     lacking: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
@@ -121,7 +122,7 @@ class PartOutcome:
 
     def __post_init__(self) -> None:
         # It is stored, shown and told to others, and an OLT may say anything.
-        self.error = masked(self.error)
+        self.error = self.error.with_texts(masked)
 
     @property
     def has_onus(self) -> bool:
@@ -151,5 +152,5 @@ class Collection:
         return self.parts[0].silent
 
     @property
-    def error(self) -> str:
+    def error(self) -> Reason:
         return self.parts[0].error

@@ -23,6 +23,7 @@ from facho.apps.hosts.selectors import (
 from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
+from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, columns_to_leave_out
 from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
 from facho.engine.collect.targets import asking_of, learned_of, target_of, varbinds_of
@@ -38,7 +39,7 @@ from facho.engine.collect.work import (
 from facho.vendors import GENERIC, Entity, Profile, builtin
 
 
-class NothingToAsk(Exception):
+class NothingToAsk(ReasonError):
     """The OLT's family has nothing of what the job is about."""
 
 
@@ -74,7 +75,7 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     parts = [without(part, lacks) for part in every]
     if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
-        raise NothingToAsk(f"{what}: OLTs of the family '{profile.name}' have nothing that could be asked so")
+        raise NothingToAsk(Reason.of("nothing_to_ask", name=what, family=profile.name))
     asked = tuple(part for part in parts if part.columns or part.left_out)
     return Planned(
         Work(
@@ -101,13 +102,11 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
 def _reading(onu_id: int, olt: Olt, profile: Profile) -> Reading:
     onu = next(_known(olt.id, only=onu_id), None)
     if onu is None:
-        raise NothingToAsk("the ONU is at no place any more")
+        raise NothingToAsk(Reason.of("onu_has_no_place"))
     asked = columns_now(olt, facts_of_onu(profile), JobKind.GET)
     found = plan_reading(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
     if not found.parts:
-        raise NothingToAsk(
-            f"OLTs of the family '{profile.name}' tell nothing of one ONU without being walked"
-        )
+        raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
     return found
 
 
@@ -199,5 +198,4 @@ def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
 
 
 def _left_out(part: Part, profile: Profile) -> PartOutcome:
-    why = f"not asked: OLTs of the family '{profile.name}' have nothing for it"
-    return PartOutcome(part, PartState.SKIPPED, why)
+    return PartOutcome(part, PartState.SKIPPED, Reason.of("family_has_nothing", family=profile.name))

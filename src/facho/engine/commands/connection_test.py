@@ -14,6 +14,7 @@ from facho.apps.access.words import Action
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.config import Config, current
+from facho.core.reasons import Reason, text_reason
 from facho.engine.collect.identify import Identified, explain, identify
 from facho.engine.collect.targets import SNMP_VERSIONS, target_of
 from facho.engine.commands.credentials import unreadable_sentence
@@ -27,9 +28,9 @@ _AT_ONCE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Why an OLT could not be identified: one line, and the error behind it."""
+    """Why an OLT could not be identified, and the error behind it."""
 
-    sentence: str
+    reason: Reason
     error: SnmpError
 
 
@@ -38,7 +39,7 @@ def check_connection(
 ) -> Identified | Silence:
     """Ask an OLT what it is, with the address and credentials of the row, saved or not."""
     if isinstance(olt.credentials, Unreadable):
-        return Silence(unreadable_sentence(), SnmpError(str(olt.credentials.problem)))
+        return Silence(text_reason(unreadable_sentence()), SnmpError(str(olt.credentials.problem)))
     target = target_of(olt, current())
     note(Action.TEST, Olt, olt.pk, olt.name or olt.address, address=olt.address)
     return ask(

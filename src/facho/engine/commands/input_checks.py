@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
 
-from facho.apps.executions.failure_words import translated
+from facho.apps.reason_words import reason_words
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.plain_text import has_hidden_characters
 from facho.engine.commands.errors import CommandError
@@ -62,7 +62,7 @@ def parse_seconds(interval: str | timedelta, field: str = "interval") -> int:
         try:
             interval = parse_interval(interval)
         except BadInterval as error:
-            raise CommandError(field, translated(str(error))) from None
+            raise CommandError(field, reason_words(error.reason)) from None
     seconds = interval.total_seconds()
     if seconds < 1 or seconds != int(seconds):
         raise CommandError(field, _("a time is a whole number of seconds, and at least one"))

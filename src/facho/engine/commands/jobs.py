@@ -10,14 +10,15 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Oid, Olt
 from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import spelled_out
+from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
 from facho.core.chain import ChainError, check_master
+from facho.core.reasons import Reason
 from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import (
@@ -226,7 +227,7 @@ def _delete_nodes(job: SnmpJob, olt_ids: Sequence[int], now: datetime) -> int:
     # The lock keeps executions of these nodes from being queued or started.
     list(nodes.select_for_update().values_list("id"))
     executions = Execution.objects.filter(node__in=nodes)
-    aborted = abort_queued(executions, "the OLT was detached from the job", now)
+    aborted = abort_queued(executions, Reason.of("olt_detached"), now)
     refuse_running(job, olt_ids)
     nodes.delete()
     return len(aborted)
@@ -323,7 +324,7 @@ def check_new_master(job_id: int | None, name: str) -> SnmpJob:
             {each: name for each, _, name in jobs},
         )
     except ChainError as error:
-        raise CommandError("master", translated(str(error))) from None
+        raise CommandError("master", reason_words(error.reason)) from None
     return master
 
 

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.apps.db.encrypted_fields import SecretText
-from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import (
     DeliveryStatus,
     Language,
@@ -20,6 +19,7 @@ from facho.apps.notifications.models import (
     NotificationDelivery,
     NotificationRule,
 )
+from facho.apps.reason_words import reason_words
 from facho.config import Config, current
 from facho.core.interval import BadInterval, parse_interval
 from facho.core.notifications import RULE_KINDS, HoldReason, NotificationKind, NotifiedEvent
@@ -240,7 +240,7 @@ def _check_no_repeat(text: str) -> int:
     try:
         seconds = int(parse_interval(text).total_seconds())
     except BadInterval as error:
-        raise CommandError("no_repeat", translated(str(error))) from None
+        raise CommandError("no_repeat", reason_words(error.reason)) from None
     if seconds > _LONGEST_REPEAT_S:
         raise CommandError("no_repeat", _("at most 30 days"))
     return seconds

@@ -20,6 +20,7 @@ from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import master_of
 from facho.config import current
+from facho.core.reasons import Reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.aborts import abort_open
@@ -27,6 +28,7 @@ from facho.engine.process.command_transaction import command
 
 # Each time another one got in between, and that one was gone again when we looked.
 _TRIES: Final = 5
+_BY_PERSON: Final = Reason.of("aborted_by_person")
 
 
 @command
@@ -63,7 +65,7 @@ def read_onu(onu_id: int, now: datetime) -> int:
 
 
 @command
-def abort_execution(execution_id: int, now: datetime, why: str = "a person aborted it") -> None:
+def abort_execution(execution_id: int, now: datetime, why: Reason = _BY_PERSON) -> None:
     """What runs stops at its next request, and writes nothing."""
     execution = Execution.objects.filter(id=execution_id)
     if not abort_open(execution, why, now):

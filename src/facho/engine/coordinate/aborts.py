@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
+from facho.core.reasons import Reason
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, slot_from_row
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
@@ -26,7 +27,7 @@ class AbortedExecution:
 
 
 def abort_queued(
-    executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
+    executions: QuerySet[Execution], why: Reason, now: datetime, *, counts: bool = True
 ) -> list[AbortedExecution]:
     """Abort those that have not begun. If it does not count, the caller reconciles the quotas."""
     queued = _lock(executions.filter(state__in=QUEUED))
@@ -36,7 +37,7 @@ def abort_queued(
 
 
 def abort_open(
-    executions: QuerySet[Execution], why: str, now: datetime, *, counts: bool = True
+    executions: QuerySet[Execution], why: Reason, now: datetime, *, counts: bool = True
 ) -> list[AbortedExecution]:
     """Abort those that have not ended.
 
@@ -67,7 +68,7 @@ def _rows(aborted: Sequence[AbortedExecution]) -> QuerySet[Execution]:
     return Execution.objects.filter(id__in=[each.execution_id for each in aborted])
 
 
-def _report(aborted: Sequence[AbortedExecution], why: str, now: datetime, counts: bool) -> None:
+def _report(aborted: Sequence[AbortedExecution], why: Reason, now: datetime, counts: bool) -> None:
     if counts:
         count_aborted_slots((each.slot for each in aborted), why, now, current())
     log_ended_executions([each.execution_id for each in aborted])

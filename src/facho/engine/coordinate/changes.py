@@ -37,6 +37,7 @@ from facho.core.changes import (
     decode_state,
     differences,
 )
+from facho.core.reasons import Reason
 from facho.core.schedule import first_run_of_enabled, first_run_of_new, spread
 from facho.engine.coordinate.aborts import AbortedExecution, abort_open, abort_queued
 from facho.engine.coordinate.plans import update_plans
@@ -45,7 +46,7 @@ from facho.engine.events import types as events
 from facho.engine.events.stream import olt_names, publish
 from facho.engine.process.command_transaction import command
 
-OLT_DISABLED: Final = "the OLT was disabled"
+OLT_DISABLED: Final = Reason.of("olt_disabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,14 @@ class PlannedNode(NamedTuple):
         return Link(self.node_id, self.job_id, self.olt_id, self.master_job_id, self.priority, enabled)
 
     @property
-    def why_stopped(self) -> str:
+    def why_stopped(self) -> Reason:
         if not self.olt_enabled:
             return OLT_DISABLED
         if not self.job_enabled:
-            return "the job was disabled"
-        return f"it runs after {self.master}" if self.node_enabled else "the node was disabled"
+            return Reason.of("job_disabled")
+        if not self.node_enabled:
+            return Reason.of("node_disabled")
+        return Reason.of("chained", job=self.master or "")
 
 
 def _load_nodes(olt_ids: Collection[int]) -> list[PlannedNode]:
@@ -230,7 +233,7 @@ def _abort_executions(
     disabled = list(Olt.objects.filter(id__in=list(olt_ids), enabled=False).values_list("id", flat=True))
     aborted = abort_open(Execution.objects.filter(olt__in=disabled), OLT_DISABLED, now) if disabled else []
     why = {node.node_id: node.why_stopped for node in stopped}
-    queued: dict[str, list[int]] = defaultdict(list)
+    queued: dict[Reason, list[int]] = defaultdict(list)
     rows = Execution.objects.filter(olt__in=list(olt_ids), state__in=QUEUED).exclude(node=None)
     for execution, node_id in rows.values_list("id", "node_id"):
         if node_id in why:

@@ -13,12 +13,11 @@ from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core.maintenance import span_at, spans
+from facho.core.reasons import Reason
 from facho.engine.coordinate.aborts import abort_open
 from facho.engine.coordinate.quotas import reconcile_trackers
 from facho.engine.events.stream import publish
 from facho.engine.events.types import MaintenanceEnded, MaintenanceStarted
-
-UNDER_MAINTENANCE: Final = "the OLT is under maintenance"
 
 _TICK: Final = timedelta(microseconds=1)
 
@@ -32,7 +31,7 @@ def abort_in_maintenance(now: datetime, config: Config) -> None:
 
 def abort_without_reconciling(now: datetime, config: Config) -> list[int]:
     """Abort them, and return their OLTs, whose trackers the caller reconciles in the same transaction."""
-    aborted = abort_open(_open_in_maintenance(now, config), UNDER_MAINTENANCE, now, counts=False)
+    aborted = abort_open(_open_in_maintenance(now, config), Reason.of("under_maintenance"), now, counts=False)
     return sorted({each.olt_id for each in aborted})
 
 

@@ -122,7 +122,7 @@ def _skip_pending(trackers: Sequence[Tracker], hour: Hour, now: datetime, config
             left[key] -= count
             skipped.append(CountedSlots(key, Outcome.SKIPPED, count, reason=reason))
     skipped += [
-        CountedSlots(key, Outcome.SKIPPED, count, reason=LostSlots(OTHER, "", count))
+        CountedSlots(key, Outcome.SKIPPED, count, reason=LostSlots(OTHER, count=count))
         for key, count in left.items()
         if count
     ]
@@ -136,7 +136,7 @@ def _reasons_of_pending(
     intervals = {(grid.olt_id, grid.task_type): grid.interval for grid in pending.grids}
     for key, count in pending.on_grids([hour]):
         lost_s = round(count * intervals[key.olt_id, key.task_type].total_seconds())
-        yield key, LostSlots(Why.ENGINE_STOPPED, "", count, lost_s)
+        yield key, LostSlots(Why.ENGINE_STOPPED, count=count, lost_s=lost_s)
     busy = {each.olt_id for each in pending.open if each.state != "WAITING"}
     for each in pending.open:
         if each.slot in hour:
@@ -149,7 +149,7 @@ def _reasons_of_pending(
                 after=config.delayed_after,
             )
             for owed in each.owes:
-                yield TrackerKey(each.olt_id, owed.task_type, hour), LostSlots(why, "", 1, owed.interval_s)
+                yield TrackerKey(each.olt_id, owed.task_type, hour), LostSlots(why, lost_s=owed.interval_s)
 
 
 def _final_status(tracker: Tracker, config: Config) -> QuotaStatus:

@@ -37,6 +37,7 @@ from facho.core.quota import (
     running_hour,
     slots_by_hour,
 )
+from facho.core.reasons import NO_REASON, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ def count_part_outcomes(
     _count((_counted(slot, owed, outcome, config) for owed, outcome in outcomes), now, config)
 
 
-def count_failed_slot(slot: Slot, error: str, now: datetime, config: Config) -> None:
+def count_failed_slot(slot: Slot, error: Reason, now: datetime, config: Config) -> None:
     """Count the master's part as failed and the chained ones, which were not asked, as skipped."""
     master = {owed.node_id: SlotOutcome(Outcome.FAILED, why=FAILED, what=error) for owed in slot.owes[:1]}
     count_part_outcomes(slot, master, SlotOutcome(Outcome.SKIPPED, why=FAILED, what=error), now, config)
 
 
 def count_aborted_slots(
-    slots: Iterable[Slot], what: str, now: datetime, config: Config, *, why: str = ABORTED
+    slots: Iterable[Slot], what: Reason, now: datetime, config: Config, *, why: str = ABORTED
 ) -> None:
     outcome = SlotOutcome(Outcome.SKIPPED, why=why, what=what)
     _count((_counted(slot, owed, outcome, config) for slot in slots for owed in slot.owes), now, config)
@@ -78,7 +79,7 @@ class SkippedRange:
     last: datetime
     owes: Sequence[Owed]
     why: str
-    what: str = ""
+    what: Reason = NO_REASON
 
 
 def count_skipped_slots(skipped: Iterable[SkippedRange], now: datetime, config: Config) -> None:
@@ -119,7 +120,7 @@ def _skipped_if_late(slots: CountedSlots, now: datetime, config: Config) -> Coun
     late = must_close(slots.key.hour.end, now, within=config.quota_close_within)
     if not late or slots.outcome is Outcome.SKIPPED:
         return slots
-    reason = slots.reason or LostSlots(LATE, "", slots.count)
+    reason = slots.reason or LostSlots(LATE, count=slots.count)
     return replace(slots, outcome=Outcome.SKIPPED, duration_ms=0, reason=reason)
 
 

@@ -11,12 +11,13 @@ from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
+from facho.core.reasons import NO_REASON, Reason
 from facho.engine.events.stream import publish
 from facho.engine.events.types import EmergencyReplan, OltFailing, OltReachable, OltUnreachable
 
 
 def update_reachability(
-    olt_id: int, before: OltBefore, after: OltAfter, now: datetime, *, error: str = ""
+    olt_id: int, before: OltBefore, after: OltAfter, now: datetime, *, error: Reason = NO_REASON
 ) -> None:
     """Count failures in a row, and replan and report an OLT that went away, is back or fails too often.
 

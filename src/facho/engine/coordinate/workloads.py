@@ -18,6 +18,7 @@ from facho.config import Config
 from facho.core.chain import Link, composites
 from facho.core.forecast import Predicted
 from facho.core.plan import ClosedSpans, Plan, Queued, Running, Task, simulate
+from facho.core.reasons import Reason
 from facho.engine.coordinate.forecasts import predict_durations
 
 # Of a task that nobody knows anything about.
@@ -77,8 +78,8 @@ class Node(NamedTuple):
     priority: int
     # None for what is chained to another node.
     next_run_at: datetime | None
-    suspended: str
-    olt_suspended: str
+    suspended: Reason
+    olt_suspended: Reason
 
     @property
     def link(self) -> Link:

@@ -14,11 +14,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from facho.apps.db import sql
-from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY
+from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.event_types import Level
+from facho.core.reasons import Reason, decode
 from facho.engine.events import stream
 from facho.engine.events.coordinator_log import DISCOVERY, GET, log_writer
 
@@ -47,7 +48,7 @@ class _Ended:
     delay_ms: int | None
     why_late: str
     blocker: str
-    error: str
+    error: Reason
 
 
 def _write_lines(execution_ids: Sequence[int]) -> None:
@@ -73,7 +74,7 @@ def _sentence(each: _Ended) -> str:
         sentence = text % {**values, **times}
     if each.why_late:
         sentence += f" ({' '.join(filter(None, (str(WHY[each.why_late]), each.blocker)))})"
-    return f"{sentence}: {translated(each.error)}" if each.error else sentence
+    return f"{sentence}: {reason_words(each.error)}" if each.error else sentence
 
 
 def _fetch_ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
@@ -94,7 +95,7 @@ def _fetch_ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
                 delay_ms,
                 why,
                 blocker,
-                error,
+                decode(error),
             )
 
 

@@ -20,12 +20,13 @@ from django.utils.translation import ngettext
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
-from facho.apps.executions.failure_words import translated
 from facho.apps.notifications.models import NoticeKind
+from facho.apps.reason_words import reason_words
 from facho.apps.written import about as approximate
 from facho.config import Config
 from facho.core.interval import format_interval
 from facho.core.notifications import NotificationKind, NotifiedEvent
+from facho.core.reasons import from_json
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.log_files import one_line
 from facho.masking import masked
@@ -97,7 +98,7 @@ def _quota_violation(event: NotifiedEvent) -> Sequence[str]:
 
 
 def _olt_down(event: NotifiedEvent) -> Sequence[str]:
-    reason = translated(event.details.get("reason", ""))
+    reason = reason_words(from_json(event.details.get("reason", "")))
     return _("%(olt)s does not answer") % {"olt": event.olt_name}, reason
 
 
@@ -115,7 +116,9 @@ def _time_away(since: str | None, at: datetime) -> str:
 
 def _node_suspended(event: NotifiedEvent) -> Sequence[str]:
     names = {"job": event.details["job"], "olt": event.olt_name}
-    return _("%(olt)s: %(job)s is suspended") % names, translated(event.details.get("reason", ""))
+    return _("%(olt)s: %(job)s is suspended") % names, reason_words(
+        from_json(event.details.get("reason", ""))
+    )
 
 
 def _node_back(event: NotifiedEvent) -> Sequence[str]:

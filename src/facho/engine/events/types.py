@@ -17,10 +17,11 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
-from facho.apps.executions.failure_words import translated
+from facho.apps.reason_words import reason_words
 from facho.core.event_types import EventType, Level
 from facho.core.interval import format_interval
 from facho.core.notifications import NotificationKind
+from facho.core.reasons import Reason, to_json
 from facho.core.severity import Severity
 from facho.log_files import one_line
 from facho.masking import masked
@@ -214,7 +215,7 @@ class OltUnreachable(EmergencyReplan):
     why = "unreachable"
     sentence = _("emergency: %(olt)s does not answer, replanned")
 
-    reason: str
+    reason: Reason
 
     def notification(self) -> Notification:
         return Notification(NotificationKind.OLT_DOWN, Severity.CRITICAL, {"reason": self.reason})
@@ -273,10 +274,10 @@ class ExecutionAborted(OltEvent):
 
     execution_id: int
     job: str
-    why: str
+    why: Reason
 
     def sentence_values(self) -> dict[str, Any]:
-        return {"why": translated(self.why)}
+        return {"why": reason_words(self.why)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,10 +315,10 @@ class OltSuspended(OltEvent):
     source = "executions"
     sentence = _("%(olt)s was suspended: %(reason)s")
 
-    reason: str
+    reason: Reason
 
     def sentence_values(self) -> dict[str, Any]:
-        return {"reason": translated(self.reason)}
+        return {"reason": reason_words(self.reason)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,10 +337,10 @@ class NodeSuspended(OltEvent):
 
     node_id: int
     job: str
-    reason: str
+    reason: Reason
 
     def sentence_values(self) -> dict[str, Any]:
-        return {"reason": translated(self.reason)}
+        return {"reason": reason_words(self.reason)}
 
     def notification(self) -> Notification:
         return Notification(
@@ -598,6 +599,8 @@ def masked_json(value: Any) -> Any:
     """Return a value as JSON and both databases accept it, without secrets."""
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Reason):
+        return masked_json(to_json(value))
     if isinstance(value, Mapping):
         return {str(name): masked_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

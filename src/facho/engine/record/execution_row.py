@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from facho.apps.db import sql
@@ -12,6 +13,7 @@ from facho.apps.executions import totals
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.executions.store import close_attempt
 from facho.core.execution_end import AttemptEnd, EndState
+from facho.core.reasons import NO_REASON, Reason, to_json
 from facho.engine.collect.onu_read import result_of
 from facho.engine.collect.work import PartOutcome
 from facho.engine.coordinate.quotas import count_part_outcomes
@@ -33,7 +35,7 @@ def write_execution(recording: Recording) -> None:
         started.attempt,
         started.started_at,
         recording.end.attempt,
-        "" if collection.succeeded else collection.error,
+        NO_REASON if collection.succeeded else collection.error,
         recording.now,
         is_run_now=recording.before.is_run_now,
         columns={
@@ -67,7 +69,7 @@ def end_attempt(
     attempt: int,
     started_at: datetime,
     end: AttemptEnd,
-    error: str,
+    error: Reason,
     now: datetime,
     *,
     is_run_now: bool = False,
@@ -103,12 +105,13 @@ def _part_json(outcome: PartOutcome) -> dict[str, Any]:
         "rows": outcome.rows,
     }
     if outcome.error:
-        found["error"] = outcome.error
+        found["error"] = to_json(outcome.error)
     if outcome.onus_asked:
         found["onus_asked"] = outcome.onus_asked
     if outcome.unanswered:
         found["onus_unanswered"] = len(outcome.unanswered)
-        found["unanswered"] = dict(list(outcome.unanswered.items())[:_MAX_NAMED])
+        named = islice(outcome.unanswered.items(), _MAX_NAMED)
+        found["unanswered"] = {onu: to_json(reason) for onu, reason in named}
     if outcome.decoded is not None and len(outcome.decoded.problems):
         problems = outcome.decoded.problems
         first = [str(each) for each in problems.first[:_MAX_PROBLEMS]]

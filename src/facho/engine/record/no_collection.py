@@ -10,6 +10,7 @@ from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.apps.executions.store import close_attempt
 from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, end_failed_attempt, judge_olt
+from facho.core.reasons import Reason
 from facho.engine.collect.work import PartOutcome, PartState
 from facho.engine.coordinate.quotas import count_aborted_slots, count_failed_slot, slot_from_row
 from facho.engine.coordinate.reachability import update_reachability
@@ -21,11 +22,11 @@ from facho.engine.record.recording import check_lease
 from facho.masking import masked
 
 
-def record_failure(started: StartedExecution, error: str, now: datetime, config: Config) -> State:
+def record_failure(started: StartedExecution, error: Reason, now: datetime, config: Config) -> State:
     """Store that the OLT could not even be asked: a job without columns, or a bug. Raises LeaseLost."""
     with sql.write_transaction():
         before = check_lease(started, now)
-        error = masked(error)
+        error = error.with_texts(masked)
         node = lock_failed_node(started.olt_id, started.node_id, started.attempt)
         end = end_failed_attempt(
             started.attempt, node.before if node else None, now, probe_waits=config.probe_after
@@ -76,14 +77,14 @@ def hand_back(started: StartedExecution, now: datetime, config: Config) -> None:
             lease_expires_at=None,
             attempt=started.attempt - 1,
             ended_at=None if again else now,
-            error="handed back: the process stopped",
+            error=Reason.of("handed_back"),
         )
         if again:
             Attempt.objects.filter(execution=started.execution_id, number=started.attempt).delete()
         else:
-            close_attempt(started.execution_id, started.attempt, now, "the process stopped")
+            close_attempt(started.execution_id, started.attempt, now, Reason.of("process_stopped"))
             slot = slot_from_row(running.olt_id, running.slot, running.owes)
-            count_aborted_slots([slot], "the process stopped", now, config)
+            count_aborted_slots([slot], Reason.of("process_stopped"), now, config)
             log_ended_executions([started.execution_id])
 
 

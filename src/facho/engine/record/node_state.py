@@ -13,6 +13,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, NodeBefore, Suspension
+from facho.core.reasons import Reason
 from facho.engine.record.recording import LockedNode, Recording
 from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
 
@@ -54,7 +55,7 @@ def write_failed_node(
     node: LockedNode | None,
     end: AttemptEnd,
     started_at: datetime,
-    error: str,
+    error: Reason,
     now: datetime,
     config: Config,
 ) -> None:

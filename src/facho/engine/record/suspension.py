@@ -19,6 +19,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.delay import Why
+from facho.core.reasons import Reason
 from facho.core.schedule import first_run_of_enabled
 from facho.engine.coordinate.quotas import count_aborted_slots, slot_from_row
 from facho.engine.events.execution_logs import log_ended_executions
@@ -26,15 +27,15 @@ from facho.engine.events.stream import publish
 from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
 
 
-def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta, config: Config) -> None:
+def suspend_olt(olt: Olt, reason: Reason, now: datetime, probe_in: timedelta, config: Config) -> None:
     """Suspend the OLT, and abort its executions that wait, except those that a person asked for."""
     Olt.objects.filter(id=olt.id).update(
-        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+        suspended_reason=reason, suspended_at=now, next_probe_at=now + probe_in
     )
     waiting = Execution.objects.filter(olt=olt.id, state=State.WAITING, run_now=False)
     rows = list(waiting.select_for_update(no_key=True).values_list("id", "slot", "owes"))
     waiting.filter(id__in=[row[0] for row in rows]).update(
-        state=State.ABORTED, ended_at=now, error=f"the OLT was suspended: {reason}"
+        state=State.ABORTED, ended_at=now, error=Reason.of("olt_suspended", why=reason)
     )
     slots = [slot_from_row(olt.id, slot, owes) for _, slot, owes in rows]
     count_aborted_slots(slots, reason, now, config, why=Why.OLT_UNREACHABLE)
@@ -42,9 +43,9 @@ def suspend_olt(olt: Olt, reason: str, now: datetime, probe_in: timedelta, confi
     publish(OltSuspended(olt_id=olt.id, reason=reason), now)
 
 
-def suspend_node(node: SnmpJobHost, reason: str, now: datetime, probe_in: timedelta) -> None:
+def suspend_node(node: SnmpJobHost, reason: Reason, now: datetime, probe_in: timedelta) -> None:
     SnmpJobHost.objects.filter(id=node.id).update(
-        suspended_reason=reason[:300], suspended_at=now, next_probe_at=now + probe_in
+        suspended_reason=reason, suspended_at=now, next_probe_at=now + probe_in
     )
     event = NodeSuspended(olt_id=node.olt_id, node_id=node.id, job=node.job.name, reason=reason)
     publish(event, now)

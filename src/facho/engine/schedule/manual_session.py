@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from facho.apps.db.connections import release_connection
+from facho.core.reasons import NO_REASON, Reason
 from facho.engine.collect.conversation import Guard, tag_of
 from facho.engine.collect.work import Part, PartOutcome, PartState
 from facho.engine.process.leases import LeaseLost, start_execution
@@ -23,7 +24,7 @@ class ManualResult:
     """The result of a session, for the execution that is its trace."""
 
     values: int = 0
-    error: str = ""
+    error: Reason = NO_REASON
     load: Load = field(default_factory=Load)
 
 
@@ -48,7 +49,7 @@ def run_manual_session(execution_id: int, runtime: Runtime, what: str, questions
             try:
                 result = task.run(questions(runtime.snmp.client, held.check, tag_of(started.run_id)))
             except SnmpError as error:
-                result, snmp_error = ManualResult(error=str(error)), error
+                result, snmp_error = ManualResult(error=error.reason), error
             outcome = _outcome(what, result, time.monotonic() - began)
             retry_while_leased(lambda now: record_by_hand(started, outcome, now), held, runtime)
         except (LeaseLost, CancelledError):

@@ -15,6 +15,7 @@ from facho.apps.executions.store import return_to_queue
 from facho.apps.zabbix_pollers.store import remove_lost_workers
 from facho.config import Config
 from facho.core.execution_end import EndState, end_failed_attempt
+from facho.core.reasons import Reason
 from facho.engine.coordinate.quotas import count_failed_slot, slot_from_row
 from facho.engine.coordinate.reachability import count_lost_execution
 from facho.engine.events.execution_logs import log_ended_executions
@@ -103,7 +104,7 @@ def _abort_unwanted(now: datetime, config: Config) -> None:
         state=State.WAITING, node=None, onu=None, not_before__lte=now - 2 * config.lease
     )
     if ids := list(unwanted.values_list("id", flat=True)):
-        gone = "the process that asked for it disappeared"
+        gone = Reason.of("asking_process_gone")
         unwanted.filter(id__in=ids).update(state=State.ABORTED, ended_at=now, error=gone)
         log_ended_executions(ids)
 
@@ -133,7 +134,7 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:
             return False
-        error = f"the process that ran it disappeared ({execution.worker})"
+        error = Reason.of("running_process_gone", worker=execution.worker)
         started_at = execution.started_at or now
         delay = _delay(execution, before, config)
         node = lock_failed_node(execution.olt_id, execution.node_id, execution.attempt, retry_delay=delay)

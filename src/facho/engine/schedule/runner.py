@@ -19,6 +19,7 @@ from facho.apps.db.connections import release_connection
 from facho.apps.executions.models import State
 from facho.config import Config
 from facho.core.pool import SNMP_QUEUES
+from facho.core.reasons import Reason, text_reason
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.stream import publish
@@ -110,8 +111,10 @@ def _collect_and_record(
         )
     except (LeaseLost, CancelledError, DatabaseError):
         raise
-    except (NothingToAsk, KeyProblem) as reason:
-        return _fail(str(reason), started, held, runtime)
+    except NothingToAsk as refused:
+        return _fail(refused.reason, started, held, runtime)
+    except KeyProblem as problem:
+        return _fail(text_reason(str(problem)), started, held, runtime)
     except Exception as bug:
         log.exception("execution failed by an internal error", extra={"action": "bug", **_ids(started)})
         return _fail(_internal_error(bug), started, held, runtime)
@@ -127,12 +130,12 @@ def _collect_and_record(
         return _fail(_internal_error(bug), started, held, runtime)
 
 
-def _fail(why: str, started: StartedExecution, held: HeldLease, runtime: Runtime) -> State:
+def _fail(why: Reason, started: StartedExecution, held: HeldLease, runtime: Runtime) -> State:
     return retry_while_leased(lambda now: record_failure(started, why, now, runtime.config), held, runtime)
 
 
-def _internal_error(bug: Exception) -> str:
-    return f"internal error, see the log: {type(bug).__name__}"
+def _internal_error(bug: Exception) -> Reason:
+    return Reason.of("internal_error", error=type(bug).__name__)
 
 
 def retry_while_leased(store: Callable[[datetime], T], held: HeldLease, runtime: Runtime) -> T:

@@ -26,6 +26,7 @@ from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
 from facho.core.delay import Why
 from facho.core.maintenance import Span, span_at, split_slots
+from facho.core.reasons import Reason, text_reason
 from facho.core.schedule import (
     Adopt,
     Advance,
@@ -114,8 +115,8 @@ class _Due(NamedTuple):
     next_run_at: datetime
     interval_s: int
     kind: str
-    suspended: str
-    olt_suspended: str
+    suspended: Reason
+    olt_suspended: Reason
     cpu_pct: float | None
     cpu_read_at: datetime | None
 
@@ -185,7 +186,8 @@ def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[SkippedR
         if each.why == Why.MAINTENANCE:
             # Nobody owed them.
             continue
-        what = (jobs.get(each.execution_id) if each.execution_id else None) or each.detail
+        job = (jobs.get(each.execution_id) if each.execution_id else None) or ""
+        what = text_reason(job) or each.detail
         yield SkippedRange(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
 
 
@@ -302,7 +304,7 @@ def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
                 last_slot=ahead.slot,
                 count=1,
                 why=fate.why,
-                detail=fate.detail[:300],
+                detail=fate.detail,
                 execution_id=fate.execution_id,
             )
 

@@ -32,6 +32,7 @@ from facho.apps.access.audited import audited_of
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.quota import hour_of
+from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
 from facho.web.admin.quick_lists import badged, tick_box
 
@@ -336,7 +337,7 @@ _AGO: Final = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timed
 
 def readable_json(value: Any) -> str:
     """Indented, in the order and with the letters that it has."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(in_english(value), indent=2, ensure_ascii=False, default=str)
     return format_html('<pre class="fd-json">{}</pre>', text)
 
 

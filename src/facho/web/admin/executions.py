@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
-from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.apps.executions.words import WHY
+from facho.apps.reason_words import reason_words
 from facho.apps.written import duration
 from facho.engine.commands import runs
 from facho.web.admin import acting
@@ -38,7 +38,7 @@ class AttemptInline(ReadOnlyInline[Attempt, Execution]):
 
     @display(description=_("error"))
     def failure(self, attempt: Attempt) -> str:
-        return translated(attempt.error)
+        return reason_words(attempt.error)
 
 
 @admin.register(Execution)
@@ -113,12 +113,12 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
 
     @display(description=_("error"))
     def short_error(self, execution: Execution) -> str:
-        error = translated(execution.error)
+        error = reason_words(execution.error)
         return error if len(error) <= 80 else f"{error[:80]}…"
 
     @display(description=_("error"))
     def failure(self, execution: Execution) -> str:
-        return translated(execution.error)
+        return reason_words(execution.error)
 
     @display(description=_("parts"))
     def each_part(self, execution: Execution) -> str:
@@ -171,7 +171,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 
     @display(description=_("error"))
     def failure(self, attempt: Attempt) -> str:
-        return translated(attempt.error)
+        return reason_words(attempt.error)
 
 
 @admin.register(SkippedSlots)
@@ -193,7 +193,7 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
 
     @display(description=_("detail"))
     def more(self, skipped: SkippedSlots) -> str:
-        return translated(skipped.detail)
+        return reason_words(skipped.detail)
 
     @display(description=_("reason"), ordering="why")
     def reason(self, skipped: SkippedSlots) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Final
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Brand, Olt, OltModel
+from facho.apps.reason_words import reason_words
 from facho.engine.collect.identify import Identified
 from facho.engine.commands import olts
 from facho.engine.commands.connection_test import Silence, check_connection, detected_rows
@@ -49,7 +49,7 @@ def test_form(request: HttpRequest, form_class: Any, stored: Olt | None) -> Test
 def test_olt(olt: Olt) -> Tested:
     answer = check_connection(olt)
     if isinstance(answer, Silence):
-        return Tested(mistakes=(answer.sentence,))
+        return Tested(mistakes=(reason_words(answer.reason),))
     return Tested(answer, *detected_rows(answer))
 
 
@@ -57,7 +57,7 @@ def test_in_one_line(olt: Olt) -> str:
     """Return what the OLT says it is. Raises CommandError when it does not answer."""
     tested = test_olt(olt)
     if tested.answer is None:
-        raise CommandError("olt", f"{olt.name}: {translated(tested.mistakes[0])}")
+        raise CommandError("olt", f"{olt.name}: {tested.mistakes[0]}")
     found = tested.answer.detection
     what = f"{tested.brand or found.profile} {found.model or ''}".strip()
     return _("%(olt)s answers: %(what)s") % {"olt": olt.name, "what": what}

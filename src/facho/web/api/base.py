@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.viewsets import GenericViewSet
 
+from facho.core.reasons import in_english
 from facho.engine.coordinate.changes import ReplanResult
 
 M = TypeVar("M", bound=Model)
@@ -72,3 +73,10 @@ def show_replanned(done: ReplanResult) -> Response:
     first = min(done.first_runs.values(), default=None)
     shown = {"nodes": len(done.first_runs), "first_run_at": first, "aborted": done.aborted}
     return Response(ReplannedSerializer(shown).data)
+
+
+class EnglishReasons(serializers.BaseSerializer[Any]):
+    """A serializer of rows with reasons in their JSON: the API has them in English, as it has all of them."""
+
+    def to_representation(self, instance: Any) -> Any:
+        return in_english(super().to_representation(instance))

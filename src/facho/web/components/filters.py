@@ -20,12 +20,13 @@ from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
-from facho.apps.executions.failure_words import translated
 from facho.apps.executions.models import State
 from facho.apps.executions.words import WHY
 from facho.apps.hosts.health import Health
+from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
 from facho.core.quota import Hour
+from facho.core.reasons import Reason, from_json
 from facho.web.components import quotas
 from facho.web.components.state_band import Stretch
 from facho.web.dashboard.lanes import Wanted
@@ -195,7 +196,12 @@ def late_reason(code: str) -> str:
     return str(WHY.get(code, code))
 
 
-register.filter("failure", translated)
+@register.filter
+def failure(found: object) -> str:
+    """Return a reason in words: a value, or as JSON has it."""
+    return reason_words(found if isinstance(found, Reason) else from_json(found))
+
+
 register.filter("wait_reason", executions.wait_reason)
 register.filter("run_title", executions.describe_run)
 register.filter("lane_title", executions.describe_lane)

@@ -23,6 +23,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
 from facho.apps.zabbix_pollers.selectors import Pool, pool
 from facho.config import Config
+from facho.core.reasons import Reason
 from facho.core.steps import COORDINATOR, SCHEDULER, StepState
 from facho.engine.upkeep import system_status
 from facho.engine.upkeep.health import state_of_step
@@ -64,7 +65,7 @@ class Trouble:
     olt: str
     # Empty when it is all of the OLT.
     job: str
-    reason: str
+    reason: Reason
     since: datetime | None
     next_probe_at: datetime | None
 

@@ -12,6 +12,7 @@ from django.db.models import Count, Q
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution, State
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.core.reasons import NO_REASON, Reason
 
 _OPEN: Final = (State.WAITING, State.PENDING, State.RUNNING)
 # What waits with an error will be tried again.
@@ -23,7 +24,7 @@ class FirstRun:
     job: str
     # Of its last execution; empty when it has none yet.
     state: str
-    error: str
+    error: Reason
     # While it waits for its slot.
     next_run_at: datetime | None
 
@@ -54,7 +55,7 @@ def _runs(olt_id: int) -> Iterator[FirstRun]:
         yield FirstRun(
             node.job.name,
             execution.state if execution else "",
-            execution.error if execution and execution.state in _WENT_WRONG else "",
+            execution.error if execution and execution.state in _WENT_WRONG else NO_REASON,
             None if execution and execution.state in _OPEN else node.next_run_at,
         )
 

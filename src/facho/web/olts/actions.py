@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from facho.apps.db.clock import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.execution_coordinator.texts import hour_in_words
-from facho.apps.executions.failure_words import translated
 from facho.apps.hosts.models import Olt
+from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
@@ -119,11 +119,11 @@ def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     """The answer goes into the page; without scripts it is told on the page that comes next."""
     olt = _olt(olt_id)
     answer = check_connection(olt)
-    context = {"wrong": answer.sentence} if isinstance(answer, Silence) else {"answer": answer}
+    context = {"wrong": answer.reason} if isinstance(answer, Silence) else {"answer": answer}
     if request.htmx:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "olts/test_result.html", context)
     if isinstance(answer, Silence):
-        messages.error(request, translated(answer.sentence))
+        messages.error(request, reason_words(answer.reason))
     else:
         messages.success(request, gettext("The OLT answers: %(descr)s") % {"descr": answer.sys_descr})
     return redirect("olt", olt_id)

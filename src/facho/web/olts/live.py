@@ -16,6 +16,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import masters_of_chained
+from facho.core.reasons import NO_REASON, Reason, from_json
 from facho.engine.collect.work import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
@@ -35,7 +36,7 @@ class Part:
     state: str
     length: timedelta
     rows: int
-    error: str
+    error: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Ran:
     attempt: int
     parts: Sequence[Part]
     requests: int | None
-    error: str
+    error: Reason
 
     @property
     def duration(self) -> timedelta | None:
@@ -65,7 +66,7 @@ class Ran:
             return None
         return self.ended_at - self.started_at
 
-    def came_of(self, node_id: int) -> tuple[str, str]:
+    def came_of(self, node_id: int) -> tuple[str, Reason]:
         """The state of one part, and what went wrong with it."""
         its = next((part for part in self.parts if part.node_id == node_id), None)
         return (self.state, self.error) if its is None else (its.state, its.error or self.error)
@@ -83,7 +84,7 @@ class NodeNow:
     # The job that it runs after here; empty for a plain node.
     after: str
     next_run_at: datetime | None
-    suspended: str
+    suspended: Reason
     next_probe_at: datetime | None
     failures: int
     last: Ran | None
@@ -93,8 +94,8 @@ class NodeNow:
         return "" if self.last is None else self.last.came_of(self.node_id)[0]
 
     @property
-    def last_error(self) -> str:
-        return "" if self.last is None else self.last.came_of(self.node_id)[1]
+    def last_error(self) -> Reason:
+        return NO_REASON if self.last is None else self.last.came_of(self.node_id)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,5 +187,5 @@ def _part(written: Mapping[str, Any]) -> Part:
         state=_OF_PARTS.get(written.get("state", ""), State.ABORTED),
         length=timedelta(seconds=written.get("seconds", 0)),
         rows=written.get("rows", 0),
-        error=written.get("error", ""),
+        error=from_json(written.get("error", "")),
     )

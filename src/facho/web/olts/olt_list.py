@@ -14,6 +14,7 @@ from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
+from facho.core.reasons import NO_REASON, Reason
 from facho.web.dashboard.lanes import Wanted
 
 ROWS: Final = 25
@@ -29,7 +30,7 @@ class ListedOlt:
     model: str
     health: str
     # In the words of the engine; empty where nothing is wrong, or nobody knows what.
-    trouble: str
+    trouble: Reason
     since: datetime | None
     cpu_pct: float | None
     onus: int
@@ -94,7 +95,7 @@ def _listed(olt: Any, onus: int, online: int, outages: int) -> ListedOlt:
         brand=str(olt.brand),
         model=olt.model.name if olt.model else "",
         health=olt.condition,
-        trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else "",
+        trouble=olt.suspended_reason if olt.condition == Health.SUSPENDED else NO_REASON,
         since=olt.suspended_at or olt.unreachable_since if olt.condition in TROUBLE else None,
         cpu_pct=olt.cpu_pct,
         onus=onus,

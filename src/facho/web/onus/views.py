@@ -22,6 +22,7 @@ from facho.apps.discovery.selectors import Where, flapping, weakest
 from facho.apps.executions.models import OPEN, Execution
 from facho.apps.hosts.models import Olt
 from facho.config import current
+from facho.core.reasons import Reason, from_json
 from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.runs import read_onu
@@ -78,11 +79,11 @@ def _render_reading(request: HttpRequest, onu_id: int, execution_id: int) -> Htt
     return render(request, "onus/reading.html", context)
 
 
-def _group_by_reason(unread: Iterable[tuple[str, object]]) -> dict[str, list[str]]:
+def _group_by_reason(unread: Iterable[tuple[str, object]]) -> dict[Reason, list[str]]:
     """Return the names of the facts that were not read, by reason: there are few reasons and many facts."""
-    found: dict[str, list[str]] = {}
+    found: dict[Reason, list[str]] = {}
     for fact, why in unread:
-        found.setdefault(str(why), []).append(fact_name(fact))
+        found.setdefault(from_json(why), []).append(fact_name(fact))
     return found
 
 

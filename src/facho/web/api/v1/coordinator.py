@@ -20,12 +20,12 @@ from facho.core.event_types import EventType, Level
 from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.upkeep.retention import read_hold
 from facho.engine.upkeep.system_status import Condition, coordinator_state
-from facho.web.api.base import ReadOnlyRows, no_content
+from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
 from facho.web.api.dataclass_schema import describe_dataclass
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 
 
-class LogSerializer(serializers.ModelSerializer[CoordinatorLog]):
+class LogSerializer(EnglishReasons, serializers.ModelSerializer[CoordinatorLog]):
     """`olt` is null for events that concern all OLTs."""
 
     olt_name = serializers.CharField(read_only=True, allow_null=True)

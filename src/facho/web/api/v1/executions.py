@@ -16,7 +16,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger
 from facho.core.delay import Why
 from facho.engine.commands import runs
-from facho.web.api.base import ReadOnlyRows, no_content
+from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 
 
@@ -49,7 +49,7 @@ class ExecutionSerializer(serializers.ModelSerializer[Execution]):
         return round((execution.ended_at - execution.started_at).total_seconds() * 1000)
 
 
-class WholeExecutionSerializer(ExecutionSerializer):
+class WholeExecutionSerializer(EnglishReasons, ExecutionSerializer):
     """An execution with its parts, result and attempts."""
 
     parts = serializers.ListField(child=serializers.DictField(), read_only=True)

@@ -159,7 +159,7 @@ class Olts(ReadOnlyRows[Olt]):
 def _detect(new: olts.NewOlt) -> Identified:
     answer = check_new_connection(new)
     if isinstance(answer, Silence):
-        raise CommandError("address", answer.sentence)
+        raise CommandError("address", str(answer.reason))
     return answer
 
 
@@ -169,7 +169,7 @@ _UNKNOWN: Final = dict.fromkeys(TestedSerializer().fields)
 def _test(olt: Olt) -> dict[str, Any]:
     answer = check_connection(olt)
     if isinstance(answer, Silence):
-        return {**_UNKNOWN, "answers": False, "reason": answer.sentence}
+        return {**_UNKNOWN, "answers": False, "reason": str(answer.reason)}
     brand, _model = detected_rows(answer)
     return {
         "answers": True,
@@ -177,7 +177,7 @@ def _test(olt: Olt) -> dict[str, Any]:
         "brand": brand and brand.pk,
         "brand_name": answer.detection.profile,
         "model_name": answer.detection.model or None,
-        "why": answer.detection.why,
+        "why": str(answer.detection.why),
         "sys_descr": answer.sys_descr,
         "sys_object_id": answer.sys_object_id,
         "uptime_s": None if answer.uptime_s is None else int(answer.uptime_s),

@@ -20,12 +20,12 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.config import current
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.api.base import ReadOnlyRows, no_content
+from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.components.quotas import at_risk
 
 
-class QuotaSerializer(serializers.ModelSerializer[QuotaTracker]):
+class QuotaSerializer(EnglishReasons, serializers.ModelSerializer[QuotaTracker]):
     olt_name = serializers.CharField(read_only=True)
     reasons = serializers.ListField(child=serializers.DictField(), read_only=True)
 
@@ -60,7 +60,7 @@ class Quotas(ReadOnlyRows[QuotaTracker]):
     orderings: ClassVar = ("-period_start",)
 
 
-class ViolationSerializer(serializers.ModelSerializer[QuotaViolation]):
+class ViolationSerializer(EnglishReasons, serializers.ModelSerializer[QuotaViolation]):
     """`report` has the required and completed runs of each task, and why runs are missing."""
 
     olt_name = serializers.CharField(read_only=True)
