@@ -13,8 +13,8 @@ import typer
 from bench.harness import AsJson, Note, run_benchmark
 from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
+from facho.sim.pdu import GET_BULK, encode_request
 from facho.sim.process import FleetProcess
-from facho.sim.wire import GET_BULK, encode_request
 from facho.snmp import ber
 from facho.snmp.values import Oid
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from facho.sim.fleet import FleetConfig
-from facho.sim.rows import RowFaults
+from facho.sim.row_faults import RowFaults
 from facho.sim.scenario import Scenario
 from facho.snmp import Learned, Limits, Missing, Oid, WalkResult
 from facho.snmp.errors import RepeatingOids, UnreadableRows
@@ -273,10 +273,10 @@ def test_a_table_that_changes_has_every_row_that_stayed_and_none_twice(how: dict
 def ever_gone(there: Line, scenario: Scenario) -> set[bytes]:
     """Rows that were hidden at some time: as the simulator does it, over all the requests it saw."""
     faults = RowFaults(scenario, FleetConfig().seed * 100_003)
-    serial = next(each for each in there.olt._view.layout.columns if each.prefix == SERIAL.content)
+    serial = next(each for each in there.olt._tables.layout.columns if each.prefix == SERIAL.content)
     gone: set[bytes] = set()
     for requests in range(there.requests + 1):
-        faults.count(requests)
+        faults.set_requests(requests)
         gone |= {index for row, index in enumerate(there.rows) if faults.hides(serial, row)}
     assert 0 < len(gone) < len(there.rows)
     return gone

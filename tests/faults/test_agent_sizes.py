@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from facho.sim import agent as sim_agent
-from facho.sim import path as sim_path
+from facho.sim import network as network
 from facho.sim.agent import Answer
+from facho.sim.pdu import Pdu
 from facho.sim.scenario import Scenario
-from facho.sim.wire import Pdu
 from facho.snmp import Client, Learned, Limits
 from facho.snmp.errors import CorruptAnswer, NoAnswer, TooBig
 from tests.faults.line import COLUMNS, DESCRIPTION, SERIAL, WAYS, Line, kinds, on_line, table
@@ -37,15 +37,15 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def broken(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The answers that were damaged on their way."""
     seen: list[bytes] = []
-    damage = sim_path.Path._damaged
+    damage = network.Network._damage
 
-    def damaged(self: sim_path.Path, datagram: bytes) -> bytes:
+    def damaged(self: network.Network, datagram: bytes) -> bytes:
         arrives = damage(self, datagram)
         if arrives != datagram:
             seen.append(arrives)
         return arrives
 
-    monkeypatch.setattr(sim_path.Path, "_damaged", damaged)
+    monkeypatch.setattr(network.Network, "_damage", damaged)
     return seen
 
 
@@ -227,7 +227,7 @@ def test_what_only_looks_like_the_end_of_a_column_is_not(
         left -= 1
         return found.join([head, *parts[:3]]) + put + found.join(parts[3:])
 
-    monkeypatch.setattr(sim_path.Path, "_damaged", damaged)
+    monkeypatch.setattr(network.Network, "_damage", damaged)
 
     async def conversation(there: Line) -> None:
         agent = await there.agent(limits=Limits(varbinds=20))

@@ -14,9 +14,9 @@ from pysnmp.proto import api, rfc1905
 
 from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
+from facho.sim.pdu import NO_SUCH_NAME
 from facho.sim.process import FleetProcess
 from facho.sim.usm import AUTH_PASSWORD, PRIV_PASSWORD
-from facho.sim.wire import NO_SUCH_NAME
 from facho.snmp.values import Counter64
 from tests.unit.sim.asking import (
     DOWN_BYTES,

@@ -18,10 +18,10 @@ from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.gate import PATIENCE_S
 from facho.sim.model import Cause
 from facho.sim.olt import Address
+from facho.sim.pdu import GET_BULK, encode_request
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET_BULK, encode_request
 from facho.snmp.values import Oid
 from tests.unit.sim.asking import HUAWEI, SERIAL, Said, message, read
 

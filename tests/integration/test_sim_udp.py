@@ -12,9 +12,9 @@ import pytest
 from facho.sim.fleet import Fleet, FleetConfig, FleetError
 from facho.sim.gate import Gate
 from facho.sim.olt import Address, SimulatedOlt
+from facho.sim.pdu import GET, GET_BULK, encode_request
 from facho.sim.presets import combine
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET, GET_BULK, encode_request
 from facho.snmp.errors import BerError
 from facho.snmp.values import Oid
 from tests import virtual_time

@@ -10,11 +10,8 @@ from bisect import bisect_right
 from itertools import chain
 from typing import Final, NamedTuple
 
-from facho.sim.rows import NO_FAULTS, RowFaults
-from facho.sim.security import V1
-from facho.sim.tables import Column
-from facho.sim.view import View
-from facho.sim.wire import (
+from facho.sim.encoded_tables import EncodedTables
+from facho.sim.pdu import (
     GEN_ERR,
     GET,
     GET_BULK,
@@ -27,6 +24,9 @@ from facho.sim.wire import (
     encode_varbind,
     value_tag,
 )
+from facho.sim.row_faults import NO_FAULTS, RowFaults
+from facho.sim.security import V1
+from facho.sim.tables import Column
 from facho.snmp.errors import BerError
 from facho.snmp.values import COUNTER64
 
@@ -64,7 +64,7 @@ class Row(NamedTuple):
 
 
 class Agent:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: EncodedTables) -> None:
         self.view = view
         self.faults: RowFaults = NO_FAULTS
         self.hang_on_zero_repetitions = False
@@ -128,12 +128,12 @@ class Agent:
     def _next(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
         oid = pdu.oids[at]
         place = self.view.layout.place(oid)
-        row = self._settle(place.column, place.row)
+        row = self._next_row(place.column, place.row)
         while row.column < len(self.view.layout.columns):
             found = self._read(row.column, row.row, at, now)
             if version != V1 or value_tag(found[0]) != COUNTER64:
                 return found
-            row = self._settle(row.column, row.row + 1)
+            row = self._next_row(row.column, row.row + 1)
         if version == V1:
             raise _Refused(NO_SUCH_NAME, at + 1)
         return encode_varbind(oid, _END_OF_MIB_VIEW), False
@@ -234,13 +234,13 @@ class Agent:
         column = self.view.column(number, now)
         return column.varbind(row), column.optics
 
-    def _settle(self, number: int, row: int) -> Row:
+    def _next_row(self, number: int, row: int) -> Row:
         """The row that a walk is given where `row` would be the natural next one."""
         columns = self.view.layout.columns
         while number < len(columns):
             placed = columns[number]
             if self.faults is not NO_FAULTS:
-                row = self.faults.settle(placed, row)
+                row = self.faults.next_row(placed, row)
             if row < len(placed.index):
                 return Row(number, row)
             number, row = number + 1, 0
@@ -259,7 +259,7 @@ class _Walker:
 
     def step(self, now: float) -> tuple[bytes, bool]:
         agent = self._agent
-        number, row = agent._settle(*self._place)
+        number, row = agent._next_row(*self._place)
         if number >= len(agent.view.layout.columns):
             self.ended = True
             return encode_varbind(self._oid, _END_OF_MIB_VIEW), False

@@ -14,6 +14,7 @@ from typing import Final, Self
 
 from facho import vendors
 from facho.sim import snmprec
+from facho.sim.encoded_tables import EncodedTables
 from facho.sim.families.family import Family
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
@@ -25,7 +26,6 @@ from facho.sim.scenario import Scenario
 from facho.sim.security import CommunitySecurity
 from facho.sim.tables import Layout
 from facho.sim.usm import SIMULATED_USERS, EngineSecurity
-from facho.sim.view import View
 
 FAMILIES: Final[Mapping[str, Family]] = {family.name: family for family in (HUAWEI, ZTE)}
 MIXED: Final = "mixed"
@@ -94,7 +94,7 @@ class Fleet:
             SIMULATED_USERS.values(),
             lambda: self._clock() - model.booted_at,
         )
-        olt = SimulatedOlt(View(layout, model), security, self._clock, seed)
+        olt = SimulatedOlt(EncodedTables(layout, model), security, self._clock, seed)
         olt.scenario = config.scenario
         return olt
 

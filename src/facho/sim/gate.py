@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from facho.sim.wire import Pdu
+from facho.sim.pdu import Pdu
 from facho.snmp.values import Oid
 
 # Generous, because it costs nothing when the request comes, and a busy machine may be slow to send it.

@@ -11,7 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from facho.core.oid_limits import LARGEST_ARC
 from facho.sim.agent import Answer
-from facho.sim.attacks import (
+from facho.sim.pdu import GET, GET_BULK, GET_NEXT, Pdu, encode_response, encode_varbind
+from facho.sim.scenario import (
     BAD_ROWS,
     ENDLESS_TABLE,
     FORGED_REPORTS,
@@ -25,7 +26,6 @@ from facho.sim.attacks import (
 )
 from facho.sim.security import Opened, Security
 from facho.sim.tables import Layout
-from facho.sim.wire import GET, GET_BULK, GET_NEXT, Pdu, encode_response, encode_varbind
 from facho.snmp import ber, usm, v3
 from facho.snmp.message import ErrorStatus, PduType, encode_binding, encode_pdu, iterate_bindings
 from facho.snmp.values import Counter32, encode_value

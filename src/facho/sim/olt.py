@@ -1,27 +1,28 @@
-"""One simulated OLT on the wire: datagrams in, datagrams out, in the way its scenario wants."""
+"""A simulated OLT on UDP: it answers datagrams in the way of its scenario."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from facho.sim.agent import Agent, Answer
-from facho.sim.cpu import CpuCosts, VirtualCpu
+from facho.sim.encoded_tables import EncodedTables
 from facho.sim.gate import Gate
 from facho.sim.hostile import Attacker
 from facho.sim.model import Cause
-from facho.sim.path import Path
+from facho.sim.network import Network
+from facho.sim.pdu import Pdu, encode_response, parse_pdu
 from facho.sim.report import OltReport, Tally
-from facho.sim.rows import NO_FAULTS, RowFaults
+from facho.sim.row_faults import NO_FAULTS, RowFaults
 from facho.sim.scenario import Scenario
 from facho.sim.security import Opened, ReportDue, Security, UnknownCommunity
 from facho.sim.usm import EngineSecurity
-from facho.sim.view import View
-from facho.sim.wire import Pdu, encode_response, parse_pdu
 from facho.snmp.errors import BerError
 
 # The tags and lengths of the message, the PDU and the list, and three integers of at most five octets.
@@ -31,28 +32,66 @@ _OTHER_ADDRESS = "127.255.0.1"
 # A flood comes in bursts, so many a second.
 _BURSTS_PER_S = 50
 
+# Timers of the loop may be early by so much: a request whose answer was sent no longer counts.
+_TIMER_S: Final = 0.001
+
 Address = tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class CpuCosts:
+    request_s: float
+    varbind_s: float
+    optics_s: float
+    # Requests that may wait, the one being worked on included; 0 is no limit.
+    queue: int
+
+    def of(self, varbinds: int, optics: int) -> float:
+        return self.request_s + varbinds * self.varbind_s + optics * self.optics_s
+
+
+class VirtualCpu:
+    """The slow CPU of an agent, which works on one request after the other. It only computes times."""
+
+    def __init__(self, costs: CpuCosts) -> None:
+        self._costs = costs
+        self._free_at = 0.0
+        self._finishing: deque[float] = deque()
+
+    def admit(self, now: float, varbinds: int, optics: int) -> float | None:
+        """Return when the answer is ready, or None when the queue is full and the request is dropped."""
+        finishing = self._finishing
+        while finishing and finishing[0] <= now + _TIMER_S:
+            finishing.popleft()
+        if self._costs.queue and len(finishing) >= self._costs.queue:
+            return None
+        self._free_at = max(now, self._free_at) + self._costs.of(varbinds, optics)
+        finishing.append(self._free_at)
+        return self._free_at
+
+
 class SimulatedOlt(asyncio.DatagramProtocol):
-    """Change `scenario` at any time; what the OLT knows about its ONUs survives the change. A port that the
-    last one had cut is restored, unless the new one cuts it in the same way.
+    """An OLT whose `scenario` can be changed at any time; the state of its ONUs survives the change.
+
+    A port that the old scenario cut is restored, unless the new one cuts it in the same way.
     """
 
-    def __init__(self, view: View, security: Security, clock: Callable[[], float], seed: int = 0) -> None:
-        self.model = view.model
-        self._view = view
-        self._agent = Agent(view)
+    def __init__(
+        self, tables: EncodedTables, security: Security, clock: Callable[[], float], seed: int = 0
+    ) -> None:
+        self.model = tables.model
+        self._tables = tables
+        self._agent = Agent(tables)
         self._security = security
         self._clock = clock
         self._seed = seed
         self._tally = Tally()
         self._transport: asyncio.DatagramTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stranger: socket.socket | None = None
+        self._other_socket: socket.socket | None = None
         self._attacker: Attacker | None = None
-        self._flooding: asyncio.TimerHandle | None = None
-        self._flooded: Address = ("", 0)
+        self._flood_timer: asyncio.TimerHandle | None = None
+        self._flood_target: Address = ("", 0)
         self._down_until = 0.0
         self._gates: tuple[Gate, ...] = ()
         self.address: Address = ("", 0)
@@ -69,16 +108,16 @@ class SimulatedOlt(asyncio.DatagramProtocol):
 
     @scenario.setter
     def scenario(self, scenario: Scenario) -> None:
-        healed = {port for port, _ in self._scenario.cuts - scenario.cuts}
+        restored = {port for port, _ in self._scenario.cuts - scenario.cuts}
         self._scenario = scenario
-        self._cpu = self._idle_cpu()
-        self._path = Path(scenario, self._seed)
+        self._cpu = self._new_cpu()
+        self._network = Network(scenario, self._seed)
         self._agent.faults = RowFaults(scenario, self._seed) if scenario.has_row_faults else NO_FAULTS
         self._stop_flood()
-        # What it sends by itself is made up by the same hand.
+        # The attacker also makes the datagrams of a flood.
         hostile = scenario.attacks or scenario.flood_per_s
         self._attacker = (
-            Attacker(scenario.attacks, self._view.layout, self._security, self._seed) if hostile else None
+            Attacker(scenario.attacks, self._tables.layout, self._security, self._seed) if hostile else None
         )
         self._agent.hang_on_zero_repetitions = scenario.hang_on_zero_repetitions
         self._requests_before = self._tally.requests
@@ -88,16 +127,16 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self.model.dim = dict.fromkeys(scenario.dim_ports, scenario.dim_db)
         self._moving = not scenario.motion.still
         self._at_once = not (scenario.has_cpu or scenario.has_path)
-        self._view.forget_state()
-        self._dismiss_stranger()
-        for port in healed:
+        self._tables.forget_state()
+        self._close_other_socket()
+        for port in restored:
             self.restore(port)
         for port in scenario.fibre_cut_ports:
             self.cut_fibre(port)
         for port in scenario.power_cut_ports:
             self.cut_power(port)
 
-    def _idle_cpu(self) -> VirtualCpu:
+    def _new_cpu(self) -> VirtualCpu:
         scenario = self._scenario
         return VirtualCpu(CpuCosts(scenario.request_s, scenario.varbind_s, scenario.optics_s, scenario.queue))
 
@@ -105,7 +144,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         return self._tally.report()
 
     def silence(self, silent: bool = True) -> None:
-        """Stops answering; the rest of the scenario stays."""
+        """Stop answering, or answer again; the rest of the scenario stays."""
         self._scenario = self._scenario.but(silent=silent)
 
     def hold(self, *, skip: int = 0, under: str = "") -> Gate:
@@ -118,101 +157,101 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         return gate
 
     def _call_in_loop(self, serve: Callable[[], None]) -> None:
-        """Serves at once without a loop, which an OLT has when it listens. A closed loop serves nobody."""
+        """Run it in the loop, or at once before the OLT listens; not at all in a closed loop."""
         if self._loop is None:
             serve()
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(serve)
 
     def restart(self, silent_for: float = 0.0) -> None:
-        """Loses what was on its way, says nothing for a while, and counts its uptime from zero."""
+        """Lose all requests under way, stay silent for a while, and count the uptime from zero."""
         now = self._clock()
         self._down_until = now + silent_for
         self.model.booted_at = self._down_until
         if isinstance(self._security, EngineSecurity):
             self._security.boots += 1
-        self._cpu = self._idle_cpu()
+        self._cpu = self._new_cpu()
         self._tally.restarts += 1
 
     def take_offline(self, onu: int, cause: Cause = Cause.LOS) -> None:
         self.model.take_offline(onu, cause, self._clock())
-        self._view.forget_state()
+        self._tables.forget_state()
 
     def bring_back(self, onu: int) -> None:
         self.model.bring_back(onu, self._clock())
-        self._view.forget_state()
+        self._tables.forget_state()
 
     def cut_fibre(self, port: int) -> None:
-        """Every ONU of the port loses its signal, and the port with them."""
+        """Take the port and all its ONUs down by loss of signal."""
         self.model.dark_ports.add(port)
         self._cut(port, Cause.LOS)
 
     def cut_power(self, port: int) -> None:
-        """Every ONU of the port says with its last breath that it has no power."""
+        """Take all ONUs of the port offline by dying gasp."""
         self._cut(port, Cause.DYING_GASP)
 
     def _cut(self, port: int, cause: Cause) -> None:
         now = self._clock()
         for row in self.model.shape.rows_of_port(port):
             self.model.take_offline(row, cause, now)
-        self._view.forget_state()
+        self._tables.forget_state()
 
     def restore(self, port: int) -> None:
-        """The fibre is spliced, the power is back."""
+        """Bring the port and all its ONUs back."""
         self.model.dark_ports.discard(port)
         now = self._clock()
         for row in self.model.shape.rows_of_port(port):
             self.model.bring_back(row, now)
-        self._view.forget_state()
+        self._tables.forget_state()
 
     def build_all(self) -> None:
-        """Encodes every table now rather than when first asked."""
-        self._view.build_all(self._clock())
+        """Encode every table now rather than at the first request."""
+        self._tables.build_all(self._clock())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.DatagramTransport, transport)
         self._loop = asyncio.get_running_loop()
 
     def error_received(self, exc: Exception) -> None:
-        """A client that has gone away; the next one may be there."""
+        """Ignore the error: a client has gone away."""
 
     def close(self) -> None:
         self._stop_flood()
         if self._transport is not None:
             self._transport.close()
-        self._dismiss_stranger()
+        self._close_other_socket()
 
     def _stop_flood(self) -> None:
-        if self._flooding is not None:
-            self._flooding.cancel()
-            self._flooding = None
+        if self._flood_timer is not None:
+            self._flood_timer.cancel()
+            self._flood_timer = None
 
     def _flood(self, peer: Address) -> None:
-        """Sends a burst to who asked last, and goes on until the scenario changes or somebody else asks."""
+        """Send a burst to the last client, and repeat until the scenario or the client changes."""
         assert self._loop is not None
         self._stop_flood()
         for number in range(max(1, int(self._scenario.flood_per_s / _BURSTS_PER_S))):
             if self._attacker is None or self._transport is None or self._transport.is_closing():
                 return
             self._tally.unsolicited += 1
-            # Every other one comes from an address that nobody asked.
-            send = self._send_as_stranger if number % 2 else self._transport.sendto
+            # Every other one comes from another address.
+            send = self._send_from_elsewhere if number % 2 else self._transport.sendto
             send(self._attacker.unsolicited(), peer)
-        self._flooding = self._loop.call_later(1 / _BURSTS_PER_S, self._flood, peer)
+        self._flood_timer = self._loop.call_later(1 / _BURSTS_PER_S, self._flood, peer)
 
-    def _dismiss_stranger(self) -> None:
-        if self._stranger is not None:
-            self._stranger.close()
-            self._stranger = None
+    def _close_other_socket(self) -> None:
+        if self._other_socket is not None:
+            self._other_socket.close()
+            self._other_socket = None
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         tally = self._tally
-        if self._path.loses_request():
+        if self._network.loses_request():
             tally.lost_requests += 1
             return
         tally.bytes_in += len(data)
-        if self._scenario.flood_per_s and (self._flooding is None or self._flooded != addr):
-            self._flooded = addr
+        if self._scenario.flood_per_s and (self._flood_timer is None or self._flood_target != addr):
+            self._flood_target = addr
             self._flood(addr)
         try:
             opened = self._security.open(data)
@@ -233,9 +272,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         serve = partial(self._serve_held, self._tally.restarts, opened, pdu, peer)
         return any(gate.hold(pdu, serve) for gate in self._gates)
 
-    def _serve_held(self, life: int, opened: Opened, pdu: Pdu, peer: Address) -> None:
-        """A restart loses what was held, like everything that was on its way."""
-        if life == self._tally.restarts:
+    def _serve_held(self, restarts: int, opened: Opened, pdu: Pdu, peer: Address) -> None:
+        """Serve a held request, unless the OLT restarted meanwhile."""
+        if restarts == self._tally.restarts:
             self._serve(opened, pdu, peer)
 
     def _serve(self, opened: Opened, pdu: Pdu, peer: Address) -> None:
@@ -250,7 +289,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._dispatch(opened, pdu, answer, peer)
 
     def _send_report(self, datagram: bytes, peer: Address) -> None:
-        """An OLT that is silent or down does not report, either."""
+        """Send a report of SNMPv3, unless the OLT is silent or down."""
         if not self._scenario.silent and self._clock() >= self._down_until:
             self._dispatch_datagram(datagram, Answer(b""), peer)
 
@@ -264,9 +303,9 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         if scenario.silent or now < self._down_until:
             return None
         if self._moving:
-            self._view.advance(now)
+            self._tables.advance(now)
         if scenario.churn_every:
-            self._agent.faults.count(requests)
+            self._agent.faults.set_requests(requests)
         room = scenario.max_message - len(opened.header) - _ENVELOPE
         answer = self._agent.answer(opened.version, pdu, room, now)
         if answer is None or answer.status:
@@ -283,7 +322,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             for sent in self._attacker.answer(opened, pdu, answer):
                 self._dispatch_datagram(sent.datagram, answer._replace(served=sent.varbinds), peer)
             return
-        if self._scenario.wrong_id and self._path.mistakes_id():
+        if self._scenario.wrong_id and self._network.changes_id():
             request_id = request_id + 1 & 0x7FFF_FFFF
         response = encode_response(request_id, answer.status, answer.error_index, answer.varbinds)
         self._dispatch_datagram(self._security.seal(opened, response), answer, peer)
@@ -303,26 +342,26 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         if ready is None:
             self._tally.queue_drops += 1
             return
-        deliveries = self._path.deliver(datagram)
+        deliveries = self._network.deliver(datagram)
         self._tally.take()
         if not deliveries:
             self._tally.lost_answers += 1
             self._loop.call_at(ready, self._tally.release)
             return
         last = max(deliveries, key=lambda each: each.delay_s)
-        life = self._tally.restarts
+        restarts = self._tally.restarts
         for each in deliveries:
-            leave = partial(self._leave, life, each.datagram, answer.served, peer, last=each is last)
+            deliver = partial(self._deliver, restarts, each.datagram, answer.served, peer, last=each is last)
             if ready + each.delay_s <= now:
-                leave()
+                deliver()
             else:
-                self._loop.call_at(ready + each.delay_s, leave)
+                self._loop.call_at(ready + each.delay_s, deliver)
 
-    def _leave(self, life: int, datagram: bytes, varbinds: int, peer: Address, *, last: bool) -> None:
-        """It is not outstanding any more when whoever asked could know of it."""
+    def _deliver(self, restarts: int, datagram: bytes, varbinds: int, peer: Address, *, last: bool) -> None:
+        """Send an answer; from its last copy on, the request is not outstanding any more."""
         if last:
             self._tally.release()
-        if life == self._tally.restarts:
+        if restarts == self._tally.restarts:
             self._send(datagram, varbinds, peer)
 
     def _send(self, datagram: bytes, varbinds: int, peer: Address) -> None:
@@ -331,20 +370,20 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         tally.varbinds += varbinds
         tally.bytes_out += len(datagram)
         if self._scenario.other_port or self._scenario.other_address:
-            self._send_as_stranger(datagram, peer)
+            self._send_from_elsewhere(datagram, peer)
         elif self._transport is not None and not self._transport.is_closing():
             self._transport.sendto(datagram, peer)
 
-    def _send_as_stranger(self, datagram: bytes, peer: Address) -> None:
-        """From a port, or from an address, that nobody asked."""
-        if self._stranger is None:
-            self._stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._stranger.setblocking(False)
-            # The OLTs of a fleet may share this address, and nobody reads from it.
-            self._stranger.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    def _send_from_elsewhere(self, datagram: bytes, peer: Address) -> None:
+        """Send from a port or an address other than the one that was asked."""
+        if self._other_socket is None:
+            self._other_socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._other_socket.setblocking(False)
+            # The OLTs of a fleet share this address; nothing is read from it.
+            self._other_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             host, port = (
                 (_OTHER_ADDRESS, self.address[1]) if self._scenario.other_address else (self.address[0], 0)
             )
-            self._stranger.bind((host, port))
+            self._other_socket.bind((host, port))
         with contextlib.suppress(BlockingIOError):
-            self._stranger.sendto(datagram, peer)
+            self._other_socket.sendto(datagram, peer)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from facho.sim.attacks import ATTACKS
-from facho.sim.scenario import BadKnob, Scenario
+from facho.sim.scenario import ATTACKS, BadKnob, Scenario
 
 
 class UnknownScenario(ValueError):

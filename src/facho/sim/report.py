@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final
 
-from facho.sim.wire import GET, GET_BULK, GET_NEXT, SET
+from facho.sim.pdu import GET, GET_BULK, GET_NEXT, SET
 
 _REMEMBERED_IDS: Final = 2048
 _REMEMBERED_TAGS: Final = 32

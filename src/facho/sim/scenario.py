@@ -7,8 +7,32 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
-from facho.sim.attacks import ATTACKS
 from facho.sim.model import Cause, Motion
+
+# The attacks of a hostile agent, which facho.sim.hostile carries out.
+ENDLESS_TABLE: Final = "endless-table"
+HUGE_OIDS: Final = "huge-oids"
+LONG_OIDS: Final = "long-oids"
+LARGE_ARCS: Final = "large-arcs"
+WRONG_COMMUNITY: Final = "wrong-community"
+NEW_SHAPES: Final = "new-shapes"
+ODD_INDEXES: Final = "odd-indexes"
+BAD_ROWS: Final = "bad-rows"
+HUGE_VALUES: Final = "huge-values"
+FORGED_REPORTS: Final = "forged-reports"
+
+ATTACKS: Final = (
+    ENDLESS_TABLE,
+    HUGE_OIDS,
+    LONG_OIDS,
+    LARGE_ARCS,
+    WRONG_COMMUNITY,
+    NEW_SHAPES,
+    ODD_INDEXES,
+    BAD_ROWS,
+    HUGE_VALUES,
+    FORGED_REPORTS,
+)
 
 
 class BadKnob(ValueError):

@@ -9,8 +9,8 @@ from typing import Any
 
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.olt import SimulatedOlt
+from facho.sim.pdu import GET, GET_BULK, GET_NEXT, RESPONSE, encode_request, parse_pdu
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET, GET_BULK, GET_NEXT, RESPONSE, encode_request, parse_pdu
 from facho.snmp import ber
 from facho.snmp.values import Missing, Oid, Value, decode_value
 

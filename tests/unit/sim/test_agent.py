@@ -1,7 +1,7 @@
 """What an agent answers when nothing is wrong with it, by the rules of RFC 3416 and RFC 1157."""
 
+from facho.sim.pdu import GET_BULK, NO_SUCH_NAME, NOT_WRITABLE, SET, TOO_BIG
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET_BULK, NO_SUCH_NAME, NOT_WRITABLE, SET, TOO_BIG
 from facho.snmp.values import Counter64, Missing
 from tests.unit.sim.asking import (
     DESCRIPTION,

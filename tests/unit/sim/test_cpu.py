@@ -2,7 +2,7 @@
 
 import pytest
 
-from facho.sim.cpu import CpuCosts, VirtualCpu
+from facho.sim.olt import CpuCosts, VirtualCpu
 
 COSTS = CpuCosts(request_s=0.010, varbind_s=0.001, optics_s=0.005, queue=2)
 

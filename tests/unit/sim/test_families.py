@@ -230,6 +230,6 @@ def test_a_family_of_ones_own_can_be_served() -> None:
     column: OltColumn = ColumnSpec("colour", "1.3.6.1.4.1.99999.1", "lamp", lambda _olt, row, _now: row * 10)
     mine = Family("mine", (column,), lambda _shape: {"lamp": rows})
     fleet = Fleet(FleetConfig(family="mine"), families={"mine": mine})
-    place = fleet.olts[0]._view.layout.place(Oid.parse("1.3.6.1.4.1.99999.1.7").content)
+    place = fleet.olts[0]._tables.layout.place(Oid.parse("1.3.6.1.4.1.99999.1.7").content)
     assert place == (0, 2, True)
     assert fleet.olts[0].name == "mine-000"

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from facho.sim.pdu import GET, GET_BULK
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET, GET_BULK
 from tests.unit.sim.asking import DESCRIPTION, RUN_STATUS, SERIAL, UPTIME, Asker, read
 
 

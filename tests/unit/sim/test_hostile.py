@@ -8,10 +8,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from facho.sim.pdu import GET, GET_BULK, GET_NEXT, encode_request
 from facho.sim.presets import HOSTILE, PRESETS, UnknownScenario, combine
 from facho.sim.scenario import Scenario
 from facho.sim.usm import SIMULATED_USERS
-from facho.sim.wire import GET, GET_BULK, GET_NEXT, encode_request
 from facho.snmp import ber, v3
 from facho.snmp.message import ErrorStatus, Message, decode_message, iterate_bindings
 from facho.snmp.usm import localised_keys
@@ -157,7 +157,7 @@ def test_a_flood_goes_to_who_asked_until_the_scenario_ends() -> None:
         function(*arguments)
     assert asker.olt.report().unsolicited == 10
     asker.olt.scenario = Scenario()
-    assert asker.olt._flooding is None
+    assert asker.olt._flood_timer is None
 
 
 def test_the_mixture_makes_every_attack() -> None:

@@ -1,8 +1,8 @@
 """What happens to an OLT as time and requests go by."""
 
+from facho.sim.pdu import GET, GET_BULK, TOO_BIG
 from facho.sim.presets import combine
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GET, GET_BULK, TOO_BIG
 from tests.unit.sim.asking import RUN_STATUS, RX_POWER, SERIAL, UPTIME, Asker
 
 

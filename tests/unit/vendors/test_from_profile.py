@@ -6,7 +6,7 @@ from facho.sim.families.facts import MODEL_FACTS
 from facho.sim.families.family import Family
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
-from facho.sim.families.places import simulated_tables
+from facho.sim.families.table_rows import simulated_tables
 from facho.sim.families.zte import ZTE
 from facho.sim.model import Cause, Shape
 from facho.sim.tables import Layout

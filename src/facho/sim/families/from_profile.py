@@ -8,8 +8,8 @@ from typing import Final
 
 from facho.sim.families.facts import MODEL_FACTS, FactOf
 from facho.sim.families.family import SCALAR, Family, OltColumn, ValueOf, fact_column, system_columns
-from facho.sim.families.places import (
-    Places,
+from facho.sim.families.table_rows import (
+    TableRows,
     onu_address,
     onu_name,
     shared_columns,
@@ -40,12 +40,12 @@ class _Chassis:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self._places: dict[Shape, Places] = {}
+        self._places: dict[Shape, TableRows] = {}
 
-    def places(self, shape: Shape) -> Places:
+    def places(self, shape: Shape) -> TableRows:
         found = self._places.get(shape)
         if found is None:
-            found = self._places[shape] = Places(self.profile, shape)
+            found = self._places[shape] = TableRows(self.profile, shape)
         return found
 
 

@@ -1,7 +1,7 @@
 """Agents that stumble over some rows of their ONU tables."""
 
+from facho.sim.pdu import GEN_ERR, GET, GET_BULK, GET_NEXT
 from facho.sim.scenario import Scenario
-from facho.sim.wire import GEN_ERR, GET, GET_BULK, GET_NEXT
 from facho.snmp.values import Missing
 from tests.unit.sim.asking import DESCRIPTION, PORT, SERIAL, UPTIME, Asker
 

@@ -1,13 +1,13 @@
 """What becomes of an answer on its way."""
 
-from facho.sim.path import Delivery, Path
+from facho.sim.network import Delivery, Network
 from facho.sim.scenario import Scenario
 
 DATAGRAM = bytes(range(200))
 
 
 def deliveries(scenario: Scenario, times: int = 1000) -> list[list[Delivery]]:
-    path = Path(scenario, seed=1)
+    path = Network(scenario, seed=1)
     return [path.deliver(DATAGRAM) for _ in range(times)]
 
 
@@ -57,5 +57,5 @@ def test_damage_changes_exactly_one_octet() -> None:
 
 
 def test_requests_are_lost_too() -> None:
-    path = Path(Scenario(request_loss=0.5), seed=3)
+    path = Network(Scenario(request_loss=0.5), seed=3)
     assert 400 < sum(path.loses_request() for _ in range(1000)) < 600

@@ -1,4 +1,4 @@
-"""The network between a client and an OLT: what becomes of one answer on its way."""
+"""The network between a client and an OLT: loses, delays, repeats and damages datagrams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_well_formed(datagram: bytes) -> bool:
 
 
 def _in_clear(datagram: bytes) -> Message | None:
-    """What an SNMPv3 message says. None when it is signed: then damage to it always shows."""
+    """Return an SNMPv3 message, or None when it is signed: then any damage to it is noticed."""
     header = decode_header(datagram)
     return None if header.is_signed else decode_scoped(header.scoped)
 
@@ -32,8 +32,8 @@ class Delivery(NamedTuple):
     datagram: bytes
 
 
-class Path:
-    """Loss, delay, duplicates and damage, the same ones for the same seed."""
+class Network:
+    """A network with the faults of a scenario; the same for the same seed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self._scenario = scenario
@@ -42,34 +42,34 @@ class Path:
     def loses_request(self) -> bool:
         return self._chance(self._scenario.request_loss)
 
-    def mistakes_id(self) -> bool:
+    def changes_id(self) -> bool:
         return self._chance(self._scenario.wrong_id)
 
     def deliver(self, datagram: bytes) -> list[Delivery]:
-        """Each time that the answer arrives, and as what; nothing when it is lost."""
+        """Return the copies of an answer that arrive, with their delays; none when it is lost."""
         scenario = self._scenario
         if self._chance(scenario.answer_loss) or 0 < scenario.lose_answers_over < len(datagram):
             return []
         copies = 2 if self._chance(scenario.duplicate) else 1
-        return [Delivery(self._delay(), self._damaged(datagram)) for _ in range(copies)]
+        return [Delivery(self._delay(), self._damage(datagram)) for _ in range(copies)]
 
     def _delay(self) -> float:
         scenario = self._scenario
         delay = scenario.latency_s + self._random.random() * scenario.jitter_s
         return delay + scenario.reorder_s if self._chance(scenario.reorder) else delay
 
-    def _damaged(self, datagram: bytes) -> bytes:
+    def _damage(self, datagram: bytes) -> bytes:
         if self._scenario.truncate_at:
             datagram = datagram[: self._scenario.truncate_at]
         if not self._chance(self._scenario.corrupt):
             return datagram
-        damaged = self._with_one_octet_changed(datagram)
-        # What remains well-formed is not broken but wrong, and against that UDP has its checksum.
+        damaged = self._change_octet(datagram)
+        # A damaged datagram that is still well-formed would not pass the checksum of UDP.
         while is_well_formed(damaged):
-            damaged = self._with_one_octet_changed(datagram)
+            damaged = self._change_octet(datagram)
         return damaged
 
-    def _with_one_octet_changed(self, datagram: bytes) -> bytes:
+    def _change_octet(self, datagram: bytes) -> bytes:
         at = self._random.randrange(len(datagram))
         return datagram[:at] + bytes((datagram[at] ^ self._random.randint(1, 255),)) + datagram[at + 1 :]
 

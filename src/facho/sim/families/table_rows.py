@@ -1,4 +1,4 @@
-"""Where the ONUs, ports and boards of a simulated OLT are, for any profile: the rows of its tables."""
+"""The rows of the tables of any profile: the places of the ONUs, ports and boards of a simulated OLT."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FANS: Final = 2
 _FIELDS: Final = Key._fields
 
 
-class Places:
-    """The rows of every table of a profile, for OLTs of one shape. Raises ValueError, with a sentence, for a
-    shape that such an OLT cannot have."""
+class TableRows:
+    """The rows of every table of a profile, for OLTs of one shape. Raises ValueError for a shape that such
+    an OLT cannot have."""
 
     def __init__(self, profile: Profile, shape: Shape) -> None:
         self.profile = profile
@@ -27,7 +27,7 @@ class Places:
         self._always = dict(each for layout in profile.indexes for each in layout.always)
         self._numbers: dict[str, dict[Key, int]] = {}
         self._names: dict[str, dict[Arcs, bytes]] = {}
-        # In the order in which an agent gives them: the rows as the model counts them.
+        # The rows of the model in the order of each index space.
         self.order: dict[str, list[int]] = {}
         self.spaces: dict[str, IndexSpace] = {}
         for table in simulated_tables(profile):
@@ -35,23 +35,23 @@ class Places:
                 self._add(table)
         for oid, names in self._names.items():
             self.spaces[oid] = IndexSpace(sorted(names))
-        # Of a column of several tables: the space that each of its rows is of, and the row there.
+        # For a column of several tables: the space of each of its rows, and the row in it.
         self.shared: dict[str, list[tuple[str, int]]] = {}
         for oid, spaces in shared_columns(profile).items():
             self._share(oid, spaces)
 
     def name(self, oid: str, row: int) -> bytes:
-        """Of an interface, where tables are indexed by interfaces."""
+        """Return the name of an interface, where tables are indexed by interfaces."""
         return self._names[oid][self.spaces[oid].arcs[row]]
 
     def _add(self, table: Table) -> None:
         keys = list(self._keys(table))
         if table.index.named is None:
-            # If the last one fits, so do the others, most likely; if not, there is no need to write them all.
+            # Check the last one first: if it does not fit, encoding all of them would be in vain.
             for key in keys[-1:]:
                 self._arcs(table.index, key)
         else:
-            # Also where there is no row to have a name.
+            # Also without rows, so that the column exists.
             self._names.setdefault(table.index.named.column, {})
         rows = [self._arcs(table.index, key) for key in keys]
         if len(set(rows)) != len(rows):
@@ -73,13 +73,13 @@ class Places:
 
     def _arcs(self, layout: IndexLayout, key: Key) -> Arcs:
         try:
-            return self._written(layout, key)
+            return self._encode(layout, key)
         except BadIndex as error:
             raise ValueError(
                 f"an OLT of '{self.profile.name}' cannot hold {self._shape.onus} ONUs: there is no {key}"
             ) from error
 
-    def _written(self, layout: IndexLayout, key: Key) -> Arcs:
+    def _encode(self, layout: IndexLayout, key: Key) -> Arcs:
         named = layout.named
         if named is None:
             return encode_index(layout, key)
@@ -87,7 +87,7 @@ class Places:
         place = Key(**{part: value for part, value in key._asdict().items() if part in parts})
         numbers = self._numbers.setdefault(named.column, {})
         number = numbers.setdefault(place, len(numbers) + 1)
-        # The number of an ONU may tell more than the name, which is that of its port.
+        # The name is that of the port; the number may have the ONU too.
         of_name = pack(named.packings[0], place) if named.packings else number
         self._names[named.column][(of_name,)] = write_name(named, place).encode()
         return encode_index(layout, key, {key: number})
@@ -140,7 +140,7 @@ class Places:
         )
 
     def _lowest(self, part: str) -> int:
-        """The first number of its kind; 1 unless the profile says otherwise."""
+        """Return the first number of a part; 1 unless the profile has another."""
         if part in self._always:
             return self._always[part]
         return max((low for layout in self.profile.indexes for low in _lows(layout, part)), default=1)
@@ -156,7 +156,7 @@ def _lows(layout: IndexLayout, wanted: str) -> Iterator[int]:
 
 
 def onu_name(row: int) -> str:
-    """Where ONUs are known by their serial, all OLTs of a fleet have the same ones: they share their rows."""
+    """Return a serial that is an index. All OLTs of a fleet have the same, because they share their rows."""
     return f"FACH{row:08X}"
 
 
@@ -165,7 +165,7 @@ def onu_address(row: int) -> str:
 
 
 def simulated_tables(profile: Profile) -> list[Table]:
-    """An OLT has ONUs of one technology: of several, the first that the profile has."""
+    """Return the tables of one technology, the first of the profile, and those of none."""
     first = next((table.technology for table in profile.tables if table.entity is Entity.ONU), "")
     return [table for table in profile.tables if table.technology in ("", first)]
 
@@ -175,7 +175,7 @@ def space_name(table: Table) -> str:
 
 
 def shared_columns(profile: Profile) -> dict[str, tuple[str, ...]]:
-    """Columns that have the rows of several tables, such as those of IF-MIB, and the spaces of these."""
+    """Return the columns that several tables share, such as those of IF-MIB, with their spaces."""
     spaces: dict[str, dict[str, None]] = {}
     for table in simulated_tables(profile):
         for column in table.columns:

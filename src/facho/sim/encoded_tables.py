@@ -1,4 +1,4 @@
-"""The tables of one OLT as they are now: encoded when first asked for, and again when facts have changed."""
+"""The tables of one OLT, encoded at the first request, and again when the facts have changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from facho.sim.model import OltModel
 from facho.sim.tables import Changes, Column, Layout
 
 
-class View:
+class EncodedTables:
     def __init__(self, layout: Layout[OltModel], model: OltModel) -> None:
         self.layout = layout
         self.model = model
@@ -17,12 +17,12 @@ class View:
     def column(self, number: int, now: float) -> Column:
         column = self._built[number]
         if column is None or number in self._always:
-            told_at = now if self.model.motion.still or number in self._always else self._epoch
-            column = self._built[number] = self.layout.columns[number].build(self.model, told_at)
+            at = now if self.model.motion.still or number in self._always else self._epoch
+            column = self._built[number] = self.layout.columns[number].build(self.model, at)
         return column
 
     def advance(self, now: float) -> None:
-        """Lets time-dependent tables move on, all to the same moment and at most once every few seconds."""
+        """Move tables that depend on time to `now`, all at once and at most every few seconds."""
         epoch = now - now % self.model.motion.refresh_s
         if epoch != self._epoch:
             self._epoch = epoch

@@ -1,4 +1,4 @@
-"""Rows over which an agent stumbles: those that fail, hang, repeat, change places, come and go."""
+"""Faults of single rows: rows that fail, hang, repeat, swap places, or come and go."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from facho.sim.tables import PlacedColumn
 
 
 class RowFaults:
-    """Faults concern ONU tables only, so that system and port tables can still be asked. What the OLT lacks
-    may be anything.
+    """The row faults of a scenario. They concern ONU tables only, so that other tables can still be read;
+    columns that the OLT lacks may be any.
     """
 
     def __init__(self, scenario: Scenario, seed: int = 0) -> None:
@@ -36,18 +36,18 @@ class RowFaults:
         return row in self._silent and self.concerns(column)
 
     def hides(self, column: PlacedColumn[Any], row: int) -> bool:
-        """Rows that are not there now: the same in every column, because it is ONUs that come and go."""
+        """Return whether a row is absent now: the same in every column, as when an ONU is removed."""
         if self.lacks(column):
             return True
         if not self._scenario.churn_every or not column.index.of_onus:
             return False
-        return row in self._gone(len(column.index))
+        return row in self._absent_rows(len(column.index))
 
     def lacks(self, column: PlacedColumn[Any]) -> bool:
         return bool(self._lacks) and f"{column.spec.oid}.".startswith(self._lacks)
 
-    def settle(self, column: PlacedColumn[Any], row: int) -> int:
-        """The row that comes where `row` would naturally be next; past the last when the column is over."""
+    def next_row(self, column: PlacedColumn[Any], row: int) -> int:
+        """Return the row that is given in place of `row`; one past the last at the end of the column."""
         if self.lacks(column):
             return len(column.index)
         if self._chain and self.concerns(column):
@@ -56,25 +56,25 @@ class RowFaults:
             row += 1
         return row
 
-    def count(self, requests: int) -> None:
-        """Lets rows come and go with the requests that were seen."""
+    def set_requests(self, requests: int) -> None:
+        """Change the absent rows with the number of requests."""
         if self._scenario.churn_every:
             generation = requests // self._scenario.churn_every
             if generation != self._generation:
                 self._generation = generation
                 self._hidden.clear()
 
-    def _gone(self, rows: int) -> frozenset[int]:
-        gone = self._hidden.get(rows)
-        if gone is None:
+    def _absent_rows(self, rows: int) -> frozenset[int]:
+        absent = self._hidden.get(rows)
+        if absent is None:
             random = Random(f"{self._seed}/{self._generation}")
-            gone = frozenset(random.sample(range(rows), min(self._scenario.churn_rows, rows)))
-            self._hidden[rows] = gone
-        return gone
+            absent = frozenset(random.sample(range(rows), min(self._scenario.churn_rows, rows)))
+            self._hidden[rows] = absent
+        return absent
 
 
 def _chain(scenario: Scenario) -> dict[int, int]:
-    """Row -> the row that follows it, where that is not the next one; -1 is the start of the column."""
+    """Return the row that follows each row where it is not the next one; -1 is the start of the column."""
     chain: dict[int, int] = {}
     if scenario.swap_rows:
         low, high = sorted(scenario.swap_rows)

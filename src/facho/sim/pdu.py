@@ -1,4 +1,4 @@
-"""The part of a message that the agent itself works on: the PDU, without what wraps and protects it."""
+"""Parses and encodes the PDU of a message, without its community or security."""
 
 from __future__ import annotations
 
@@ -87,6 +87,6 @@ def encode_varbind(oid: bytes, value: bytes) -> bytes:
 
 
 def value_tag(varbind: bytes) -> int:
-    """The type of the value in an encoded variable binding."""
+    """Return the tag of the value in an encoded variable binding."""
     _, start, end = ber.read_tlv(varbind, 0, len(varbind))
     return varbind[ber.read_tlv(varbind, start, end)[2]]
