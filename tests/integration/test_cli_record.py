@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from facho.cli.asking import ask_recording
+from facho.cli.device_read import read_recording
 from facho.cli.record import app
 from facho.sim import snmprec
 from facho.sim.fleet import FleetConfig
@@ -51,7 +51,7 @@ def record(*words: str) -> Result:
 
 
 def onus_in(file: Path) -> Facts:
-    asked = ask_recording(file, builtin(), None)
+    asked = read_recording(file, builtin(), None)
     return Decoder(asked.profile).decode(asked.rows).onus
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facho.cli.record import is_address
-from facho.cli.recording import Gently, left_out, never_read, pieces, records_of
+from facho.cli.record.walk import RequestLimits, excluded_subtrees, never_read, to_records, walk_steps
 from facho.sim.snmprec import Record
 from facho.snmp import Limits, Missing, Oid, Target, Value
 from facho.vendors import builtin
@@ -14,7 +14,7 @@ PASSWORDS = "1.3.6.1.4.1.2011.6.128.1.1.2.43.1.4"
 
 def test_all_that_a_profile_walks_is_asked_for_once_and_nothing_that_onus_are_asked_for() -> None:
     for profile in builtin().values():
-        asked = [oid for piece in pieces(profile, ()) for oid in piece.oids]
+        asked = [oid for piece in walk_steps(profile, ()) for oid in piece.oids]
         assert len(asked) == len(set(asked))
         assert asked[0] == "1.3.6.1.2.1.1"
         for table in profile.tables:
@@ -27,27 +27,27 @@ def test_all_that_a_profile_walks_is_asked_for_once_and_nothing_that_onus_are_as
 
 def test_a_recording_has_what_its_device_is_recognised_by() -> None:
     for profile in builtin().values():
-        asked = {oid for piece in pieces(profile, ()) for oid in piece.oids}
+        asked = {oid for piece in walk_steps(profile, ()) for oid in piece.oids}
         assert {rule.probe for rule in profile.rules if rule.probe} <= asked
 
 
 def test_trees_take_the_place_of_tables_and_the_system_group_is_always_there() -> None:
-    asked = pieces(builtin()["huawei"], ["1.3.6.1.4.1.2011", "1.3.6.1.2.1.1"])
+    asked = walk_steps(builtin()["huawei"], ["1.3.6.1.4.1.2011", "1.3.6.1.2.1.1"])
     assert [piece.oids for piece in asked] == [("1.3.6.1.2.1.1",), ("1.3.6.1.4.1.2011",)]
 
 
 def test_what_is_never_read_is_left_out_of_a_tree_and_named() -> None:
     never = never_read(builtin().values())
-    assert PASSWORDS in {each.oid for each in left_out(["1.3.6.1.4.1.2011"], never)}
-    assert left_out(["1.3.6.1.4.1.99999"], never) == []
+    assert PASSWORDS in {each.oid for each in excluded_subtrees(["1.3.6.1.4.1.2011"], never)}
+    assert excluded_subtrees(["1.3.6.1.4.1.99999"], never) == []
     assert len({each.oid for each in never}) == len(never)
 
 
 def test_nobody_is_asked_harder_than_an_operator_allows() -> None:
     slow = Target("10.0.0.1", limits=Limits(5, 4, 2.0))
-    assert Gently(2, 10, 0.1).limit(slow).limits == Limits(2, 4, 2.0)
-    assert Gently(2, 10, 0.1).limit(Target("10.0.0.1")).limits == Limits(2, 10, 10.0)
-    assert Gently().limit(Target("10.0.0.1")).limits == Limits(1, 10, None)
+    assert RequestLimits(2, 10, 0.1).apply(slow).limits == Limits(2, 4, 2.0)
+    assert RequestLimits(2, 10, 0.1).apply(Target("10.0.0.1")).limits == Limits(2, 10, 10.0)
+    assert RequestLimits().apply(Target("10.0.0.1")).limits == Limits(1, 10, None)
 
 
 def test_what_is_not_there_and_what_nobody_could_write_is_not_recorded() -> None:
@@ -56,7 +56,7 @@ def test_what_is_not_there_and_what_nobody_could_write_is_not_recorded() -> None
         b"\x02": Missing.NO_SUCH_INSTANCE,
         b"\xff\xff\xff\xff\xff\x7f": 8,
     }
-    assert records_of({"1.3.6.1.9": column}) == [Record(Oid.parse("1.3.6.1.9.1"), 7)]
+    assert to_records({"1.3.6.1.9": column}) == [Record(Oid.parse("1.3.6.1.9.1"), 7)]
 
 
 def test_what_is_an_address_and_what_may_be_the_name_of_an_olt() -> None:

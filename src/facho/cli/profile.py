@@ -1,10 +1,10 @@
-"""`facho profile list`, `check` and `try`: what is known about each vendor's OLTs."""
+"""`facho profile`: list, check and try vendor profiles."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,10 +14,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from facho.cli.asking import Asked, ask_device, ask_recording
+from facho.cli.device_read import DeviceRead, read_device, read_recording
 from facho.cli.errors import Exit, exit_code_of, refuse
-from facho.cli.facts import as_json, print_facts
-from facho.cli.output import AsJson, print_text
+from facho.cli.output import AsJson, print_json
 from facho.cli.progress import counting
 from facho.cli.snmp_options import (
     CredentialOptions,
@@ -29,17 +28,51 @@ from facho.cli.snmp_options import (
 )
 from facho.sim.snmprec import BadRecording
 from facho.snmp import SnmpError, Target
-from facho.vendors import BadProfile, Decoder, Detection, Profile, builtin, load
+from facho.vendors import (
+    BadProfile,
+    Decoded,
+    Decoder,
+    Detection,
+    Entity,
+    Facts,
+    Key,
+    Profile,
+    State,
+    builtin,
+    load,
+)
 from facho.vendors.facts import CONFIDENCE_WORDS, Confidence
 
-app = typer.Typer(no_args_is_help=True, help="Vendor profiles: what the tables of each brand mean.")
+app = typer.Typer(no_args_is_help=True, help="Vendor profiles: the tables of each brand.")
 
 _MOST_REASONS: Final = 5
+_TITLES: Final = {
+    Entity.OLT: "OLT",
+    Entity.BOARD: "Boards",
+    Entity.FAN: "Fans",
+    Entity.PORT: "Ports",
+    Entity.ONU: "ONUs",
+    Entity.UNI: "ONU ports",
+    Entity.AUTOFIND: "ONUs that are not configured",
+}
+_NAMES: Final = {
+    Entity.BOARD: "boards",
+    Entity.FAN: "fans",
+    Entity.PORT: "ports",
+    Entity.ONU: "onus",
+    Entity.UNI: "unis",
+    Entity.AUTOFIND: "autofind",
+}
+# The facts of ONUs that fit on a terminal; JSON has all.
+_ONU_COLUMNS: Final = (
+    "serial", "mac", "name", "description", "model", "state", "down_cause", "distance_m", "onu_rx_dbm",
+    "olt_rx_dbm",
+)  # fmt: skip
 
 _EXAMPLES_LIST: Final = """
 **Examples**
 
-`facho profile list`  the profiles that come with facho, and how sure each is
+`facho profile list`  the built-in profiles, and how sure each is
 
 `facho profile list --json`
 """
@@ -53,7 +86,7 @@ Exit codes: 0 all are fine, 2 mistakes were found.
 _EXAMPLES_TRY: Final = """
 **Examples**
 
-`facho profile try --address 10.0.0.1`  finds the profile of a device, and shows what it makes of it
+`facho profile try --address 10.0.0.1`  detects the profile of a device, and shows its facts
 
 `facho profile try acme.yaml --address 10.0.0.1 --community-env OLT_COMMUNITY`  with a profile of your own
 
@@ -66,17 +99,16 @@ read are shown at the end, and do not count as incomplete.
 
 @app.command("list", epilog=_EXAMPLES_LIST)
 def list_profiles(as_json: AsJson = False) -> None:
-    """Show the built-in profiles, and how sure their entries are."""
+    """List the built-in profiles, and how sure their entries are."""
     if as_json:
-        told = [_described(profile) for profile in builtin().values()]
-        print_text(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json([_profile_json(profile) for profile in builtin().values()])
         return
     table = Table("profile", "for", box=None, pad_edge=False)
     for heading in ("tables", "facts", *Confidence):
         table.add_column(heading, justify="right")
     for profile in builtin().values():
-        sure = _confidence(profile)
-        numbers = (len(profile.tables), _facts(profile), *(sure[each] for each in Confidence))
+        sure = _count_confidence(profile)
+        numbers = (len(profile.tables), _count_facts(profile), *(sure[each] for each in Confidence))
         table.add_row(profile.name, profile.title, *map(str, numbers))
     console = Console()
     console.print(table)
@@ -85,14 +117,14 @@ def list_profiles(as_json: AsJson = False) -> None:
         console.print(f"{confidence}: {words}")
 
 
-def _described(profile: Profile) -> dict[str, Any]:
+def _profile_json(profile: Profile) -> dict[str, Any]:
     return {
         "profile": profile.name,
         "title": profile.title,
         "vendor": profile.vendor,
         "tables": len(profile.tables),
-        "facts": _facts(profile),
-        "confidence": {str(each): _confidence(profile)[each] for each in Confidence},
+        "facts": _count_facts(profile),
+        "confidence": {str(each): _count_confidence(profile)[each] for each in Confidence},
         "never_read": [never.oid for never in profile.request_rules.never],
         "quirks": [quirk.what for quirk in profile.quirks],
         "notes": {
@@ -104,11 +136,11 @@ def _described(profile: Profile) -> dict[str, Any]:
     }
 
 
-def _facts(profile: Profile) -> int:
+def _count_facts(profile: Profile) -> int:
     return sum(len(table.columns) for table in profile.tables)
 
 
-def _confidence(profile: Profile) -> Counter[Confidence]:
+def _count_confidence(profile: Profile) -> Counter[Confidence]:
     return Counter(origin.confidence for origin in profile.origins())
 
 
@@ -116,7 +148,7 @@ def _confidence(profile: Profile) -> Counter[Confidence]:
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Profiles in YAML.")],
 ) -> None:
-    """Look for mistakes in profiles."""
+    """Check profiles for mistakes."""
     bad = False
     for file in files:
         try:
@@ -126,7 +158,7 @@ def check(
             bad = True
         else:
             typer.echo(
-                f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_facts(profile)} facts"
+                f"{file}: fine: '{profile.name}', {len(profile.tables)} tables, {_count_facts(profile)} facts"
             )
     if bad:
         raise typer.Exit(Exit.BAD_USE)
@@ -139,7 +171,7 @@ def try_profile(
     profile: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]", help="A profile in YAML, or the name of a built-in one; else found."
+            metavar="[FILE]", help="A profile in YAML, or the name of a built-in one; else detected."
         ),
     ] = None,
     address: Annotated[
@@ -153,50 +185,50 @@ def try_profile(
     retries: Retries = 2,
     deadline: Deadline = 600.0,
     optics: Annotated[
-        int, typer.Option(min=0, help="Of how many ONUs to ask what the OLT must ask them for.")
+        int, typer.Option(min=0, help="The most ONUs for facts that the OLT must fetch from them.")
     ] = 64,
     rows: Annotated[int, typer.Option(min=0, help="How many rows of a table to show; 0 shows all.")] = 20,
     as_json_: AsJson = False,
 ) -> None:
-    """Show what a profile makes of a device or of a recording: ONUs, ports, boards, health.
+    """Show the facts that a profile reads from a device or a recording: ONUs, ports, boards, health.
 
-    Without a profile the device's own is found, and it says why.
+    Without a profile, the profile of the device is detected.
     """
     if profile is not None and profile.endswith(".snmprec"):
         refuse(f"{profile} is a recording, not a profile: --recording {profile}")
-    given = None if profile is None else _profile(profile)
+    given = None if profile is None else _load_profile(profile)
     if (address is None) == (recording is None):
         refuse("give either --address or --recording")
     if recording is not None:
-        asked = _ask_recording(recording, given)
+        read = _read_recording(recording, given)
     else:
         assert address is not None
         target = target_of(address, credentials, timeout, retries)
-        asked = _ask_device(target, given, optics, deadline)
-    _show(asked, rows, as_json_)
-    if asked.errors:
+        read = _read_device(target, given, optics, deadline)
+    _print_read(read, rows, as_json=as_json_)
+    if read.errors:
         raise typer.Exit(Exit.INCOMPLETE)
 
 
-def _ask_recording(file: Path, given: Profile | None) -> Asked:
+def _read_recording(file: Path, given: Profile | None) -> DeviceRead:
     try:
-        return ask_recording(file, builtin(), given)
+        return read_recording(file, builtin(), given)
     except BadRecording as error:
         refuse(str(error))
 
 
-def _ask_device(target: Target, given: Profile | None, optics: int, deadline: float) -> Asked:
+def _read_device(target: Target, given: Profile | None, optics: int, deadline: float) -> DeviceRead:
     with counting("values") as progress:
         try:
             return uvloop.run(
-                ask_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
+                read_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
             )
         except SnmpError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(exit_code_of(error)) from error
 
 
-def _profile(text: str) -> Profile:
+def _load_profile(text: str) -> Profile:
     path = Path(text)
     if not path.exists() and text in builtin():
         return builtin()[text]
@@ -206,48 +238,147 @@ def _profile(text: str) -> Profile:
         refuse(str(error))
 
 
-def _detected_json(detected: Detection) -> dict[str, object]:
+def _detection_json(detected: Detection) -> dict[str, object]:
     return {"profile": detected.profile, "model": detected.model, "why": str(detected.why)}
 
 
-def _show(asked: Asked, rows: int, json_wanted: bool) -> None:
-    decoded = Decoder(asked.profile).decode(asked.rows)
-    reason = _reason(asked)
-    if json_wanted:
-        told = {
-            "profile": asked.profile.name,
-            "model": asked.detection.model or None,
-            "why": str(asked.detection.why),
-            "detected": _detected_json(asked.detected) if asked.detected else None,
-            "complete": not asked.errors,
+def _print_read(read: DeviceRead, rows: int, *, as_json: bool) -> None:
+    decoded = Decoder(read.profile).decode(read.rows)
+    reason = read.reason(_MOST_REASONS)
+    if as_json:
+        result = {
+            "profile": read.profile.name,
+            "model": read.detection.model or None,
+            "why": str(read.detection.why),
+            "detected": _detection_json(read.detected) if read.detected else None,
+            "complete": not read.errors,
             "reason": reason,
-            "optics_asked": asdict(asked.optics) if asked.optics else None,
-            **as_json(decoded),
+            "optics_asked": asdict(read.optics) if read.optics else None,
+            **_decoded_json(decoded),
         }
-        print_text(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(result)
         return
     console = Console()
-    model = f" ({asked.detection.model})" if asked.detection.model else ""
-    console.print(Text(f"{asked.profile.title}{model}: {asked.detection.why}."), soft_wrap=True)
-    if asked.detected and asked.detected != asked.detection:
-        console.print(Text(_taken_for(asked.profile, asked.detected)), soft_wrap=True)
-    print_facts(console, decoded, rows)
-    if asked.optics and asked.optics.asked < asked.optics.online:
+    model = f" ({read.detection.model})" if read.detection.model else ""
+    console.print(Text(f"{read.profile.title}{model}: {read.detection.why}."), soft_wrap=True)
+    if read.detected and read.detected != read.detection:
+        console.print(Text(_describe_detection(read.profile, read.detected)), soft_wrap=True)
+    _print_facts(console, decoded, rows)
+    if read.optics and read.optics.asked < read.optics.online:
         console.print()
-        share = f"{asked.optics.asked:,} of the {asked.optics.online:,} ONUs that are online"
-        console.print(f"Asked {share} for what the OLT must ask them for (--optics).", soft_wrap=True)
+        share = f"{read.optics.asked:,} of the {read.optics.online:,} ONUs that are online"
+        console.print(
+            f"Asked {share} for the facts that the OLT must fetch from them (--optics).", soft_wrap=True
+        )
     if reason:
         typer.echo(f"Not complete: {reason}", err=True)
 
 
-def _taken_for(profile: Profile, detected: Detection) -> str:
-    """Whether a profile that was asked for would be found without."""
+def _describe_detection(profile: Profile, detected: Detection) -> str:
+    """Say what the device would be detected as without the given profile."""
     if detected.profile == profile.name:
         return f"It would be detected as that: {detected.why}."
     return f"It would not be detected as that, but as '{detected.profile}': {detected.why}."
 
 
-def _reason(asked: Asked) -> str | None:
-    reasons = list(dict.fromkeys(map(str, asked.errors)))
-    more = len(reasons) - _MOST_REASONS
-    return "; ".join([*reasons[:_MOST_REASONS], *([f"and {more} more"] if more > 0 else [])]) or None
+def _decoded_json(decoded: Decoded) -> dict[str, Any]:
+    olt = decoded[Entity.OLT]
+    return {
+        "olt": {fact: _value_json(value) for fact, value in olt.row(0).items()} if len(olt) else {},
+        **{name: _rows_json(decoded[entity]) for entity, name in _NAMES.items()},
+        "problems": {
+            "count": len(decoded.problems),
+            "first": [
+                {"table": each.table, "fact": each.fact, "index": each.index, "why": each.why}
+                for each in decoded.problems.first
+            ],
+        },
+    }
+
+
+def _rows_json(facts: Facts) -> list[dict[str, Any]]:
+    return [
+        {
+            **_key_json(key),
+            **({"technology": technology} if technology else {}),
+            **{fact: _value_json(value) for fact, value in facts.row(number).items()},
+        }
+        for number, (key, technology) in enumerate(zip(facts.keys, facts.technologies, strict=True))
+    ]
+
+
+def _key_json(key: Key) -> dict[str, Any]:
+    # A fact of the same name, which is added after these, replaces the part of the key.
+    return {part: value for part, value in key._asdict().items() if value is not None}
+
+
+def _value_json(value: object) -> Any:
+    match value:
+        case State():
+            return {"is": value.meaning, "word": value.word}
+        case datetime():
+            return value.isoformat()
+        case None | int() | float() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _print_facts(console: Console, decoded: Decoded, most: int) -> None:
+    """Print up to `most` rows of each table; 0 is all of them."""
+    for entity, title in _TITLES.items():
+        facts = decoded[entity]
+        if len(facts):
+            console.print()
+            console.print(
+                Text(f"{title}: {len(facts):,}" if entity is not Entity.OLT else title, style="bold")
+            )
+            console.print(_olt_table(facts) if entity is Entity.OLT else _rows_table(facts, most))
+    _print_problems(console, decoded, most)
+
+
+def _olt_table(facts: Facts) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for fact, value in facts.row(0).items():
+        table.add_row(fact, _format_fact(value))
+    return table
+
+
+def _rows_table(facts: Facts, most: int) -> Table:
+    names = [name for name in facts.columns if facts.entity is not Entity.ONU or name in _ONU_COLUMNS]
+    names = [name for name in names if any(value not in (None, "") for value in facts.columns[name])]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("place", *names):
+        # Keep these whole on a narrow terminal: people look ONUs up by them.
+        table.add_column(heading, no_wrap=heading in ("place", "serial", "mac"))
+    for number, key in enumerate(facts.keys[: most or None]):
+        table.add_row(str(key), *(_format_fact(facts.columns[name][number]) for name in names))
+    if 0 < most < len(facts):
+        table.add_row(f"{len(facts) - most:,} more")
+    return table
+
+
+def _format_fact(value: object) -> Text:
+    match value:
+        case None:
+            return Text("")
+        case State() if value.word != value.meaning:
+            return Text(f"{value.meaning} ({value.word})")
+        case datetime():
+            return Text(f"{value:%Y-%m-%d %H:%M:%S}")
+        case float():
+            return Text(f"{value:g}")
+        case _:
+            return Text(str(value))
+
+
+def _print_problems(console: Console, decoded: Decoded, most: int) -> None:
+    problems = decoded.problems
+    if not len(problems):
+        return
+    console.print()
+    console.print(Text(f"Rows that could not be read: {len(problems):,}", style="bold"))
+    for problem in problems.first[: most or None]:
+        console.print(Text(str(problem)), soft_wrap=True)
+    if 0 < most < len(problems):
+        console.print(f"{len(problems) - most:,} more")

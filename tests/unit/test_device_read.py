@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from facho.cli.asking import Asked, get_online
+from facho.cli.device_read import DeviceRead, read_online_onus
 from facho.core.reasons import text_reason
 from facho.engine.collect.column_reader import Clock
 from facho.snmp import Load, Oid
@@ -44,14 +44,14 @@ class Agent:
         return result
 
 
-def ask(*numbers: int) -> tuple[list[int], Asked]:
+def ask(*numbers: int) -> tuple[list[int], DeviceRead]:
     """The numbers of the ONUs that were asked for, of those that the OLT lists as online."""
     oid, online = STATE
     rows: dict[str, dict[bytes, Any]] = {oid: {join_arcs((number,)): online for number in numbers}}
-    asked, agent = Asked(ZTE, Detection("zte", "", text_reason("")), rows), Agent()
+    asked, agent = DeviceRead(ZTE, Detection("zte", "", text_reason("")), rows), Agent()
 
     async def run() -> None:
-        await get_online(agent, asked, 64, Clock(10.0), lambda _: None)  # type: ignore[arg-type]
+        await read_online_onus(agent, asked, 64, Clock(10.0), lambda _: None)  # type: ignore[arg-type]
 
     asyncio.run(run())
     of_optics = [each for each in agent.asked if each.startswith(f"{OPTICS}.5.")]
