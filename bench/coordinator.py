@@ -159,7 +159,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     from facho.apps.db.clock import database_now
     from facho.apps.execution_coordinator.models import QuotaViolation
     from facho.engine.coordinate.plans import make_missing_plans
-    from facho.engine.upkeep.system_status import coordinator_state
+    from facho.engine.upkeep.system_status import read_system_status
 
     steps = _Steps(load, config, database_now())
     note("the first look at every OLT")
@@ -171,7 +171,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     quiet = Cost.of(steps.step() for _ in range(load.quiet_steps))
     note(f"{load.changed} OLTs changed")
     changed = Cost.of(steps.changed_step() for _ in range(load.rounds))
-    state = Cost.of(timed(lambda: coordinator_state(steps.now, config)) for _ in range(load.rounds))
+    state = Cost.of(timed(lambda: read_system_status(steps.now, config)) for _ in range(load.rounds))
     note(f"{load.hours} hours end")
     with _another_writer() as waits:
         begun, closed = zip(*(steps.end_hour() for _ in range(load.hours)), strict=True)

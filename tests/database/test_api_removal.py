@@ -20,8 +20,8 @@ from facho.apps.snmp_jobs.models import SnmpJob
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.olts import remove_olt
-from facho.engine.upkeep.housekeeping import keep_house
-from facho.engine.upkeep.olt_removal import go_on_removing
+from facho.engine.upkeep.housekeeping import run_housekeeping
+from facho.engine.upkeep.olt_removal import continue_removals
 from tests.api_clients import asking, refused_at
 from tests.factories import make_olt
 from tests.sample_rows import NOW, fill
@@ -91,7 +91,7 @@ def test_who_waits_for_an_answer_does_not_wait_for_all_of_it_and_the_engine_goes
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill(2)
-    monkeypatch.setattr("facho.web.api.v1.olts.FEW", 2)
+    monkeypatch.setattr("facho.web.api.v1.olts.FIRST_CHUNKS", 2)
     client, olt = asking(Role.ADMINISTRATOR), Olt.objects.get(name="olt-001")
     path = f"/api/v1/olts/{olt.id}/"
     assert client.delete(path).status_code == 202
@@ -102,7 +102,7 @@ def test_who_waits_for_an_answer_does_not_wait_for_all_of_it_and_the_engine_goes
     assert refused_at(client.post(f"{path}enable/")).keys() == {"olts"}
     assert refused_at(client.patch(path, {"enabled": True}, content_type="application/json"))
     assert Onu.objects.filter(olt=olt).exists()
-    keep_house(Config())
+    run_housekeeping(Config())
     assert list(Olt.objects.values_list("name", flat=True)) == ["olt-000"]
     assert (Onu.objects.count(), Execution.objects.count()) == (1, 1)
 
@@ -115,9 +115,9 @@ def test_a_turn_of_the_engine_removes_so_much_of_an_olt_and_the_next_one_the_res
         first.save(force_insert=True)
     Olt.objects.update(removed_at=NOW)
     config = replace(Config(), retention_chunk=1)
-    assert go_on_removing(timezone.now(), config, between=lambda: None) == 0
+    assert continue_removals(timezone.now(), config, between=lambda: None) == 0
     assert (Execution.objects.count(), Olt.objects.get()) == (10, olt)
-    assert go_on_removing(timezone.now(), config, between=lambda: None) == 1
+    assert continue_removals(timezone.now(), config, between=lambda: None) == 1
     assert not Olt.objects.exists()
 
 

@@ -142,8 +142,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: olts.enable_olts(["olt-2"], NOW), "resume", "hosts.olt", "olt-2", {},
     ),
     olts.disable_olts: Case(lambda: olts.disable_olts(["olt-1"], NOW), "change", "hosts.olt", "olt-1", OFF),
-    olt_removal.begin_removal: Case(
-        lambda: olt_removal.begin_removal(Olt.objects.get(name="olt-1").id, NOW),
+    olt_removal.mark_olt_removed: Case(
+        lambda: olt_removal.mark_olt_removed(Olt.objects.get(name="olt-1").id, NOW),
         "change", "hosts.olt", "olt-1", OFF,
     ),
     olts.remove_olt: Case(

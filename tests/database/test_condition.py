@@ -26,7 +26,7 @@ from facho.cli.doctor import print_checkup
 from facho.cli.doctor.coordinator import check_coordinator
 from facho.cli.doctor.findings import Checkup, Finding, Level
 from facho.config import Config
-from facho.engine.upkeep.system_status import AtRisk, Condition, coordinator_state
+from facho.engine.upkeep.system_status import AtRisk, Condition, read_system_status
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ SECOND = timedelta(seconds=1)
 
 
 def look(now: datetime = NOW) -> Condition:
-    return coordinator_state(now, CONFIG)
+    return read_system_status(now, CONFIG)
 
 
 def found(now: datetime = NOW) -> dict[str, Finding]:

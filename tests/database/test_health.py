@@ -36,7 +36,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     # A busy machine may take longer than an engine may between two steps.
     monkeypatch.setattr(judging, "database_now", lambda: NOW)
     monkeypatch.setattr(judging, "_complete", threading.Event())
-    monkeypatch.setattr(storage, "room", lambda: Room(10**12, 2 * 10**12))
+    monkeypatch.setattr(storage, "database_room", lambda: Room(10**12, 2 * 10**12))
 
 
 def engine_at_work(seconds_ago: float = 0.0) -> None:
@@ -105,7 +105,7 @@ def test_a_schema_that_is_behind_is_a_reason_until_it_is_not(monkeypatch: pytest
 def test_logs_that_cannot_be_written_and_a_full_disk_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     engine_at_work()
     monkeypatch.setattr(judging, "cannot_write", lambda _folder: "Permission denied")
-    monkeypatch.setattr(storage, "room", lambda: Room(10**6, 10**12))
+    monkeypatch.setattr(storage, "database_room", lambda: Room(10**6, 10**12))
     assert set(reasons()) == {"logs", "disk"}
 
 
@@ -124,10 +124,10 @@ def test_olts_whose_slots_nobody_counts_are_a_reason_without_their_names(
 ) -> None:
     engine_at_work()
     make_node(make_olt("Secreta-1"), make_job(), NOW)
-    monkeypatch.setattr(judging, "trackers_are_due", lambda *_: True)
+    monkeypatch.setattr(judging, "are_trackers_due", lambda *_: True)
     found = reasons()
     assert found == {"trackers": "1 OLTs have slots in this hour, and none"}
-    monkeypatch.setattr(judging, "trackers_are_due", lambda *_: False)
+    monkeypatch.setattr(judging, "are_trackers_due", lambda *_: False)
     assert ask()[0] == 200
 
 

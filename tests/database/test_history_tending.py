@@ -11,8 +11,7 @@ from facho.apps.history.models import HistoryHour
 from facho.apps.history.store import append_frame
 from facho.backends.tasks import housekeeping_task
 from facho.config import Config
-from facho.engine.upkeep.history import tend_history
-from facho.engine.upkeep.housekeeping import TASKS
+from facho.engine.upkeep.housekeeping import TASKS, close_history_hours
 from tests.factories import at
 from tests.findings import an_olt
 from tests.history_rows import says
@@ -21,10 +20,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_hours_are_closed_ten_minutes_after_their_end_or_when_the_operator_says() -> None:
-    assert tend_history in TASKS
+    assert close_history_hours in TASKS
     says(an_olt(), "10:00", {1: -20.0})
-    assert tend_history(at("11:09"), Config()) == 0
-    assert tend_history(at("11:01"), replace(Config(), history_close_after=timedelta(seconds=30))) == 1
+    assert close_history_hours(at("11:09"), Config()) == 0
+    assert close_history_hours(at("11:01"), replace(Config(), history_close_after=timedelta(seconds=30))) == 1
     assert HistoryHour.objects.get().hour == at("10:00")
 
 

@@ -21,8 +21,8 @@ from facho.cli.doctor.database import check_olts, check_workers
 from facho.cli.olt.details import olt_row
 from facho.config import Config
 from facho.core.roles import Role
-from facho.engine.upkeep.health import health as whole_health
-from facho.engine.upkeep.system_status import coordinator_state
+from facho.engine.upkeep.health import check_health as whole_health
+from facho.engine.upkeep.system_status import read_system_status
 from facho.web.dashboard.data import last_steps, trouble
 from facho.web.dashboard.lanes import Wanted
 from facho.web.metrics.reading import samples
@@ -124,7 +124,7 @@ def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
     every_combination()
     wanted, now = statuses(), database_now()
     count = {health: list(wanted.values()).count(health) for health in Health}
-    told = coordinator_state(now, CONFIG).olts
+    told = read_system_status(now, CONFIG).olts
     assert (told.suspended, told.unreachable, told.maintenance, told.disabled) == (
         count[Health.SUSPENDED],
         count[Health.UNREACHABLE],
@@ -152,7 +152,7 @@ def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
     monkeypatch.setattr("facho.engine.upkeep.health.database_now", lambda: now)
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
     stalled = last_steps(now, config)[0].stalled
-    step = coordinator_state(now, config).scheduler
+    step = read_system_status(now, config).scheduler
     level = check_step("scheduler", step, config.scheduler_step, config).level
     assert (level == "error") is (stalled or age < -15)
     reasons = [reason for reason in whole_health(config).reasons if reason.what == "scheduler"]
@@ -163,6 +163,6 @@ def test_a_worker_is_alive_for_all_or_for_nobody(admin_client: Client) -> None:
     now = database_now()
     Worker.objects.create(name="ahead", pollers=3, started_at=now, seen_at=now + timedelta(hours=1))
     assert check_workers(now, CONFIG).level == "error"
-    assert coordinator_state(now, CONFIG).pool.workers == 0
+    assert read_system_status(now, CONFIG).pool.workers == 0
     shown = admin_client.get("/admin/zabbix_pollers/worker/", headers={"accept-language": "en"})
     assert "disconnected" in shown.content.decode()

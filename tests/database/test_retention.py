@@ -38,8 +38,9 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
 from facho.config import Config
 from facho.engine.upkeep import retention
-from facho.engine.upkeep.housekeeping import keep_house
-from facho.engine.upkeep.retention import RULES, Rule, clean_logs, remove_chunk, remove_old, too_old
+from facho.engine.upkeep.housekeeping import run_housekeeping
+from facho.engine.upkeep.retention import clean_logs, remove_chunk, remove_old
+from facho.engine.upkeep.retention_rules import RULES, Rule, select_too_old
 from tests.factories import at, make_execution, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -190,7 +191,7 @@ def test_what_is_too_old_goes_and_the_rest_stays(model: type[Model]) -> None:
 @pytest.mark.parametrize("model", [model for model in MADE if model is not Poller])
 def test_a_chunk_does_not_look_through_the_table(model: type[Model]) -> None:
     """There are few pollers, however long the system runs; all others grow."""
-    oldest = too_old(rule_of(model), NOW, CONFIG)[:500]
+    oldest = select_too_old(rule_of(model), NOW, CONFIG)[:500]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # Of a table without rows the plan would be another one.
@@ -347,7 +348,7 @@ def test_the_housekeeping_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("facho.engine.upkeep.housekeeping.database_now", lambda: NOW)
     clock_is_believed()
     many_events(1, NOW - 370 * DAY)
-    keep_house(CONFIG)
+    run_housekeeping(CONFIG)
     assert not OnuEvent.objects.exists()
     assert StorageSample.objects.get().at == NOW
 

@@ -26,9 +26,10 @@ from facho.core.retention import SETTLES_IN, LargeRemoval
 from facho.core.roles import Role
 from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.commands.errors import CommandError
-from facho.engine.upkeep import retention
-from facho.engine.upkeep.health import health
-from facho.engine.upkeep.retention import RETENTION, clean_logs, hold_sentence, read_hold, remove_old
+from facho.engine.upkeep import retention_holds, retention_rules
+from facho.engine.upkeep.health import check_health
+from facho.engine.upkeep.retention import RETENTION, clean_logs, remove_old
+from facho.engine.upkeep.retention_holds import describe_hold, read_hold
 from facho.web.words.events import HEALTH_PROBLEMS
 from tests.api_clients import asking, person
 from tests.factories import at, make_olt
@@ -148,7 +149,7 @@ def test_a_clock_ten_days_ahead_leaves_the_log_and_the_plans_and_lets_the_others
     shown = read_hold()
     assert shown is not None
     assert shown.hold.tables == {"coordinator_logs", "execution_plans"}
-    told = hold_sentence(shown.hold, ahead)
+    told = describe_hold(shown.hold, ahead)
     assert "nothing of coordinator_logs and execution_plans is removed until an administrator" in told
 
 
@@ -296,7 +297,7 @@ def test_the_doctor_and_the_health_tell_of_it() -> None:
     assert found.level is Level.ERROR
     assert "365 of 365 rows of onu_events" in found.told
     assert f"facho retention confirm {shown.id}" in found.do
-    assert "retention" in [reason.what for reason in health(CONFIG).reasons]
+    assert "retention" in [reason.what for reason in check_health(CONFIG).reasons]
     # And so does the dashboard.
     assert "facho retention show" in str(HEALTH_PROBLEMS["retention"])
     confirm_removal(shown.id, "ana", NOW + YEARS)
@@ -333,7 +334,7 @@ def test_administrators_confirm_it_in_the_admin(role: Role, client: Client) -> N
 
 
 def test_a_long_table_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "_COUNTED", 20)
+    monkeypatch.setattr(retention_holds, "_COUNT_LIMIT", 20)
     a_year_of_events()
     config = replace(CONFIG, keep_events=31 * DAY)
     with CaptureQueriesContext(connection) as queries:
@@ -364,20 +365,20 @@ def test_what_is_written_again_by_itself_neither_waits_nor_makes_others_wait() -
     addresses(120)
     assert turn(NOW + YEARS) == {"login_addresses": 120}
     assert read_hold() is None
-    free = {rule.model for rule in retention.RULES if not rule.can_be_held}
+    free = {rule.model for rule in retention_rules.RULES if not rule.can_be_held}
     assert {LoginAddress, PollerStats, SkippedSlots} <= free
-    assert not any(rule.holds_others for rule in retention.RULES if not rule.can_be_held)
+    assert not any(rule.holds_others for rule in retention_rules.RULES if not rule.can_be_held)
 
 
 def fail_to_look_at(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = retention.find_large_removal
+    find = retention_holds.find_large_removal
 
-    def find_or_fail(rule: retention.Rule, now: datetime, config: Config) -> LargeRemoval | None:
+    def find_or_fail(rule: retention_rules.Rule, now: datetime, config: Config) -> LargeRemoval | None:
         if rule.table == table:
             raise RuntimeError("no")
         return find(rule, now, config)
 
-    monkeypatch.setattr(retention, "find_large_removal", find_or_fail)
+    monkeypatch.setattr(retention_holds, "find_large_removal", find_or_fail)
 
 
 def test_a_table_that_cannot_be_looked_at_stays_and_keeps_no_other_from_its_turn(
@@ -409,5 +410,5 @@ def test_it_is_said_who_ends_it_and_that_it_may_end_by_itself() -> None:
     turn(NOW + YEARS)
     shown = read_hold()
     assert shown is not None
-    told = hold_sentence(shown.hold, NOW + YEARS)
+    told = describe_hold(shown.hold, NOW + YEARS)
     assert "until an administrator confirms it, or the clock or the setting is corrected" in told

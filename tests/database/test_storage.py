@@ -20,7 +20,7 @@ from facho.cli.doctor.storage import check_disk, check_retention, format_size
 from facho.config import Config
 from facho.core.disk import Room
 from facho.engine.upkeep import storage
-from facho.engine.upkeep.storage import measure, room, take_sample
+from facho.engine.upkeep.storage import database_room, measure_storage, take_sample
 from tests.factories import at, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
             for ago in range(1, hours + 1)
         )
         monkeypatch.setattr(storage, "database_bytes", lambda: database)
-        monkeypatch.setattr(storage, "room", lambda: None if free is None else Room(free, total))
+        monkeypatch.setattr(storage, "database_room", lambda: None if free is None else Room(free, total))
         return check_disk(NOW, CONFIG)
 
     return told
@@ -74,8 +74,8 @@ def test_a_sample_from_the_future_keeps_nobody_from_taking_one() -> None:
 
 
 def test_the_database_and_its_disk_are_measured() -> None:
-    sample = measure(NOW, room())
-    seen = room()
+    sample = measure_storage(NOW, database_room())
+    seen = database_room()
     # The server of the tests is on this machine, reached by a socket.
     assert seen is not None
     assert sample.free_bytes is not None
@@ -95,14 +95,14 @@ def test_a_server_that_does_not_tell_us_its_folder_is_measured_all_the_same() ->
         pytest.skip("SQLite has no roles")
     with connection.cursor() as cursor:
         cursor.execute("CREATE ROLE plain; SET LOCAL ROLE plain")
-        sample = measure(NOW, room())
+        sample = measure_storage(NOW, database_room())
         cursor.execute("RESET ROLE; DROP ROLE plain")
     assert sample.free_bytes is None
     assert sample.database_bytes > 100_000
 
 
 def test_a_disk_that_cannot_be_seen_is_unknown(tmp_path: Path) -> None:
-    assert storage.room_in(tmp_path / "elsewhere") is None
+    assert storage.room_of_folder(tmp_path / "elsewhere") is None
 
 
 def test_how_long_it_lasts(measured: Measured) -> None:

@@ -24,7 +24,7 @@ from facho.engine.coordinate.coordinator import run_coordinator_loop
 from facho.engine.events.sender import run_sender_loop
 from facho.engine.process.loops import run_step
 from facho.engine.schedule.scheduler import SchedulerLoop
-from facho.engine.upkeep.housekeeping import keep_house_until
+from facho.engine.upkeep.housekeeping import run_housekeeping_loop
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def run_embedded(config: Config, stopping: threading.Event) -> None:
         others = (
             in_background("coordinator", lambda: run_coordinator_loop(stopping, config)),
             in_background("notifications", lambda: run_sender_loop(stopping, config)),
-            in_background("housekeeping", lambda: keep_house_until(stopping, config)),
+            in_background("housekeeping", lambda: run_housekeeping_loop(stopping, config)),
         )
         log.info("engine started", extra={"action": "engine_started", "worker": process.runtime.worker})
         try:

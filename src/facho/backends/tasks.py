@@ -19,7 +19,7 @@ from facho.engine.coordinate.quota_hours import close_quota_hours
 from facho.engine.events.sender import Sender
 from facho.engine.process.loops import run_step
 from facho.engine.schedule.scheduler import scheduler_step
-from facho.engine.upkeep.housekeeping import keep_house
+from facho.engine.upkeep.housekeeping import run_housekeeping
 from facho.engine.upkeep.retention import clean_logs
 
 backend = CeleryBackend(app)
@@ -90,4 +90,4 @@ def cleanup_old_coordinator_logs_task(days_old: float | None = None) -> None:
 
 @app.task(name=celery_names.HOUSEKEEPING)
 def housekeeping_task() -> None:
-    keep_house(current())
+    run_housekeeping(current())

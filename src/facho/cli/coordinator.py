@@ -45,9 +45,9 @@ def state(as_json: AsJson = False) -> None:
     """Show the coordinator's state."""
     with system() as config:
         from facho.apps.db.clock import database_now
-        from facho.engine.upkeep.system_status import coordinator_state
+        from facho.engine.upkeep.system_status import read_system_status
 
-        found = coordinator_state(database_now(), config)
+        found = read_system_status(database_now(), config)
         print_json(found.as_json()) if as_json else print_state(found)
 
 

@@ -35,7 +35,7 @@ def show(as_json: AsJson = False) -> None:
     with system():
         from facho.apps.db.clock import database_now
         from facho.cli.doctor.storage import HOW_TO_CONFIRM
-        from facho.engine.upkeep.retention import hold_sentence, read_hold
+        from facho.engine.upkeep.retention_holds import describe_hold, read_hold
 
         shown, now = read_hold(), database_now()
         if as_json:
@@ -43,7 +43,7 @@ def show(as_json: AsJson = False) -> None:
         elif shown is None:
             typer.echo("Nothing waits for a confirmation.")
         else:
-            typer.echo(hold_sentence(shown.hold, now))
+            typer.echo(describe_hold(shown.hold, now))
             if not shown.hold.is_confirmed(now):
                 typer.echo(HOW_TO_CONFIRM % shown.id)
 
@@ -58,11 +58,11 @@ def confirm(
         from facho.apps.access.acting import actor
         from facho.apps.db.clock import database_now
         from facho.engine.commands.acknowledgements import confirm_removal
-        from facho.engine.upkeep.retention import hold_sentence
+        from facho.engine.upkeep.retention_holds import describe_hold
 
         now = database_now()
         hold = confirm_removal(id, actor().who, now)
         if as_json:
             print_json({"id": id, **hold.as_json()})
         else:
-            typer.echo(hold_sentence(hold, now))
+            typer.echo(describe_hold(hold, now))

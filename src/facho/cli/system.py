@@ -68,13 +68,13 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     from facho.apps.db.connections import database_sentence
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
-    from facho.engine.upkeep.schema import SchemaProblem, compare_schema, refuse_newer
+    from facho.engine.upkeep.schema import SchemaProblem, read_schema_difference, refuse_newer
     from facho.keys import KeyProblem
 
     try:
         reach_database()
         if not ready:
-            refuse_newer(compare_schema())
+            refuse_newer(read_schema_difference())
         with using_database(_say) if ready else nullcontext(), acting(_person if by_a_person else None):
             yield config
     except CommandError as error:

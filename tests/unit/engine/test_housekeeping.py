@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from facho.celery import beat_schedule
 from facho.config import Config
-from facho.engine.upkeep.housekeeping import keep_house, keep_house_until
+from facho.engine.upkeep.housekeeping import run_housekeeping, run_housekeeping_loop
 
 CONFIG = Config()
 
@@ -38,7 +38,7 @@ def test_a_task_that_fails_keeps_no_other_from_its_turn(caplog: pytest.LogCaptur
         done.append(f"{now:%d.%m.} {config.pollers}")
 
     with caplog.at_level(logging.ERROR):
-        keep_house(CONFIG, (away, wrong, good))
+        run_housekeeping(CONFIG, (away, wrong, good))
     assert done == ["10.06. 10"]
     assert [_said(record) for record in caplog.records] == [("database_failed", "away"), ("bug", "wrong")]
 
@@ -52,7 +52,7 @@ def test_a_turn_is_left_out_while_the_one_before_takes_its_time() -> None:
 
     def slow(_now: datetime, _config: Config) -> None:
         turns.append("slow")
-        other = threading.Thread(target=keep_house, args=(CONFIG, (quick,)))
+        other = threading.Thread(target=run_housekeeping, args=(CONFIG, (quick,)))
         other.start()
         other.join(120)
         assert not other.is_alive()
@@ -60,9 +60,9 @@ def test_a_turn_is_left_out_while_the_one_before_takes_its_time() -> None:
     def quick(_now: datetime, _config: Config) -> None:
         turns.append("quick")
 
-    keep_house(CONFIG, (slow,))
+    run_housekeeping(CONFIG, (slow,))
     assert turns == ["slow"]
-    keep_house(CONFIG, (quick,))
+    run_housekeeping(CONFIG, (quick,))
     assert turns == ["slow", "quick"]
 
 
@@ -73,8 +73,8 @@ def test_it_goes_on_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) ->
         turns.append(config)
         stopping.set()
 
-    monkeypatch.setattr("facho.engine.upkeep.housekeeping.keep_house", turn)
-    keep_house_until(stopping, CONFIG)
+    monkeypatch.setattr("facho.engine.upkeep.housekeeping.run_housekeeping", turn)
+    run_housekeeping_loop(stopping, CONFIG)
     assert turns == [CONFIG]
 
 

@@ -11,7 +11,7 @@ from facho.cli.doctor.findings import Finding, error, ok, start_advice, warning
 from facho.cli.output import list_names
 from facho.config import Config
 from facho.core.steps import StepState
-from facho.engine.upkeep.health import state_of_step, trackers_are_due
+from facho.engine.upkeep.health import are_trackers_due, state_of_step
 from facho.engine.upkeep.system_status import Condition, Step
 
 _SECOND: Final = timedelta(seconds=1)
@@ -54,7 +54,7 @@ def _check_nodes(condition: Condition, config: Config) -> Finding:
 
 def _check_trackers(condition: Condition, config: Config) -> Finding:
     quotas = condition.quotas
-    if trackers_are_due(condition.now, quotas.hour, config) and quotas.olts_without:
+    if are_trackers_due(condition.now, quotas.hour, config) and quotas.olts_without:
         without = quotas.olts_without
         told = f"{len(without)} OLTs have slots in this hour, and none: {list_names(without)}"
         return warning("trackers", told, f"the coordinator makes them when it steps: {start_advice(config)}")

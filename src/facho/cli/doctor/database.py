@@ -31,8 +31,8 @@ from facho.cli.output import list_names
 from facho.cli.system import reach_database
 from facho.config import Config
 from facho.core.pool import alive_workers
-from facho.engine.upkeep.schema import compare_schema, newer_sentence
-from facho.engine.upkeep.system_status import coordinator_state
+from facho.engine.upkeep.schema import newer_sentence, read_schema_difference
+from facho.engine.upkeep.system_status import read_system_status
 from facho.keys import KeyProblem, WrongPlace
 
 _MOST_STUCK: Final = 5
@@ -50,7 +50,7 @@ def check_system(config: Config, checkup: Checkup) -> Iterator[Finding]:
     try:
         reach_database()
         yield ok("database", database_version())
-        schema = compare_schema()
+        schema = read_schema_difference()
         if schema.unknown:
             yield error("schema", newer_sentence(schema.unknown), "until then nothing starts")
             return
@@ -59,7 +59,7 @@ def check_system(config: Config, checkup: Checkup) -> Iterator[Finding]:
             return
         yield ok("schema", "as this version needs it")
         now = database_now()
-        checkup.coordinator = coordinator_state(now, config)
+        checkup.coordinator = read_system_status(now, config)
         yield from check_coordinator(checkup.coordinator, config)
         for check in CHECKS:
             yield check(now, config)

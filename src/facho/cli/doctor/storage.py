@@ -11,8 +11,10 @@ from facho.config import Config
 from facho.core.disk import WARN_DAYS, Forecast
 from facho.core.retention import longest_gap, oldest_kept
 from facho.engine.upkeep import storage
-from facho.engine.upkeep.health import disk_is_short
-from facho.engine.upkeep.retention import RETENTION, RULES, hold_sentence, read_hold, too_old, turns_before
+from facho.engine.upkeep.health import is_disk_short
+from facho.engine.upkeep.retention import RETENTION, read_steady_period
+from facho.engine.upkeep.retention_holds import describe_hold, read_hold
+from facho.engine.upkeep.retention_rules import RULES, select_too_old
 
 HOW_TO_CONFIRM: Final = (
     "if the clock is wrong, set it right and nothing is lost; if the data are old, or FACHO_KEEP_... was "
@@ -28,10 +30,10 @@ _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def check_disk(now: datetime, _config: Config) -> Finding:
-    room = storage.room()
-    found = storage.forecast_now(now, room)
+    room = storage.database_room()
+    found = storage.forecast_storage(now, room)
     told = f"{_describe_forecast(found)} ({', '.join(_forecast_numbers(found))})"
-    if disk_is_short(found, room):
+    if is_disk_short(found, room):
         return error("disk", told, _MAKE_ROOM)
     days = None if found.rough else found.days_left
     if days is not None and days < WARN_DAYS:
@@ -77,7 +79,7 @@ def format_size(number: float) -> str:
 
 
 def check_retention(now: datetime, config: Config) -> Finding:
-    turns = turns_before()
+    turns = read_steady_period()
     if turns is None:
         return warning("retention", "it has never had a turn", start_advice(config))
     ago = max(timedelta(), now - turns.last)
@@ -89,7 +91,7 @@ def check_retention(now: datetime, config: Config) -> Finding:
         )
     shown = read_hold()
     if shown is not None and not shown.hold.is_confirmed(now):
-        return error("retention", hold_sentence(shown.hold, now), HOW_TO_CONFIRM % shown.id)
+        return error("retention", describe_hold(shown.hold, now), HOW_TO_CONFIRM % shown.id)
     if failed := _failed_tables():
         return warning("retention", f"could not shorten {failed}", "the log has the reason: not_removed")
     if behind and turns.settled:
@@ -106,7 +108,7 @@ def _overdue_tables(now: datetime, config: Config) -> str:
     """Return the tables whose oldest row should have been removed a while ago."""
     found = []
     for rule in RULES:
-        oldest = too_old(rule, now, config).values_list(rule.column, flat=True).first()
+        oldest = select_too_old(rule, now, config).values_list(rule.column, flat=True).first()
         if oldest is not None and (over := oldest_kept(now, rule.keep(config)) - oldest) > _BEHIND:
             found.append(f"{rule.table} (by {over / _DAY:.0f} days)")
     return ", ".join(found)

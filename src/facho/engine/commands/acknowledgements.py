@@ -13,7 +13,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViola
 from facho.core.retention import Hold
 from facho.engine.commands.errors import CommandError
 from facho.engine.process.command_transaction import command
-from facho.engine.upkeep.retention import HOLD
+from facho.engine.upkeep.retention_holds import HOLD
 
 
 @command

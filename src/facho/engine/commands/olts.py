@@ -36,7 +36,7 @@ from facho.engine.commands.input_checks import (
 from facho.engine.commands.nodes import NOT_SUSPENDED, reset_nodes
 from facho.engine.coordinate.changes import ReplanResult, replan
 from facho.engine.process.command_transaction import command
-from facho.engine.upkeep.olt_removal import lost_with, remove_olt_in_chunks
+from facho.engine.upkeep.olt_removal import count_rows_of, remove_olt_in_chunks
 from facho.vendors import GENERIC
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _save(olt: Olt, columns: Sequence[str] | None = None) -> None:
 
 def count_rows_removed_with(name: str) -> Mapping[str, int]:
     """Return how many rows of each table would be deleted with the OLT."""
-    return {model._meta.db_table: count for model, count in lost_with([olt_named(name).id]).items()}
+    return {model._meta.db_table: count for model, count in count_rows_of([olt_named(name).id]).items()}
 
 
 def remove_olt(

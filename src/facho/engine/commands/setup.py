@@ -24,9 +24,9 @@ from facho.engine.upkeep.schema import (
     SCHEMA,
     Schema,
     SchemaProblem,
-    compare_schema,
     is_current,
     missing_sentence,
+    read_schema_difference,
     refuse_newer,
 )
 from facho.engine.upkeep.sqlite_upgrade import (
@@ -51,7 +51,7 @@ def prepare(say: Say = say_nothing, *, copy: bool = True, forget_unreadable: boo
     are left to be entered again only if `forget_unreadable` says so. Raises SchemaProblem.
     """
     with prepare_lock():
-        schema = compare_schema()
+        schema = read_schema_difference()
         refuse_newer(schema)
         if schema.missing:
             with exclusive_lock():
@@ -72,7 +72,7 @@ def using_database(say: Say = say_nothing) -> Iterator[None]:
     Raises SchemaProblem.
     """
     if not is_embedded():
-        schema = compare_schema()
+        schema = read_schema_difference()
         refuse_newer(schema)
         if schema.missing:
             raise SchemaProblem(missing_sentence(schema.missing))
@@ -88,14 +88,14 @@ def using_database(say: Say = say_nothing) -> Iterator[None]:
             lock.release()
             migrate_if_needed(say)
             lock.lock_shared(say)
-            refuse_newer(compare_schema())
+            refuse_newer(read_schema_difference())
         yield
     finally:
         lock.release()
 
 
 def migrate_if_needed(say: Say) -> None:
-    schema = compare_schema()
+    schema = read_schema_difference()
     refuse_newer(schema)
     if schema.missing:
         prepare(say)

@@ -191,6 +191,6 @@ EXPORTS: Final = {
 }  # fmt: skip
 
 
-def export_of(model: type[Model]) -> tuple[str, Export]:
+def find_export(model: type[Model]) -> tuple[str, Export]:
     """With its name."""
     return next((name, export) for name, export in EXPORTS.items() if export.model is model)

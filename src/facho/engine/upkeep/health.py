@@ -22,9 +22,9 @@ from facho.core.pool import alive_workers
 from facho.core.quota import Hour, hour_of
 from facho.core.steps import COORDINATOR, SCHEDULER, StepState, step_state
 from facho.engine.upkeep import storage
-from facho.engine.upkeep.retention import read_hold
+from facho.engine.upkeep.retention_holds import read_hold
 from facho.engine.upkeep.schema import missing_migrations
-from facho.engine.upkeep.system_status import Step, last_steps, without_tracker
+from facho.engine.upkeep.system_status import Step, olts_without_tracker, read_last_steps
 from facho.log_files import cannot_write
 
 # A coordinator that has just begun an hour has not made its trackers yet.
@@ -62,16 +62,16 @@ def state_of_step(step: Step, every: timedelta, config: Config) -> StepState:
     return step_state(step.age, every, ahead=config.worker_seen_within)
 
 
-def trackers_are_due(now: datetime, hour: Hour, config: Config) -> bool:
+def are_trackers_due(now: datetime, hour: Hour, config: Config) -> bool:
     return now - hour.start > _STEPS_TO_BEGIN * config.coordinator_step
 
 
-def disk_is_short(found: Forecast, room: Room | None) -> bool:
+def is_disk_short(found: Forecast, room: Room | None) -> bool:
     days = None if found.rough else found.days_left
     return (room is not None and room.scarce) or (days is not None and days < ALARM_DAYS)
 
 
-def health(config: Config) -> Health:
+def check_health(config: Config) -> Health:
     """Never raises because the database is away: that is a reason, too."""
     writable = not cannot_write(config.logs)
     logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
@@ -100,15 +100,15 @@ def _lacking() -> int:
 
 
 def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
-    steps = last_steps(now)
+    steps = read_last_steps(now)
     living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     hour = hour_of(now, config.time_zone)
-    due = trackers_are_due(now, hour, config)
-    without = len(list(without_tracker(hour, config))) if due else 0
-    room = storage.room()
-    found = storage.forecast_now(now, room)
-    short = disk_is_short(found, room)
+    due = are_trackers_due(now, hour, config)
+    without = len(list(olts_without_tracker(hour, config))) if due else 0
+    room = storage.database_room()
+    found = storage.forecast_storage(now, room)
+    short = is_disk_short(found, room)
     reasons = (
         *logs,
         *_of_step(SCHEDULER, steps[SCHEDULER], config.scheduler_step, config),

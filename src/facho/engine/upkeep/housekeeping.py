@@ -1,4 +1,4 @@
-"""What keeps the database in order: tasks that can wait, each doing a little at a time."""
+"""Housekeeping of the database: tasks that can wait, each doing a part of its work at a time."""
 
 from __future__ import annotations
 
@@ -9,38 +9,53 @@ from functools import partial
 from typing import Final
 
 from facho.apps.db.clock import database_now
+from facho.apps.history.store import close_hours
 from facho.config import Config
 from facho.engine.process.loops import run_loop, run_step
 from facho.engine.record.optics import update_baselines
-from facho.engine.upkeep.history import tend_history
-from facho.engine.upkeep.olt_removal import go_on_removing
+from facho.engine.upkeep.olt_removal import continue_removals
 from facho.engine.upkeep.retention import remove_old
 from facho.engine.upkeep.storage import take_sample
 
 Task = Callable[[datetime, Config], object]
 
-# Each does a part of its work and leaves the rest for its next turn. Two processes may do the same at once.
-TASKS: Final[tuple[Task, ...]] = (take_sample, tend_history, update_baselines, remove_old, go_on_removing)
-
-_under_way: Final = threading.Lock()
+# Hours of OLTs in one turn. An hour of a large OLT is about a tenth of a second of work.
+_HOURS_PER_TURN: Final = 60
 
 
-def keep_house(config: Config, tasks: tuple[Task, ...] = TASKS) -> None:
-    """Each task once. One that fails is logged, and keeps no other from its turn."""
-    # A turn that takes longer than the time to the next one must not hold a second thread of its process.
-    if not _under_way.acquire(blocking=False):
+def close_history_hours(now: datetime, config: Config) -> int:
+    """Close hours of history that are over, and return how many; the rest waits for the next turn."""
+    return close_hours(now, grace=config.history_close_after, most=_HOURS_PER_TURN)
+
+
+# Each leaves the rest of its work for its next turn. Two processes may do the same at once.
+TASKS: Final[tuple[Task, ...]] = (
+    take_sample,
+    close_history_hours,
+    update_baselines,
+    remove_old,
+    continue_removals,
+)
+
+_running: Final = threading.Lock()
+
+
+def run_housekeeping(config: Config, tasks: tuple[Task, ...] = TASKS) -> None:
+    """Run each task once. A task that fails is logged and does not stop the others."""
+    # A turn that takes longer than the interval must not occupy a second thread of its process.
+    if not _running.acquire(blocking=False):
         return
     try:
         for task in tasks:
-            run_step(task.__name__, partial(_do, task, config))
+            run_step(task.__name__, partial(_run_task, task, config))
     finally:
-        _under_way.release()
+        _running.release()
 
 
-def _do(task: Task, config: Config) -> None:
+def _run_task(task: Task, config: Config) -> None:
     task(database_now(), config)
 
 
-def keep_house_until(stopping: threading.Event, config: Config) -> None:
-    """For a process that has no beat: in a thread of its own, so that the scheduler never waits for it."""
-    run_loop("housekeeping", partial(keep_house, config), config.housekeeping_step, stopping)
+def run_housekeeping_loop(stopping: threading.Event, config: Config) -> None:
+    """Run housekeeping in a thread of its own, for a process without Celery beat."""
+    run_loop("housekeeping", partial(run_housekeeping, config), config.housekeeping_step, stopping)

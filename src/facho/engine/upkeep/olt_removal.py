@@ -21,7 +21,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.engine.coordinate.changes import replan
 from facho.engine.process.command_transaction import command
-from facho.engine.upkeep.retention import one_at_a_time
+from facho.engine.upkeep.retention import lock_removals
 
 _LONG: Final[tuple[type[Model], ...]] = (
     Execution,
@@ -35,7 +35,7 @@ _LONG: Final[tuple[type[Model], ...]] = (
     ExecutionPlan,
 )
 # Chunks of one OLT while somebody waits for an answer: enough for one that has little of everything.
-FEW: Final = 10
+FIRST_CHUNKS: Final = 10
 # And in a turn of the engine's; the rest waits for the next.
 _A_TURN: Final = 20
 # What a person would miss, by the name of its table.
@@ -44,7 +44,7 @@ _MISSED: Final[tuple[type[Model], ...]] = (
 )  # fmt: skip
 
 
-def lost_with(olt_ids: Collection[int]) -> Mapping[type[Model], int]:
+def count_rows_of(olt_ids: Collection[int]) -> Mapping[type[Model], int]:
     return {model: model._default_manager.filter(olt__in=olt_ids).order_by().count() for model in _MISSED}
 
 
@@ -59,11 +59,11 @@ def remove_olt_in_chunks(
     """Disabled first, so that nothing more comes: what runs there writes nothing. Whether it is gone: what is
     left after so many chunks, or when it is broken off, goes bit by bit as the engine keeps house.
     """
-    begin_removal(olt_id, now)
+    mark_olt_removed(olt_id, now)
     return _go_on(olt_id, config, between, chunks)
 
 
-def go_on_removing(
+def continue_removals(
     now: datetime, config: Config, *, between: Callable[[], None] = pause_for_other_writers
 ) -> int:
     """A turn at the OLTs that are being removed, so many chunks of each. How many are gone now."""
@@ -81,7 +81,7 @@ def _go_on(olt_id: int, config: Config, between: Callable[[], None], chunks: int
 
 
 @command
-def begin_removal(olt_id: int, now: datetime) -> None:
+def mark_olt_removed(olt_id: int, now: datetime) -> None:
     if Olt.objects.filter(id=olt_id, removed_at=None).update(enabled=False, removed_at=now):
         replan([olt_id], now)
 
@@ -95,7 +95,7 @@ def _chunks(olt_id: int, config: Config) -> Iterator[int]:
 
 def _remove_chunk(model: type[Model], olt_id: int, most: int) -> int:
     with sql.write_transaction():
-        one_at_a_time()
+        lock_removals()
         rows = model._base_manager.filter(olt=olt_id).order_by("pk")
         keys = list(rows.values_list("pk", flat=True)[:most])
         if keys and model is Onu:

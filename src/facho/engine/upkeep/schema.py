@@ -48,7 +48,7 @@ def is_current() -> bool:
     return _applied_names() == _known_names()
 
 
-def compare_schema() -> Schema:
+def read_schema_difference() -> Schema:
     applied, known = _applied_names(), _known_names()
     if applied == known:
         return Schema()
@@ -63,7 +63,7 @@ def compare_schema() -> Schema:
 
 def missing_migrations() -> list[str]:
     """What the database has not had yet, as `hosts.0001_initial`."""
-    return list(compare_schema().missing)
+    return list(read_schema_difference().missing)
 
 
 def refuse_newer(schema: Schema) -> None:
@@ -86,7 +86,7 @@ def newer_sentence(unknown: Iterable[str]) -> str:
 
 def refuse_unready() -> None:
     """For processes that never migrate by themselves."""
-    schema = compare_schema()
+    schema = read_schema_difference()
     refuse_newer(schema)
     if schema.missing:
         raise SchemaProblem(missing_sentence(schema.missing))

@@ -20,30 +20,30 @@ def take_sample(now: datetime, _config: Config) -> Sample | None:
     # One from the future was taken before the clock was set back.
     if StorageSample.objects.filter(at__lte=now, at__gt=now - _EVERY).exists():
         return None
-    sample = measure(now, room())
+    sample = measure_storage(now, database_room())
     row = StorageSample(at=now, database_bytes=sample.database_bytes, free_bytes=sample.free_bytes)
     StorageSample.objects.bulk_create([row], ignore_conflicts=True)
     return sample
 
 
-def measure(now: datetime, seen: Room | None) -> Sample:
+def measure_storage(now: datetime, seen: Room | None) -> Sample:
     return Sample(now, database_bytes(), None if seen is None else seen.free)
 
 
-def forecast_now(now: datetime, seen: Room | None) -> Forecast:
+def forecast_storage(now: datetime, seen: Room | None) -> Forecast:
     """Forecast the growth of the database on a disk with this room."""
     rows = StorageSample.objects.filter(at__lt=now, at__gte=now - LOOKS_BACK)
     samples = [Sample(*row) for row in rows.values_list("at", "database_bytes", "free_bytes")]
-    return forecast(samples, measure(now, seen))
+    return forecast(samples, measure_storage(now, seen))
 
 
-def room() -> Room | None:
+def database_room() -> Room | None:
     """Of the database's own disk. None when that is on another machine, or not for us to see."""
     folder = database_folder()
-    return None if folder is None else room_in(folder)
+    return None if folder is None else room_of_folder(folder)
 
 
-def room_in(folder: Path) -> Room | None:
+def room_of_folder(folder: Path) -> Room | None:
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

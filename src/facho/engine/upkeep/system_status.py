@@ -150,10 +150,10 @@ class Condition:
         return found
 
 
-def coordinator_state(now: datetime, config: Config) -> Condition:
+def read_system_status(now: datetime, config: Config) -> Condition:
     held = executions.held(now)
     pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
-    steps = last_steps(now)
+    steps = read_last_steps(now)
     olts, configurations = _olts(now)
     return Condition(
         now=now,
@@ -171,7 +171,7 @@ def coordinator_state(now: datetime, config: Config) -> Condition:
     )
 
 
-def last_steps(now: datetime) -> dict[str, Step]:
+def read_last_steps(now: datetime) -> dict[str, Step]:
     steps = dict.fromkeys((SCHEDULER, COORDINATOR), Step(None, None, None))
     rows = CoordinatorState.objects.filter(name__in=steps).values_list("name", "updated_at", "value")
     return steps | {name: Step(at, now - at, value.get("duration_ms")) for name, at, value in rows}
@@ -227,7 +227,7 @@ def _lease(held: Held, now: datetime) -> Lease:
 def _quotas(now: datetime, config: Config) -> Quotas:
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(period_start=hour.start)
-    at_risk = trackers.filter(closed_at__isnull=True).filter(cannot_be_kept(config.quota_kept))
+    at_risk = trackers.filter(closed_at__isnull=True).filter(is_at_risk(config.quota_kept))
     columns = ("olt__name", "task_type", "quota_required", "quota_completed", "quota_pending")
     found = list(at_risk.order_by("olt__name", "task_type").values_list(*columns))
     return Quotas(
@@ -235,17 +235,17 @@ def _quotas(now: datetime, config: Config) -> Quotas:
         by_status=dict(trackers.order_by("status").values_list("status").annotate(Count("id"))),
         at_risk=len(found),
         first_at_risk=tuple(AtRisk(*row) for row in found[:_AT_RISK_SHOWN]),
-        olts_without=tuple(without_tracker(hour, config)),
+        olts_without=tuple(olts_without_tracker(hour, config)),
     )
 
 
-def cannot_be_kept(kept: float) -> LessThan:
+def is_at_risk(kept: float) -> LessThan:
     """As core.quota.slots_left says it, of all rows at once."""
     most = F("quota_completed") + F("quota_pending")
     return LessThan(most * 100.0, F("quota_required") * kept)
 
 
-def without_tracker(hour: Hour, config: Config) -> Iterable[str]:
+def olts_without_tracker(hour: Hour, config: Config) -> Iterable[str]:
     """Chained nodes run with their masters, and only those have slots. Who is left alone owes none."""
     due = SnmpJobHost.objects.filter(
         olt=OuterRef("id"), enabled=True, job__enabled=True, next_run_at__lte=hour.end

@@ -24,7 +24,8 @@ from facho.core.steps import COORDINATOR, SCHEDULER
 from facho.engine.commands.acknowledgements import confirm_removal
 from facho.engine.coordinate.forecast_learning import LEARNING
 from facho.engine.coordinate.plan_progress import PLANS
-from facho.engine.upkeep.retention import HOLD, RETENTION
+from facho.engine.upkeep.retention import RETENTION
+from facho.engine.upkeep.retention_holds import HOLD
 from facho.engine.upkeep.schema import SCHEMA
 from facho.web.admin import acting
 from facho.web.admin.base import (

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audited import note
 from facho.apps.access.words import Action
-from facho.engine.upkeep.exports import export_of
+from facho.engine.upkeep.exports import find_export
 
 # Spreadsheets take a file for another alphabet that does not begin with this.
 _MARK: Final = "\ufeff"
@@ -23,7 +23,7 @@ _MARK: Final = "\ufeff"
 
 @admin.action(description=_("Export as CSV"), permissions=["view"])
 def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
-    name, export = export_of(rows.model)
+    name, export = find_export(rows.model)
     note(Action.EXPORT, rows.model, None, name)
     # What is wrong with the list is found out before the answer has begun.
     rest = export.csv(rows)

@@ -25,7 +25,7 @@ from facho.config import current
 from facho.core.durations import about
 from facho.engine.commands import brands, oids
 from facho.engine.commands.olts import remove_olt
-from facho.engine.upkeep.olt_removal import FEW, lost_with
+from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
 from facho.web.admin import acting, olt_test
 from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
@@ -222,7 +222,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """Counted and not read: there may be millions. Who may remove an OLT may remove all of it."""
         olts = list(objs)
-        lost = {self.model: len(olts), **lost_with([olt.id for olt in olts])}
+        lost = {self.model: len(olts), **count_rows_of([olt.id for olt in olts])}
         counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
         return [olt.name for olt in olts], counts, set(), []
 
@@ -234,7 +234,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
         return shown
 
     def delete_model(self, request: HttpRequest, obj: Olt) -> None:
-        if not remove_olt(obj.name, database_now(), current(), chunks=FEW):
+        if not remove_olt(obj.name, database_now(), current(), chunks=FIRST_CHUNKS):
             words = gettext("%(olt)s is being removed; its data is deleted in the background.")
             self.message_user(request, words % {"olt": obj.name}, messages.WARNING)
 

@@ -18,7 +18,7 @@ from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, Q
 from facho.config import Config
 from facho.core.quota import Hour, LostSlots, hour_of, slots_left
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
-from facho.engine.upkeep.system_status import cannot_be_kept
+from facho.engine.upkeep.system_status import is_at_risk
 
 _A_DAY: Final = timedelta(days=1)
 # The share of its runs that a task got.
@@ -96,7 +96,7 @@ def risk_mark(risk: str) -> SafeString:
 
 def at_risk(kept: float) -> Q:
     """Open hours with fewer slots left than must succeed for the quota to be kept."""
-    return Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True) & Q(cannot_be_kept(kept))
+    return Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True) & Q(is_at_risk(kept))
 
 
 def risk_of(tracker: QuotaTracker, kept: float) -> str:

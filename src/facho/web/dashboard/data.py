@@ -167,7 +167,7 @@ def _busy_curve(now: datetime, config: Config) -> Chart:
 
 def last_steps(now: datetime, config: Config) -> tuple[Step, Step]:
     """Of the scheduler, and of the coordinator."""
-    steps = system_status.last_steps(now)
+    steps = system_status.read_last_steps(now)
     scheduler = _step(steps[SCHEDULER], config.scheduler_step, config)
     return scheduler, _step(steps[COORDINATOR], config.coordinator_step, config)
 

@@ -22,7 +22,7 @@ from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationDelivery
 from facho.config import Config
 from facho.engine.upkeep import storage
-from facho.engine.upkeep.system_status import Condition, coordinator_state
+from facho.engine.upkeep.system_status import Condition, read_system_status
 from facho.web.metrics.families import Sample
 
 _LOOK_BACK: Final = timedelta(hours=24)
@@ -33,7 +33,7 @@ _ONU_COUNTS: Final = "facho.metrics.onus"
 
 def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield Sample("facho_build_info", 1, (__version__, platform.python_version(), database_kind()))
-    condition = coordinator_state(now, config)
+    condition = read_system_status(now, config)
     yield from _loops_and_pollers(condition)
     yield from _work(condition)
     yield from _quotas(condition)
@@ -101,7 +101,7 @@ def _told_to_people(now: datetime) -> Iterator[Sample]:
 
 
 def _room(now: datetime) -> Iterator[Sample]:
-    found = storage.forecast_now(now, storage.room())
+    found = storage.forecast_storage(now, storage.database_room())
     yield Sample("facho_database_bytes", found.now.database_bytes)
     if found.now.free_bytes is not None:
         yield Sample("facho_disk_free_bytes", found.now.free_bytes)

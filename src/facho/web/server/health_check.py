@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.config import current
-from facho.engine.upkeep.health import Health, Reason, health
+from facho.engine.upkeep.health import Health, Reason, check_health
 from facho.web.server.answer_cache import Busy, Once
 
 PATH: Final = "/health"
@@ -43,6 +43,6 @@ def answer(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 def looked_at_lately() -> Health:
     """Also for the dashboard, which tells the same."""
     try:
-        return _once.get("all", _KEPT, lambda: health(current()))
+        return _once.get("all", _KEPT, lambda: check_health(current()))
     except Busy:
         return Health((Reason("health", "it takes long to find out"),))

@@ -18,8 +18,8 @@ from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
 from facho.core.event_types import EventType, Level
 from facho.engine.commands.acknowledgements import confirm_removal
-from facho.engine.upkeep.retention import read_hold
-from facho.engine.upkeep.system_status import Condition, coordinator_state
+from facho.engine.upkeep.retention_holds import read_hold
+from facho.engine.upkeep.system_status import Condition, read_system_status
 from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
 from facho.web.api.dataclass_schema import describe_dataclass
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
@@ -104,4 +104,4 @@ class Coordinator(APIView):
     @extend_schema(responses=describe_dataclass(Condition))
     def get(self, request: Request) -> Response:  # noqa: ARG002
         """OLTs, nodes, leases, queue, quotas of this hour, and the last steps of the loops."""
-        return Response(coordinator_state(database_now(), current()).as_json())
+        return Response(read_system_status(database_now(), current()).as_json())

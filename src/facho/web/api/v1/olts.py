@@ -27,7 +27,7 @@ from facho.engine.commands.connection_test import (
 )
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import count_rows_removed_with, remove_olt
-from facho.engine.upkeep.olt_removal import FEW
+from facho.engine.upkeep.olt_removal import FIRST_CHUNKS
 from facho.web.api.base import ReadOnlyRows, ReplannedSerializer, show_replanned
 from facho.web.api.input import errors_at, read_input
 from facho.web.api.v1.olt_input import FIELDS, OltGiven, new_olt, olt_changes
@@ -128,7 +128,7 @@ class Olts(ReadOnlyRows[Olt]):
         """Remove an OLT with its ONUs and history; `removal/` has the numbers. 202 if there are many rows:
         the OLT then has `removed_at`, cannot be enabled any more, and is deleted in chunks.
         """
-        gone = remove_olt(self.get_object().name, database_now(), current(), chunks=FEW)
+        gone = remove_olt(self.get_object().name, database_now(), current(), chunks=FIRST_CHUNKS)
         return Response(status=status.HTTP_204_NO_CONTENT if gone else status.HTTP_202_ACCEPTED)
 
     @extend_schema(responses={status.HTTP_200_OK: RemovalSerializer})
