@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from facho.sim import agent as sim_agent
-from facho.sim import network as network
+from facho.sim import network
 from facho.sim.agent import Answer
 from facho.sim.pdu import Pdu
 from facho.sim.scenario import Scenario

@@ -48,13 +48,13 @@ class Guard:
 def ids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The request ids that reached the OLT."""
     seen: list[int] = []
-    see = Tally.see
+    see = Tally.count_request
 
     def recorded(self: Tally, tag: int, request_id: int) -> None:
         seen.append(request_id)
         see(self, tag, request_id)
 
-    monkeypatch.setattr(Tally, "see", recorded)
+    monkeypatch.setattr(Tally, "count_request", recorded)
     return seen
 
 

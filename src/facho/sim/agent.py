@@ -1,7 +1,7 @@
-"""An SNMP agent without its wire: a PDU and the time go in, an answer comes out or, on purpose, none.
+"""Answers the PDUs of requests by the tables of an OLT, at a given time.
 
-It knows RFC 3416's rules for GET, GETNEXT and GETBULK (and RFC 1157's for SNMPv1), the size of a datagram,
-and the rows over which this scenario makes it stumble.
+It follows RFC 3416 for GET, GETNEXT and GETBULK (RFC 1157 for SNMPv1), limits answers to the size of a
+datagram, and applies the row faults of the scenario.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _END_OF_MIB_VIEW: Final = b"\x82\x00"
 class Answer(NamedTuple):
     varbinds: bytes
     served: int = 0
-    # How many of them had to be read from the terminals themselves.
+    # The values that were read from the ONUs themselves.
     optics: int = 0
     status: int = 0
     error_index: int = 0
 
 
 class _Refused(Exception):
-    """The whole request ends in an error status; `index` is the binding at fault, from 1."""
+    """Ends the request in an error status; `index` is the binding at fault, from 1."""
 
     def __init__(self, status: int, index: int) -> None:
         self.status = status
@@ -53,24 +53,24 @@ class _Refused(Exception):
 
 
 class _Silence(Exception):
-    """The agent gets stuck on this row and says nothing."""
+    """Ends the request without an answer: the agent hangs on this row."""
 
 
 class Row(NamedTuple):
-    """A row found by a walk; the column may be one past the last, which is the end of all there is."""
+    """A row found by a walk; a column one past the last is the end of the MIB."""
 
     column: int
     row: int
 
 
 class Agent:
-    def __init__(self, view: EncodedTables) -> None:
-        self.view = view
+    def __init__(self, tables: EncodedTables) -> None:
+        self.tables = tables
         self.faults: RowFaults = NO_FAULTS
         self.hang_on_zero_repetitions = False
 
     def answer(self, version: int, pdu: Pdu, room: int, now: float) -> Answer | None:
-        """None is silence. `room` is how many octets of variable bindings fit into a message."""
+        """Return the answer, or None for silence. `room` is for how many octets of bindings."""
         try:
             return self._answer(version, pdu, room, now)
         except _Refused as refused:
@@ -90,9 +90,9 @@ class Agent:
                     return answer
             return self._bulk(pdu, room, now)
         if pdu.tag == GET:
-            return self._whole([self._get(version, pdu, at, now) for at in range(len(pdu.oids))], room)
+            return self._join([self._get(version, pdu, at, now) for at in range(len(pdu.oids))], room)
         if pdu.tag == GET_NEXT:
-            return self._whole([self._next(version, pdu, at, now) for at in range(len(pdu.oids))], room)
+            return self._join([self._next(version, pdu, at, now) for at in range(len(pdu.oids))], room)
         if pdu.tag == SET:
             raise _Refused(NO_SUCH_NAME if version == V1 else NOT_WRITABLE, 1)
         raise BerError(f"a PDU of type 0x{pdu.tag:02x} is not a request")
@@ -107,7 +107,7 @@ class Agent:
         return self._error(version, pdu, TOO_BIG, 0)
 
     @staticmethod
-    def _whole(found: list[tuple[bytes, bool]], room: int) -> Answer:
+    def _join(found: list[tuple[bytes, bool]], room: int) -> Answer:
         varbinds = b"".join([varbind for varbind, _ in found])
         if len(varbinds) > room:
             raise _Refused(TOO_BIG, 0)
@@ -115,21 +115,21 @@ class Agent:
 
     def _get(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
         oid = pdu.oids[at]
-        number, after, exact = self.view.layout.place(oid)
+        number, after, exact = self.tables.layout.place(oid)
         if exact and not self._is_hidden(number, after - 1):
             varbind, optics = self._read(number, after - 1, at, now)
             if version != V1 or value_tag(varbind) != COUNTER64:
                 return varbind, optics
         if version == V1:
             raise _Refused(NO_SUCH_NAME, at + 1)
-        known = self.view.layout.has_object(oid) and not (exact and self._is_lacking(number))
+        known = self.tables.layout.has_object(oid) and not (exact and self._is_lacking(number))
         return encode_varbind(oid, _NO_SUCH_INSTANCE if known else _NO_SUCH_OBJECT), False
 
     def _next(self, version: int, pdu: Pdu, at: int, now: float) -> tuple[bytes, bool]:
         oid = pdu.oids[at]
-        place = self.view.layout.place(oid)
+        place = self.tables.layout.place(oid)
         row = self._next_row(place.column, place.row)
-        while row.column < len(self.view.layout.columns):
+        while row.column < len(self.tables.layout.columns):
             found = self._read(row.column, row.row, at, now)
             if version != V1 or value_tag(found[0]) != COUNTER64:
                 return found
@@ -139,11 +139,11 @@ class Agent:
         return encode_varbind(oid, _END_OF_MIB_VIEW), False
 
     def _bulk_of_one(self, pdu: Pdu, room: int, now: float) -> Answer:
-        """What nearly every request of a walk is: rows that lie in one piece of a column's block."""
-        number, row, _ = self.view.layout.place(pdu.oids[0])
+        """Answer the usual request of a walk: rows that are one slice of a column's block."""
+        number, row, _ = self.tables.layout.place(pdu.oids[0])
         wanted = pdu.second
-        if number < len(self.view.layout.columns):
-            column = self.view.column(number, now)
+        if number < len(self.tables.layout.columns):
+            column = self.tables.column(number, now)
             if row + wanted <= column.rows:
                 start, end = column.offsets[row], column.offsets[row + wanted]
                 if end - start <= room:
@@ -151,19 +151,19 @@ class Agent:
         return self._bulk_across(pdu, number, row, room, now)
 
     def _bulk_across(self, pdu: Pdu, number: int, row: int, room: int, now: float) -> Answer:
-        """The same where the rows run over the end of a column, of all there is, or of the datagram."""
+        """Answer where the rows go past the end of a column, of the MIB or of the datagram."""
         parts: list[bytes] = []
         served = optics = 0
         while served < pdu.second:
-            if number >= len(self.view.layout.columns):
+            if number >= len(self.tables.layout.columns):
                 ending = encode_varbind(self._last_name() if served else pdu.oids[0], _END_OF_MIB_VIEW)
                 if len(ending) <= room:
                     parts.append(ending)
                     served += 1
                 break
-            column = self.view.column(number, now)
+            column = self.tables.column(number, now)
             end = min(row + pdu.second - served, column.rows)
-            taken = _fitting(column, row, end, room)
+            taken = _end_of_fitting(column, row, end, room)
             parts.append(column.block[column.offsets[row] : column.offsets[taken]])
             room -= len(parts[-1])
             served += taken - row
@@ -176,14 +176,14 @@ class Agent:
         return Answer(b"".join(parts), served, optics)
 
     def _bulk_side_by_side(self, pdu: Pdu, room: int, now: float) -> Answer | None:
-        """Several columns, none of which ends within the answer; None when one does or it is too long."""
+        """Answer for several columns; None when one ends within the answer or it is too long."""
         pieces: list[list[bytes]] = []
         optics = 0
         for oid in pdu.oids:
-            number, row, _ = self.view.layout.place(oid)
-            if number >= len(self.view.layout.columns):
+            number, row, _ = self.tables.layout.place(oid)
+            if number >= len(self.tables.layout.columns):
                 return None
-            column = self.view.column(number, now)
+            column = self.tables.column(number, now)
             if row + pdu.second > column.rows:
                 return None
             pieces.append(column.varbinds(row, row + pdu.second))
@@ -194,7 +194,7 @@ class Agent:
         return Answer(varbinds, pdu.second * len(pieces), optics)
 
     def _last_name(self) -> bytes:
-        column = self.view.layout.columns[-1]
+        column = self.tables.layout.columns[-1]
         return column.prefix + column.index.suffixes[-1]
 
     def _bulk(self, pdu: Pdu, room: int, now: float) -> Answer | None:
@@ -216,27 +216,27 @@ class Agent:
                 break
         if not found and pdu.oids and pdu.second > 0:
             raise _Refused(TOO_BIG, 0)
-        return self._whole(found, room)
+        return self._join(found, room)
 
     def _is_hidden(self, number: int, row: int) -> bool:
-        return self.faults is not NO_FAULTS and self.faults.hides(self.view.layout.columns[number], row)
+        return self.faults is not NO_FAULTS and self.faults.hides(self.tables.layout.columns[number], row)
 
     def _is_lacking(self, number: int) -> bool:
-        return self.faults is not NO_FAULTS and self.faults.lacks(self.view.layout.columns[number])
+        return self.faults is not NO_FAULTS and self.faults.lacks(self.tables.layout.columns[number])
 
     def _read(self, number: int, row: int, at: int, now: float) -> tuple[bytes, bool]:
         if self.faults is not NO_FAULTS:
-            placed = self.view.layout.columns[number]
+            placed = self.tables.layout.columns[number]
             if self.faults.hangs(placed, row):
                 raise _Silence
             if self.faults.fails(placed, row):
                 raise _Refused(GEN_ERR, at + 1)
-        column = self.view.column(number, now)
+        column = self.tables.column(number, now)
         return column.varbind(row), column.optics
 
     def _next_row(self, number: int, row: int) -> Row:
-        """The row that a walk is given where `row` would be the natural next one."""
-        columns = self.view.layout.columns
+        """Return the row that a walk is given in place of `row`."""
+        columns = self.tables.layout.columns
         while number < len(columns):
             placed = columns[number]
             if self.faults is not NO_FAULTS:
@@ -248,30 +248,30 @@ class Agent:
 
 
 class _Walker:
-    """One repeating variable of a GETBULK on its way down."""
+    """The walk of one repeating variable of a GETBULK."""
 
     def __init__(self, agent: Agent, oid: bytes, at: int) -> None:
         self._agent = agent
         self._at = at
         self._oid = oid
-        self._place = agent.view.layout.place(oid)[:2]
+        self._place = agent.tables.layout.place(oid)[:2]
         self.ended = False
 
     def step(self, now: float) -> tuple[bytes, bool]:
         agent = self._agent
         number, row = agent._next_row(*self._place)
-        if number >= len(agent.view.layout.columns):
+        if number >= len(agent.tables.layout.columns):
             self.ended = True
             return encode_varbind(self._oid, _END_OF_MIB_VIEW), False
-        placed = agent.view.layout.columns[number]
+        placed = agent.tables.layout.columns[number]
         found = agent._read(number, row, self._at, now)
         self._oid = placed.prefix + placed.index.suffixes[row]
         self._place = (number, row + 1)
         return found
 
 
-def _fitting(column: Column, row: int, end: int, room: int) -> int:
-    """The end of the rows from `row` that fit into `room` octets."""
+def _end_of_fitting(column: Column, row: int, end: int, room: int) -> int:
+    """Return the end of the rows from `row` that fit into `room` octets."""
     offsets = column.offsets
     limit = offsets[row] + room
     if offsets[end] <= limit:

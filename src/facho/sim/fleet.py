@@ -36,14 +36,14 @@ _MAX_PORT: Final = 65_535
 
 
 class FleetError(Exception):
-    """The fleet cannot start; the message says in one sentence why."""
+    """The fleet cannot start; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetConfig:
     olts: int = 1
     onus: int = 64
-    # One, or several with commas between them, that come in turns.
+    # One, or several separated by commas, in turns.
     family: str = "huawei"
     scenario: Scenario = field(default_factory=Scenario)
     community: str = "public"
@@ -54,14 +54,14 @@ class FleetConfig:
     # Instead: every OLT on an address of its own, 127.1.0.1 and up, all on base_port.
     addresses: bool = False
     onus_per_port: int = 64
-    # Replayed by every OLT in place of a family's tables.
+    # Every OLT replays it in place of the tables of a family.
     recording: Path | None = None
-    # A vendor profile to serve the tables of, in place of a family's.
+    # A vendor profile whose tables are served in place of those of a family.
     profile: Path | None = None
 
 
 class Fleet:
-    """`async with Fleet(FleetConfig(olts=3, onus=500)) as fleet: fleet.olts[0].address`."""
+    """Simulated OLTs: `async with Fleet(FleetConfig(olts=3, onus=500)) as fleet: fleet.olts[0].address`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Fleet:
         return olt
 
     def _family_of(self, number: int) -> str:
-        names = list(self._families) if self.config.profile else _named(self.config)
+        names = list(self._families) if self.config.profile else _family_names(self.config)
         return names[number % len(names)]
 
     async def __aenter__(self) -> Self:
@@ -125,7 +125,7 @@ class Fleet:
     async def _listen(self, number: int, olt: SimulatedOlt) -> None:
         address = self._address(number)
         try:
-            endpoint = _bound(address)
+            endpoint = _bind(address)
         except OSError as error:
             raise FleetError(f"cannot listen on {address[0]}:{address[1]}: {error.strerror}") from error
         olt.address = endpoint.getsockname()
@@ -140,7 +140,7 @@ class Fleet:
         return config.host, config.base_port + number if config.base_port else 0
 
     def report(self) -> OltReport:
-        """The sum over all OLTs."""
+        """Return the sum over all OLTs."""
         return total(olt.report() for olt in self.olts)
 
 
@@ -152,7 +152,7 @@ def replay(path: Path) -> Layout[OltModel]:
 
 
 def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mapping[str, Family]:
-    """The operator's profile alone; or, with the families, the built-in profiles that are named."""
+    """Return the family of the operator's profile alone, or the families and the built-in profiles named."""
     if config.profile is not None:
         try:
             family = from_profile(vendors.load(config.profile))
@@ -161,12 +161,12 @@ def _with_profiles(config: FleetConfig, families: Mapping[str, Family]) -> Mappi
         return {family.name: family}
     if config.recording is not None:
         return families
-    profiles = (vendors.builtin().get(name) for name in _named(config) if name not in families)
+    profiles = (vendors.builtin().get(name) for name in _family_names(config) if name not in families)
     return {**families, **{profile.name: from_profile(profile) for profile in profiles if profile}}
 
 
-def _named(config: FleetConfig) -> list[str]:
-    """The families that the OLTs are of, in turns."""
+def _family_names(config: FleetConfig) -> list[str]:
+    """Return the names of the families of the OLTs, in turns."""
     return list(FAMILIES) if config.family == MIXED else [name.strip() for name in config.family.split(",")]
 
 
@@ -179,7 +179,7 @@ def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
     if not 0 <= config.base_port <= last_port <= _MAX_PORT:
         raise FleetError(f"ports {config.base_port} to {last_port} are not all between 1 and {_MAX_PORT}")
     if config.recording is None:
-        unknown = [] if config.profile else [name for name in _named(config) if name not in families]
+        unknown = [] if config.profile else [name for name in _family_names(config) if name not in families]
         for name in unknown:
             known_names = ", ".join(dict.fromkeys((*families, *vendors.builtin())))
             raise FleetError(f"there is no family '{name}': take {known_names} or {MIXED}")
@@ -188,7 +188,7 @@ def _check(config: FleetConfig, families: Mapping[str, Family]) -> None:
             raise FleetError(f"no family has a column '{name}': there are {', '.join(sorted(known))}")
 
 
-def _bound(address: Address) -> socket.socket:
+def _bind(address: Address) -> socket.socket:
     endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         endpoint.setblocking(False)
@@ -201,14 +201,14 @@ def _bound(address: Address) -> socket.socket:
 
 
 def _steady_clock() -> Callable[[], float]:
-    """The time of day that never jumps: an OLT's uptime must not go back because ours was set."""
+    """Return a clock of the time of day that never jumps, so that the uptime of OLTs does not go back."""
     offset = time.time() - time.monotonic()
     return lambda: time.monotonic() + offset
 
 
 @lru_cache(maxsize=64)
 def _layout(family: Family, shape: Shape) -> Layout[OltModel]:
-    """One for all the OLTs that are built alike: else it would be most of the memory of a fleet."""
+    """Return the layout, shared by all OLTs of a family and shape to save memory."""
     try:
         return Layout(family.columns, family.spaces(shape))
     except ValueError as error:

@@ -36,7 +36,7 @@ class Gate:
 
     @property
     def held(self) -> int:
-        """How many requests it has held so far; repetitions count too."""
+        """Return how many requests it has held so far, repetitions included."""
         with self._changed:
             return self._held
 

@@ -1,6 +1,6 @@
-"""Agents that attack who asks them: answers that are meant to stall, fill or deceive the client.
+"""Answers of hostile agents, which are meant to stall, fill or deceive the client.
 
-An attack has a name. A scenario lists the names, and the agent takes them in turns, one for each answer.
+A scenario lists attacks by name; the agent takes them in turns, one for each answer.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from facho.snmp.message import ErrorStatus, PduType, encode_binding, encode_pdu,
 from facho.snmp.values import Counter32, encode_value
 
 _HUGE: Final = 60_000
-# As one number it has more than the 4,300 digits that Python writes as text.
+# An arc of so many octets has more than the 4,300 digits that Python converts to text.
 _LONG: Final = 2_100
-# Rows of an ONU table whose index is no place of an ONU: two of five.
+# Two of five rows of an ONU table have an index that is no place of an ONU.
 _ODD: Final = (3, 4)
 _ODD_EVERY: Final = 5
 _LONGEST_SHAPE: Final = 90
 _FORGED_ENGINE: Final = bytes.fromhex("80001f8804") + b"somebody else"
 _FORGED_BOOTS: Final = 0x7FFF_FFFF
 _ONE: Final = encode_value(1)
-_NOBODY: Final = usm.Keys(b"", b"")
+_NO_KEYS: Final = usm.Keys(b"", b"")
 _FORGED: Final = (
     v3.Stat.NOT_IN_TIME_WINDOW,
     v3.Stat.UNKNOWN_ENGINE,
@@ -57,7 +57,7 @@ class Sent(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Where a walk is: the column, its first row, and the index after which it asks."""
+    """The position of a walk: the column, its first row, and the index after which it asks."""
 
     prefix: bytes
     first: tuple[int, ...]
@@ -65,7 +65,7 @@ class _Rows(NamedTuple):
 
 
 class Attacker:
-    """Takes the place of an OLT's honest answers."""
+    """Replaces the honest answers of an OLT by attacks."""
 
     def __init__(self, attacks: tuple[str, ...], layout: Layout[Any], security: Security, seed: int) -> None:
         self._attacks = attacks
@@ -73,11 +73,11 @@ class Attacker:
         self._security = security
         self._random = Random(seed)
         self._turn = 0
-        # By column, the index after which a row that is not there was told last.
-        self._told: dict[bytes, tuple[int, ...]] = {}
+        # By column, the index after which an invented row was given last.
+        self._invented_after: dict[bytes, tuple[int, ...]] = {}
 
     def answer(self, opened: Opened, pdu: Pdu, honest: Answer) -> list[Sent]:
-        """The datagrams to send in place of the honest answer, or with it."""
+        """Return the datagrams to send in place of the honest answer, or with it."""
         status = honest.status
         attack = self._attacks[self._turn % len(self._attacks)]
         self._turn += 1
@@ -85,8 +85,8 @@ class Attacker:
             failed = encode_response(pdu.request_id, ErrorStatus.genErr, 1, b"")
             return [Sent(self._security.seal(opened, failed), 0)]
         changed = _CHANGES[attack](self, pdu, honest.varbinds) if attack in _CHANGES and not status else None
-        said = honest.varbinds if changed is None else changed
-        answer = encode_response(pdu.request_id, status, honest.error_index, said)
+        varbinds = honest.varbinds if changed is None else changed
+        answer = encode_response(pdu.request_id, status, honest.error_index, varbinds)
         sealed = self._security.seal(opened, answer)
         if attack == WRONG_COMMUNITY and opened.asked is None:
             sealed = _in_another_community(opened, answer)
@@ -94,7 +94,7 @@ class Attacker:
         return [*forged, Sent(sealed, len(pdu.oids))]
 
     def unsolicited(self) -> bytes:
-        """Something that nobody asked for: noise, an answer to no question, a report about no message."""
+        """Return an unsolicited datagram: noise, an answer to no request, a report about no message."""
         kind = self._random.randrange(3)
         number = self._random.getrandbits(31)
         if kind == 0:
@@ -106,7 +106,7 @@ class Attacker:
         return _forged_report(number, b"nobody", v3.Stat.UNKNOWN_USER)
 
     def _forge_reports(self, opened: Opened) -> list[Sent]:
-        """Unsigned reports with the right message id, as from somebody who listens but has no key."""
+        """Return unsigned reports with the right message id, as of an eavesdropper without keys."""
         asked = opened.asked
         if asked is None:
             return []
@@ -123,7 +123,7 @@ class Attacker:
         )
 
     def _change_shape(self, pdu: Pdu, _varbinds: bytes) -> bytes | None:
-        """One row, whose index is longer than that of the row before by one number."""
+        """Return one row, whose index has one number more than that of the row before."""
         rows = self._rows_of(pdu)
         if rows is None:
             return None
@@ -135,7 +135,7 @@ class Attacker:
         return encode_varbind(rows.prefix + ber.encode_arcs(longer), value)
 
     def _change_indexes(self, _pdu: Pdu, varbinds: bytes) -> bytes | None:
-        """The honest rows, but two of five of an ONU table have a number too many in their index."""
+        """Return the honest rows, with one number too many in the index of two of five ONU rows."""
         changed: list[bytes] = []
         for name, tag, content in iterate_bindings(varbinds):
             place = self._layout.place(name)
@@ -148,25 +148,25 @@ class Attacker:
         return b"".join(changed)
 
     def _fails_at(self, pdu: Pdu) -> bool:
-        """Whether a walk asks after a row that there is, or again where it was told one that there is not."""
+        """Return whether a walk asks after a real row, or again where it was given an invented one."""
         rows = self._rows_of(pdu)
         if rows is None or not rows.after:
             return False
-        return self._layout.place(pdu.oids[0]).exact or self._told.get(rows.prefix) == rows.after
+        return self._layout.place(pdu.oids[0]).exact or self._invented_after.get(rows.prefix) == rows.after
 
     def _change_after_bad_row(self, pdu: Pdu, varbinds: bytes) -> bytes | None:
-        """The first row of the column, and after it one that is far away, wherever a walk goes on."""
+        """Return the first row of the column, or a row far away, wherever a walk goes on."""
         rows = self._rows_of(pdu)
         if rows is None:
             return None
         if not rows.after:
             name, tag, content = next(iter(iterate_bindings(varbinds)))
             return encode_varbind(name, ber.encode_tlv(tag, content))
-        self._told[rows.prefix] = rows.after
+        self._invented_after[rows.prefix] = rows.after
         return encode_varbind(rows.prefix + ber.encode_arcs((LARGEST_ARC,)), _ONE)
 
     def _rows_of(self, pdu: Pdu) -> _Rows | None:
-        """Where a walk of an ONU table is; None for what is no such walk."""
+        """Return the position of a walk of an ONU table, or None for other requests."""
         if pdu.tag not in (GET_NEXT, GET_BULK) or not pdu.oids:
             return None
         oid = pdu.oids[0]
@@ -178,7 +178,7 @@ class Attacker:
 
 
 def _following(after: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Indexes in order, without an end that anybody lives to see."""
+    """Yield indexes in order, practically without end."""
     *head, last = after
     while True:
         if last >= LARGEST_ARC:
@@ -188,7 +188,7 @@ def _following(after: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def _with_longer_oid(octets: bytes) -> Callable[[Attacker, Pdu, bytes], bytes | None]:
-    """A walk is answered with one row whose name is longer than that asked for, and a GET with such OIDs as
+    """Return a change that answers a walk with one row with a longer name, and a GET with such OIDs as
     values, as many as fit.
     """
 
@@ -205,7 +205,7 @@ def _with_longer_oid(octets: bytes) -> Callable[[Attacker, Pdu, bytes], bytes | 
 
 
 def _change_values(_attacker: Attacker, pdu: Pdu, varbinds: bytes) -> bytes | None:
-    """The first value is as large as a datagram can carry."""
+    """Return one value that is as large as a datagram can carry."""
     name = next((name for name, _, _ in iterate_bindings(varbinds)), None)
     wanted = pdu.oids[0] if pdu.tag == GET and pdu.oids else name
     return None if wanted is None else encode_varbind(wanted, encode_value(b"\xff" * _HUGE))
@@ -220,7 +220,7 @@ def _forged_report(message_id: int, user: bytes, stat: v3.Stat) -> bytes:
     counter = encode_binding(stat.oid, encode_value(Counter32(1)))
     outgoing = v3.Outgoing(message_id, _FORGED_ENGINE, _FORGED_BOOTS, _FORGED_BOOTS, user, reportable=False)
     pdu = encode_pdu(PduType.REPORT, 0, 0, 0, counter)
-    return v3.seal(outgoing, None, _NOBODY, 0, v3.encode_scoped(_FORGED_ENGINE, b"", pdu))
+    return v3.seal(outgoing, None, _NO_KEYS, 0, v3.encode_scoped(_FORGED_ENGINE, b"", pdu))
 
 
 _CHANGES: Final[dict[str, Callable[[Attacker, Pdu, bytes], bytes | None]]] = {

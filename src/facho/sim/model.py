@@ -1,4 +1,4 @@
-"""What is true about one simulated OLT and its ONUs, whatever the brand that tells it."""
+"""The state of one simulated OLT and its ONUs, independent of the family."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY: Final = 86_400.0
 
 
 class Cause(enum.Enum):
-    """Why an ONU went away."""
+    """The cause for which an ONU went offline."""
 
     LOS = "los"
     DYING_GASP = "dying-gasp"
@@ -25,7 +25,7 @@ class Cause(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many ONUs an OLT has, and how they are spread: row n is ONU n % onus_per_port of its port."""
+    """The number and arrangement of ONUs: row n is ONU n % onus_per_port of port n // onus_per_port."""
 
     onus: int
     onus_per_port: int = 64
@@ -48,7 +48,7 @@ class Shape:
 @dataclass(frozen=True, slots=True)
 class OnuState:
     online: bool
-    # The last one, also of an ONU that is back; None when it never went away.
+    # The last cause, also of an ONU that is back; None when it never went offline.
     cause: Cause | None
     last_up: float | None
     last_down: float | None
@@ -56,7 +56,7 @@ class OnuState:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """What changes by itself as time goes by; all zero is a still picture."""
+    """Changes over time; all zero is no change."""
 
     drift_db: float = 0.0
     drift_period_s: float = 600.0
@@ -75,7 +75,7 @@ _FLAP_CAUSES: Final = (Cause.LOS, Cause.DYING_GASP, Cause.LOFI, Cause.REBOOT)
 
 
 class OltModel:
-    """One OLT. The same seed and number give the same OLT; times are seconds since 1970, and arguments."""
+    """One OLT. The same seed and number give the same OLT; times are seconds since 1970."""
 
     def __init__(self, number: int, shape: Shape, *, seed: int, born: float, name: str) -> None:
         self.number = number
@@ -88,13 +88,13 @@ class OltModel:
         self._noise = array("Q", random.randbytes(8 * shape.onus))
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
-        # What a bent fibre takes away, in dB, by port.
+        # Additional loss in dB by port, as of a bent fibre.
         self.dim: dict[int, float] = {}
-        # What it says of its CPU, if not what it usually does.
+        # The CPU load it reports; 0 is the usual one.
         self.cpu_pct = 0.0
 
     def noise(self, row: int) -> int:
-        """64 bits that are this ONU's own."""
+        """Return 64 random bits that are always the same for this ONU."""
         return self._noise[row]
 
     def cpu(self, usual: int) -> int:
@@ -115,7 +115,7 @@ class OltModel:
         return self._noise[row] & 1023 >= 70
 
     def _initial_state(self, row: int) -> OnuState:
-        """About seven in a hundred are off, for the reasons that operators know."""
+        """Return the first state of an ONU: about seven in a hundred are offline, for usual causes."""
         noise = self._noise[row]
         lot = noise & 1023
         since = self.born - (noise >> 50) * 160.0 - 60.0
@@ -153,7 +153,7 @@ class OltModel:
         return 200 + (self._noise[row] >> 10 & 0x3FFF)
 
     def rx_dbm(self, row: int, now: float) -> float:
-        """What the ONU receives from the OLT."""
+        """Return the power that the ONU receives from the OLT."""
         noise = self._noise[row]
         base = -14.0 - (noise >> 24 & 0xFFF) % 1300 / 100
         if self.dim:
@@ -180,6 +180,6 @@ class OltModel:
         return 8 + (self._noise[row] >> 52 & 0xF)
 
     def serial(self, vendor: bytes, row: int) -> bytes:
-        """Unique in a fleet: four letters, then 32 bits in which no two ONUs agree."""
+        """Return a serial that is unique in a fleet: four letters, then 32 bits."""
         number = self.number << 16 | row & 0xFFFF
         return vendor + ((number * 0x9E37_79B1 ^ 0x5DEE_CE66) & 0xFFFF_FFFF).to_bytes(4, "big")

@@ -126,7 +126,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self.model.cpu_pct = scenario.cpu_pct
         self.model.dim = dict.fromkeys(scenario.dim_ports, scenario.dim_db)
         self._moving = not scenario.motion.still
-        self._at_once = not (scenario.has_cpu or scenario.has_path)
+        self._at_once = not (scenario.has_cpu or scenario.has_network_faults)
         self._tables.forget_state()
         self._close_other_socket()
         for port in restored:
@@ -256,7 +256,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         try:
             opened = self._security.open(data)
             pdu = parse_pdu(opened.data, opened.start, opened.end)
-            tally.see(pdu.tag, pdu.request_id)
+            tally.count_request(pdu.tag, pdu.request_id)
         except ReportDue as report:
             tally.reports += 1
             self._send_report(report.datagram, addr)
@@ -343,10 +343,10 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._tally.queue_drops += 1
             return
         deliveries = self._network.deliver(datagram)
-        self._tally.take()
+        self._tally.begin_answer()
         if not deliveries:
             self._tally.lost_answers += 1
-            self._loop.call_at(ready, self._tally.release)
+            self._loop.call_at(ready, self._tally.end_answer)
             return
         last = max(deliveries, key=lambda each: each.delay_s)
         restarts = self._tally.restarts
@@ -360,7 +360,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     def _deliver(self, restarts: int, datagram: bytes, varbinds: int, peer: Address, *, last: bool) -> None:
         """Send an answer; from its last copy on, the request is not outstanding any more."""
         if last:
-            self._tally.release()
+            self._tally.end_answer()
         if restarts == self._tally.restarts:
             self._send(datagram, varbinds, peer)
 

@@ -1,4 +1,4 @@
-"""Scenarios with a name, and how they are put together on a command line."""
+"""Named scenarios, and their combination on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from facho.sim.scenario import ATTACKS, BadKnob, Scenario
 
 
 class UnknownScenario(ValueError):
-    """A scenario or a knob that does not exist, or a value that does not fit; the message says which do."""
+    """An unknown scenario or knob, or a bad value; the message says which are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ PRESETS: Final[Mapping[str, Preset]] = {**WELL_MEANT, **HOSTILE}
 
 
 def combine(names: Iterable[str] = (), settings: Iterable[str] = ()) -> Scenario:
-    """Presets one over the other, then single knobs written `name=value`."""
+    """Combine presets in their order, then single knobs written `name=value`."""
     knobs: dict[str, Any] = {}
     for name in names:
         if name not in PRESETS:

@@ -1,8 +1,8 @@
-"""A fleet in a process of its own, so that what it costs is not mixed with what is measured.
+"""A fleet in a process of its own, so that its cost is not mixed with what is measured.
 
-Parent and child speak lines of JSON over the child's standard streams: the configuration goes in, the
-addresses come out; then every order that goes in brings the numbers out. The child ends when its input does,
-so that it never outlives the parent.
+Parent and child exchange lines of JSON over the standard streams of the child: it reads the configuration and
+writes the addresses, then answers every order with a report. It ends with its input, so that it never
+outlives the parent.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class FleetGate:
 
     @property
     def held(self) -> int:
-        """How many requests it has held so far; repetitions count too."""
+        """Return how many requests it has held so far, repetitions included."""
         return int(self._ask({"gate": self._number})["held"])
 
     def wait_until_held(self, count: int = 1, seconds: float = PATIENCE_S) -> None:
@@ -120,19 +120,19 @@ class FleetProcess:
             self._end()
 
     def report(self) -> ProcessReport:
-        """The numbers so far. CPU time counts from the moment the fleet was ready."""
-        return self._tell({})
+        """Return the numbers so far. CPU time counts from when the fleet was ready."""
+        return self._order_report({})
 
     def set_scenario(self, scenario: Scenario, olt: int | None = None) -> None:
-        """For one OLT, or for all of them."""
-        self._tell({"scenario": scenario.changed(), "olt": olt})
+        """Set the scenario of one OLT, or of all."""
+        self._order_report({"scenario": scenario.changed(), "olt": olt})
 
     def call(self, olt: int, method: str, *arguments: Any) -> None:
-        """Calls one of the OLT's methods that make something happen, such as `cut_fibre` or `restart`."""
+        """Call a method of an OLT, such as `cut_fibre` or `restart`."""
         if method not in _METHODS:
             raise ValueError(f"an OLT in another process can {', '.join(_METHODS)}, not {method}")
-        told = [each.value if isinstance(each, Cause) else each for each in arguments]
-        self._tell({"method": method, "arguments": told, "olt": olt})
+        values = [each.value if isinstance(each, Cause) else each for each in arguments]
+        self._order_report({"method": method, "arguments": values, "olt": olt})
 
     def hold(self, olt: int, *, skip: int = 0, under: str = "") -> FleetGate:
         """As `SimulatedOlt.hold`: hold the requests to an OLT until the gate is released."""
@@ -143,7 +143,7 @@ class FleetProcess:
         opened = self._ask(json.dumps({"hold": {"skip": skip, "under": under}, "olt": olt}))
         return FleetGate(lambda order: self._ask(json.dumps(order)), opened["gate"])
 
-    def _tell(self, order: dict[str, Any]) -> ProcessReport:
+    def _order_report(self, order: dict[str, Any]) -> ProcessReport:
         answer = self._ask(json.dumps(order))
         return ProcessReport(
             tuple(_report_from_json(olt) for olt in answer["olts"]), answer["cpu_s"], answer["max_rss_bytes"]
@@ -179,34 +179,36 @@ class FleetProcess:
 
 
 def serve(source: IO[str], sink: IO[str]) -> None:
-    """The child's side: one fleet, from the first line of `source` to its end."""
+    """Run one fleet in the child, from the first line of `source` to its end."""
     order = json.loads(source.readline())
 
-    def say(message: object) -> None:
+    def write(message: object) -> None:
         sink.write(json.dumps(message) + "\n")
         sink.flush()
 
     try:
-        uvloop.run(_serve(_config_from_json(order["config"]), order["prebuilt"], source, say))
+        uvloop.run(_serve(_config_from_json(order["config"]), order["prebuilt"], source, write))
     except FleetError as error:
-        say({"error": str(error)})
+        write({"error": str(error)})
 
 
-async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Callable[[object], None]) -> None:
+async def _serve(
+    config: FleetConfig, prebuilt: bool, source: IO[str], write: Callable[[object], None]
+) -> None:
     async with Fleet(config) as fleet:
         if prebuilt:
             for olt in fleet.olts:
                 olt.build_all()
         gates: list[Gate] = []
         started = time.process_time()
-        say({"addresses": [olt.address for olt in fleet.olts]})
+        write({"addresses": [olt.address for olt in fleet.olts]})
         while line := await asyncio.to_thread(source.readline):
             order = json.loads(line)
             if "hold" in order or "gate" in order:
-                say(_obey_gate(fleet, gates, order))
+                write(_execute_gate(fleet, gates, order))
                 continue
-            _obey(fleet, order)
-            say(
+            _execute(fleet, order)
+            write(
                 {
                     "olts": [asdict(olt.report()) for olt in fleet.olts],
                     "cpu_s": time.process_time() - started,
@@ -215,7 +217,7 @@ async def _serve(config: FleetConfig, prebuilt: bool, source: IO[str], say: Call
             )
 
 
-def _obey(fleet: Fleet, order: dict[str, Any]) -> None:
+def _execute(fleet: Fleet, order: dict[str, Any]) -> None:
     if "scenario" in order:
         scenario = _scenario_from_json(order["scenario"])
         for olt in fleet.olts if order["olt"] is None else [fleet.olts[order["olt"]]]:
@@ -225,7 +227,7 @@ def _obey(fleet: Fleet, order: dict[str, Any]) -> None:
         getattr(fleet.olts[order["olt"]], order["method"])(*arguments)
 
 
-def _obey_gate(fleet: Fleet, gates: list[Gate], order: dict[str, Any]) -> dict[str, int]:
+def _execute_gate(fleet: Fleet, gates: list[Gate], order: dict[str, Any]) -> dict[str, int]:
     if "hold" in order:
         gates.append(fleet.olts[order["olt"]].hold(**order["hold"]))
         return {"gate": len(gates) - 1}
@@ -236,26 +238,26 @@ def _obey_gate(fleet: Fleet, gates: list[Gate], order: dict[str, Any]) -> dict[s
 
 
 def _config_to_json(config: FleetConfig) -> dict[str, Any]:
-    told = {field.name: getattr(config, field.name) for field in fields(config)}
-    told["scenario"] = config.scenario.changed()
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
+    values["scenario"] = config.scenario.changed()
     for name in _PATHS:
-        told[name] = None if told[name] is None else str(told[name])
-    return told
+        values[name] = None if values[name] is None else str(values[name])
+    return values
 
 
-def _config_from_json(told: dict[str, Any]) -> FleetConfig:
-    paths = {name: None if told[name] is None else Path(told[name]) for name in _PATHS}
-    scenario = _scenario_from_json(told["scenario"])
-    return FleetConfig(**{**told, "scenario": scenario, **paths})
+def _config_from_json(values: dict[str, Any]) -> FleetConfig:
+    paths = {name: None if values[name] is None else Path(values[name]) for name in _PATHS}
+    scenario = _scenario_from_json(values["scenario"])
+    return FleetConfig(**{**values, "scenario": scenario, **paths})
 
 
-def _scenario_from_json(told: dict[str, Any]) -> Scenario:
+def _scenario_from_json(values: dict[str, Any]) -> Scenario:
     knobs: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     return Scenario(**knobs)
 
 
-def _report_from_json(told: dict[str, Any]) -> OltReport:
-    pairs = tuple((first, second) for first, second in told["overlapping"])
-    return OltReport(**{**told, "overlapping": pairs})
+def _report_from_json(values: dict[str, Any]) -> OltReport:
+    pairs = tuple((first, second) for first, second in values["overlapping"])
+    return OltReport(**{**values, "overlapping": pairs})

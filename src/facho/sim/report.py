@@ -1,4 +1,4 @@
-"""What an OLT saw of its clients: counted as it happens, told as frozen numbers."""
+"""Counts what an OLT sees of its clients, and reports it as frozen numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from facho.sim.pdu import GET, GET_BULK, GET_NEXT, SET
 
-_REMEMBERED_IDS: Final = 2048
-_REMEMBERED_TAGS: Final = 32
+_MOST_IDS: Final = 2048
+_MOST_TAGS: Final = 32
 _NAMED_PAIRS: Final = 5
 
 
@@ -42,7 +42,7 @@ class OltReport:
 
 
 def total(reports: Iterable[OltReport]) -> OltReport:
-    """The sum; of what was at once, the largest; of overlapping pairs, the first few."""
+    """Return the sum of reports, the largest `max_outstanding`, and the first overlapping pairs."""
     every = list(reports)
     summed = {
         field.name: sum(getattr(report, field.name) for report in every)
@@ -67,19 +67,19 @@ class OverlapWatch:
         self._current = 0
         self._seen: dict[int, None] = {}
 
-    def see(self, request_id: int) -> None:
+    def add(self, request_id: int) -> None:
         tag = request_id >> 16
         if tag <= 0 or tag == self._current:
             return
         if tag in self._seen:
-            self._note(tag)
+            self._count_overlap(tag)
             del self._seen[tag]
-        elif len(self._seen) >= _REMEMBERED_TAGS:
+        elif len(self._seen) >= _MOST_TAGS:
             del self._seen[next(iter(self._seen))]
         self._seen[tag] = None
         self._current = tag
 
-    def _note(self, tag: int) -> None:
+    def _count_overlap(self, tag: int) -> None:
         self.count += 1
         pair = (min(tag, self._current), max(tag, self._current))
         if pair not in self.pairs and len(self.pairs) < _NAMED_PAIRS:
@@ -87,7 +87,7 @@ class OverlapWatch:
 
 
 class Tally:
-    """The counting behind an OltReport."""
+    """The counters of an OltReport."""
 
     def __init__(self) -> None:
         self.by_tag = dict.fromkeys((GET, GET_NEXT, GET_BULK, SET), 0)
@@ -99,22 +99,22 @@ class Tally:
         self.outstanding = self.max_outstanding = 0
         self._ids: dict[int, None] = {}
 
-    def see(self, tag: int, request_id: int) -> None:
+    def count_request(self, tag: int, request_id: int) -> None:
         self.requests += 1
         self.by_tag[tag] = self.by_tag.get(tag, 0) + 1
         if request_id in self._ids:
             self.retransmissions += 1
         else:
-            if len(self._ids) >= _REMEMBERED_IDS:
+            if len(self._ids) >= _MOST_IDS:
                 del self._ids[next(iter(self._ids))]
             self._ids[request_id] = None
-        self.overlap.see(request_id)
+        self.overlap.add(request_id)
 
-    def take(self) -> None:
+    def begin_answer(self) -> None:
         self.outstanding += 1
         self.max_outstanding = max(self.max_outstanding, self.outstanding)
 
-    def release(self) -> None:
+    def end_answer(self) -> None:
         self.outstanding -= 1
 
     def report(self) -> OltReport:

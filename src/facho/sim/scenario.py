@@ -1,4 +1,4 @@
-"""How a simulated OLT misbehaves: one frozen set of knobs, all of them off by default."""
+"""The faults of a simulated OLT: one frozen set of knobs, all of them off by default."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ATTACKS: Final = (
 
 
 class BadKnob(ValueError):
-    """A knob turned to where it cannot go; the message says where it can."""
+    """A value that a knob cannot have; the message says which it can."""
 
 
 _FRACTIONS: Final = ("request_loss", "answer_loss", "duplicate", "reorder", "corrupt", "wrong_id", "flapping")
@@ -51,7 +51,7 @@ class Scenario:
     optics_s: float = 0.0
     queue: int = 0
 
-    # The path between us and the agent.
+    # The network between the client and the agent.
     latency_s: float = 0.0
     jitter_s: float = 0.0
     request_loss: float = 0.0
@@ -65,16 +65,16 @@ class Scenario:
     other_port: bool = False
     other_address: bool = False
 
-    # What the agent says.
+    # The answers of the agent.
     max_message: int = 65507
     toobig_varbinds: int = 0
     toobig_bytes: int = 0
     wrong_id: float = 0.0
-    # Columns that it does not have: all under these OIDs.
+    # The agent has no columns under these OIDs.
     lacks: tuple[str, ...] = ()
     hang_on_zero_repetitions: bool = False
 
-    # Rows of ONU tables that it stumbles over; in the columns named, or in all of them.
+    # Faults of rows of ONU tables, in the columns named or in all.
     columns: tuple[str, ...] = ()
     generr_rows: tuple[int, ...] = ()
     silent_rows: tuple[int, ...] = ()
@@ -84,17 +84,17 @@ class Scenario:
     churn_every: int = 0
     churn_rows: int = 5
 
-    # How it attacks who asks: names of facho.sim.hostile, in turns; and datagrams that nobody asked for.
+    # Attacks on the client, in turns, and datagrams that it did not ask for.
     attacks: tuple[str, ...] = ()
     flood_per_s: float = 0.0
 
-    # Its life.
+    # The OLT itself.
     cpu_pct: float = 0.0
     silent: bool = False
     restart_after: int = 0
     restart_silence_s: float = 2.0
 
-    # Its plant.
+    # Its ports and ONUs.
     fibre_cut_ports: tuple[int, ...] = ()
     power_cut_ports: tuple[int, ...] = ()
     dim_ports: tuple[int, ...] = ()
@@ -147,8 +147,8 @@ class Scenario:
         return any(faults) or self.repeat_row is not None
 
     @cached_property
-    def has_path(self) -> bool:
-        """Whether an answer may arrive otherwise than at once, once and whole."""
+    def has_network_faults(self) -> bool:
+        """Return whether an answer may be late, lost, repeated or damaged."""
         return any(
             getattr(self, name)
             for name in (
@@ -166,5 +166,5 @@ class Scenario:
         return replace(self, **knobs)
 
     def changed(self) -> dict[str, Any]:
-        """The knobs that are not at their default."""
+        """Return the knobs that are not at their default."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}

@@ -1,7 +1,4 @@
-"""What wraps a PDU on the wire: who may ask, and how the answer is dressed.
-
-The agent behind it sees PDUs only: another way to protect messages is another class with these two methods.
-"""
+"""Opens requests and seals answers of SNMPv1 and v2c; the agent itself sees PDUs only."""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ V2C: Final = 1
 
 
 class UnknownCommunity(Exception):
-    """Somebody asked with a name that this agent does not know; real agents keep silent."""
+    """A request in a community that this agent does not know; like real ones, it does not answer."""
 
 
 class ReportDue(Exception):
-    """What an SNMPv3 engine does not process: the report says why, and is all the answer there is."""
+    """A request that an SNMPv3 engine refuses; the report with the reason is the answer."""
 
     def __init__(self, datagram: bytes) -> None:
         super().__init__()
@@ -28,20 +25,20 @@ class ReportDue(Exception):
 
 
 class Opened(NamedTuple):
-    """A message that may be answered: where its PDU is, and what goes in front of the PDU of the answer."""
+    """A request that may be answered: the position of its PDU, and the header of the answer."""
 
     version: int
     data: bytes
     start: int
     end: int
     header: bytes
-    # The message that asked, for the answer to an SNMPv3 one.
+    # The header of an SNMPv3 request.
     asked: Header | None = None
 
 
 class Security(Protocol):
     def open(self, datagram: bytes) -> Opened:
-        """Raises UnknownCommunity for a stranger, BerError for garbage, ReportDue where SNMPv3 has it."""
+        """Open a request. Raises UnknownCommunity, ReportDue, and BerError for garbage."""
 
     def seal(self, opened: Opened, pdu: bytes) -> bytes: ...
 

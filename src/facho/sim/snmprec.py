@@ -1,4 +1,4 @@
-"""Recordings of real agents, a value a line: `OID|type|value`. Replayed as they are, but in order.
+"""Reads, writes and replays recordings of agents, a value a line: `OID|type|value`.
 
 A type is the tag of the value in the protocol. With an `x` after it the value is written as its octets.
 """
@@ -73,7 +73,7 @@ def _unescape(text: str) -> Value:
 
 
 def _octets(text: str) -> bytes:
-    """Recordings hold what the agent sent, so octets that are no text have to survive being read as text."""
+    """Return the octets of a line, which may not be UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -98,7 +98,7 @@ _PARSERS: Final[Mapping[str, Callable[[str], Value]]] = {
 
 
 def parse_line(line: str) -> Record:
-    """Raises ValueError with a sentence."""
+    """Parse a line. Raises ValueError with a sentence."""
     parts = line.split("|", 2)
     if len(parts) != 3:
         raise ValueError("expected OID|type|value")
@@ -118,15 +118,15 @@ def _parser_of_octets(kind: str) -> Callable[[str], Value] | None:
 
 
 def line_of(record: Record) -> str:
-    """The line that is read back as this very record. Raises BadOid for an OID that no line can have."""
+    """Return the line of a record. Raises BadOid for an OID that no line can have."""
     oid = str(record.oid)
     Oid.parse(oid)
-    kind, text = _written(record.value)
+    kind, text = _format_value(record.value)
     return f"{oid}|{kind}|{text}"
 
 
-def _written(value: Value) -> tuple[str, str]:
-    """As people read it, where that says all of it; else in octets."""
+def _format_value(value: Value) -> tuple[str, str]:
+    """Return type and value of a line: readable where nothing is lost, else in octets."""
     if isinstance(value, bytes):
         return ("4", value.decode()) if _is_readable(value) else ("4x", value.hex())
     tag, content = content_of(value)
@@ -148,7 +148,7 @@ def _is_readable(octets: bytes) -> bool:
 
 
 def read(path: Path) -> list[Record]:
-    """Every record, sorted as an agent would give them; of an OID that comes twice, the last."""
+    """Return the records of a file sorted by OID; of one that comes twice, the last."""
     try:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
@@ -168,7 +168,7 @@ def _records(path: Path, lines: Iterable[str]) -> Iterable[Record]:
 
 
 def write(path: Path, records: Iterable[Record]) -> None:
-    """All of them, sorted, into this file. What is read from it is what was written."""
+    """Write the records to a file, sorted by OID."""
     lines = "".join(f"{line_of(record)}\n" for record in sort(records))
     path.write_bytes(lines.encode())
 
@@ -179,7 +179,7 @@ def sort(records: Iterable[Record]) -> list[Record]:
 
 
 def layout(records: Iterable[Record]) -> Layout[OltModel]:
-    """The recording as tables. sysUpTime alone is not replayed but runs, so that agents can restart."""
+    """Return a recording as tables. sysUpTime is not replayed but runs, so that agents can restart."""
     rows = [record for record in records if record.oid != _UPTIME_OID]
     before = [record for record in rows if record.oid < _UPTIME_OID]
     after = rows[len(before) :]
@@ -194,5 +194,5 @@ def _replayed(name: str, records: list[Record]) -> ColumnSpec[OltModel]:
 
 
 def _space(records: list[Record], *, of_onus: bool = False) -> IndexSpace:
-    """Which rows are of ONUs is not recorded: all that come after the first ones of the system may be."""
+    """Return the rows; which are of ONUs is not recorded, so all after sysUpTime count as such."""
     return IndexSpace((ber.decode_arcs(record.oid.content) for record in records), of_onus=of_onus)

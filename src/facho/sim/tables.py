@@ -1,4 +1,4 @@
-"""Tables as a walker sees them: columns of rows in index order, each row kept as the octets that travel.
+"""Tables as a walk sees them: columns of rows in index order, each row encoded.
 
 A column's encoded variable bindings lie one after another in one block, so that fifty rows of an answer are
 one slice. What is equal for OLTs of one shape (indices, names, the order of columns) is a Layout, and shared.
@@ -24,7 +24,7 @@ _SHORT = [bytes((ber.SEQUENCE, length)) for length in range(0x80)]
 
 
 class Changes(enum.Enum):
-    """When a column has to be encoded again."""
+    """The occasions on which a column is encoded again."""
 
     NEVER = "never"
     WITH_STATE = "with the state of the ONUs"
@@ -32,7 +32,7 @@ class Changes(enum.Enum):
 
 
 class IndexSpace:
-    """The rows that some columns have in common, in the order in which an agent gives them."""
+    """The rows that some columns have in common, in index order."""
 
     def __init__(self, rows: Iterable[Arcs], *, of_onus: bool = False) -> None:
         self.arcs: list[Arcs] = list(rows)
@@ -46,20 +46,20 @@ class IndexSpace:
         return len(self.arcs)
 
     def after(self, arcs: Arcs) -> int:
-        """The first row that comes after this suffix, which need not be a row."""
+        """Return the first row after this suffix, which need not be a row."""
         return bisect_right(self.arcs, arcs)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSpec(Generic[Facts]):
-    """A column as data: where it is, which rows it has, and what a row says given the facts and the time."""
+    """A column as data: its OID, its rows, and the function that gives the value of a row."""
 
     name: str
     oid: str
     index: str
     value: Callable[[Facts, int, float], Value]
     changes: Changes = Changes.NEVER
-    # Read from the terminal itself when asked for, which is slow on real OLTs.
+    # Read from the ONU itself at each request, which is slow on real OLTs.
     optics: bool = False
 
 
@@ -98,12 +98,12 @@ class PlacedColumn(Generic[Facts]):
         parts: list[bytes] = []
         integers: dict[int, bytes] = {}
         for row, name in enumerate(self.names):
-            told = value(facts, row, now)
-            # Most values are plain integers, and most integers are those of another row.
-            if type(told) is int:
-                encoded = integers.get(told) or integers.setdefault(told, encode_value(told))
+            raw = value(facts, row, now)
+            # Most values are integers that other rows have too.
+            if type(raw) is int:
+                encoded = integers.get(raw) or integers.setdefault(raw, encode_value(raw))
             else:
-                encoded = encode_value(told)
+                encoded = encode_value(raw)
             length = len(name) + len(encoded)
             head = _SHORT[length] if length < 0x80 else b"\x30" + ber.encode_length(length)
             parts.append(head + name + encoded)
@@ -116,7 +116,7 @@ def column_of(varbinds: Sequence[bytes], *, optics: bool = False) -> Column:
 
 
 class Place(NamedTuple):
-    """Where an OID is: a column and the first row after it; `exact` when the OID is the row before that."""
+    """The position of an OID: its column and the first row after it; `exact` when the OID is a row."""
 
     column: int
     row: int
@@ -134,7 +134,7 @@ class Layout(Generic[Facts]):
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
 
     def place(self, oid: bytes) -> Place:
-        """Where a walk goes on from this OID; the column and the row may be one past the last."""
+        """Return where a walk goes on after this OID; column and row may be one past the last."""
         by_prefix = self._by_prefix
         for length in self._lengths:
             number = by_prefix.get(oid[:length])
@@ -158,13 +158,13 @@ class Layout(Generic[Facts]):
         return Place(number, row, row > 0 and column.index.arcs[row - 1] == arcs[size:])
 
     def has_object(self, oid: bytes) -> bool:
-        """Whether the OID belongs to a column that exists, whatever its rows."""
+        """Return whether the OID belongs to a column that exists, whatever its rows."""
         return any(length and oid[:length] in self._by_prefix for length in self._lengths) or (
             self._has_sibling(ber.decode_arcs(oid))
         )
 
     def _has_sibling(self, arcs: Arcs) -> bool:
-        """Where columns are not known as such, rows that differ in the last number only count as one."""
+        """Return whether a row differs from it in the last number only, where columns are not known."""
         number, row, _ = self._search(arcs)
         if number >= len(self.columns) or self.columns[number].prefix:
             return False

@@ -1,4 +1,4 @@
-"""SNMPv3 on the agent's side: an engine with an id, a clock and users, which reports what it refuses."""
+"""SNMPv3 of a simulated agent: an engine with an id, a clock and users, which reports what it refuses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from facho.snmp.values import Counter32, encode_value
 
 AUTH_PASSWORD: Final = "auth-password"  # noqa: S105 - of simulated users, on loopback
 PRIV_PASSWORD: Final = "priv-password"  # noqa: S105
-# Enterprise 8072 is net-snmp's; the rest is this agent's own. Not one that a real device has.
+# Enterprise 8072 is net-snmp; the rest is an id that no real device has.
 _ENGINE_PREFIX: Final = bytes.fromhex("80001f8804")
-_NOBODY: Final = usm.Keys(b"", b"")
+_NO_KEYS: Final = usm.Keys(b"", b"")
 
 
 def _simulated_users() -> dict[str, User]:
-    """A user for each security level and algorithm, by a name that says it: `noauth`, `sha-256`,
-    `sha-256-aes`.
-    """
+    """Return a user for each security level and algorithm: `noauth`, `sha-256`, `sha-256-aes`."""
     users = [User("noauth")]
     for auth in Auth:
         users.append(User(auth.label.lower(), auth, AUTH_PASSWORD))
@@ -55,7 +53,7 @@ class EngineSecurity:
         return int(self._uptime())
 
     def open(self, datagram: bytes) -> Opened:
-        """Raises ReportDue for what must be answered with a report, and BerError for garbage."""
+        """Open a request. Raises ReportDue where a report is the answer, and BerError for garbage."""
         if version_of(datagram) != Version.V3:
             return self._communities.open(datagram)
         asked = v3.decode_header(datagram)
@@ -88,17 +86,17 @@ class EngineSecurity:
         if asked is None:
             return self._communities.seal(opened, pdu)
         user = self._users[asked.user]
-        return self._dress(asked, user, usm.localised_keys(user, self.engine_id), pdu)
+        return self._seal(asked, user, usm.localised_keys(user, self.engine_id), pdu)
 
     def _report(self, asked: v3.Header, stat: v3.Stat, user: User | None = None) -> ReportDue:
-        """Signed only where the other side must be able to believe it: when it sets its clock by it."""
+        """Return a report; with a user it is signed, so that the client can set its clock by it."""
         self._reports += 1
         counter = encode_binding(stat.oid, encode_value(Counter32(self._reports)))
         signer = User(user.name, user.auth, user.auth_password) if user else None
-        keys = usm.localised_keys(signer, self.engine_id) if signer else _NOBODY
-        return ReportDue(self._dress(asked, signer, keys, encode_pdu(PduType.REPORT, 0, 0, 0, counter)))
+        keys = usm.localised_keys(signer, self.engine_id) if signer else _NO_KEYS
+        return ReportDue(self._seal(asked, signer, keys, encode_pdu(PduType.REPORT, 0, 0, 0, counter)))
 
-    def _dress(self, asked: v3.Header, user: User | None, keys: usm.Keys, pdu: bytes) -> bytes:
+    def _seal(self, asked: v3.Header, user: User | None, keys: usm.Keys, pdu: bytes) -> bytes:
         self._salt += 1
         outgoing = v3.Outgoing(
             asked.message_id, self.engine_id, self.boots, self.time, asked.user, reportable=False

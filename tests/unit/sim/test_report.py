@@ -9,7 +9,7 @@ from tests.unit.sim.asking import SERIAL, UPTIME, Asker
 def watch(tags: Iterable[int]) -> OverlapWatch:
     seen = OverlapWatch()
     for number, tag in enumerate(tags):
-        seen.see(tag << 16 | number)
+        seen.add(tag << 16 | number)
     return seen
 
 
@@ -38,7 +38,7 @@ def test_a_tag_that_comes_around_again_long_after_is_another_execution() -> None
 def test_negative_ids_carry_no_tag() -> None:
     seen = OverlapWatch()
     for request_id in (-5, 3 << 16, -5, 3 << 16):
-        seen.see(request_id)
+        seen.add(request_id)
     assert seen.count == 0
 
 
