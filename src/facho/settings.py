@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "facho.web",
 ]
 MIDDLEWARE = [
-    "facho.web.server.query_limits.give_back_connection",
+    "facho.web.server.query_limits.release_connection",
     "facho.web.server.health_check.HealthCheck",
     "facho.web.access.proxies.drop_untrusted_scheme",
     "facho.web.access.headers.headers",

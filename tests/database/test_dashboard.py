@@ -24,7 +24,7 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password
 from facho.engine.upkeep.health import Health, Reason
-from facho.web.dashboard.data import Live, Overview, live, overview
+from facho.web.dashboard.data import LiveData, OverviewData, read_live, read_overview
 from facho.web.words.executions import wait_reason
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
@@ -45,12 +45,12 @@ def viewer(client: Client) -> Client:
     return client
 
 
-def look(now: datetime = NOON) -> Live:
-    return live(now, Config())
+def look(now: datetime = NOON) -> LiveData:
+    return read_live(now, Config())
 
 
-def look_around(now: datetime = NOON) -> Overview:
-    return overview(now, Config())
+def look_around(now: datetime = NOON) -> OverviewData:
+    return read_overview(now, Config())
 
 
 def a_worker(pollers: int, seen_at: datetime = NOON) -> None:
@@ -69,7 +69,7 @@ def due(job: str, olt: str, seconds_ago: float = 10, **columns: Any) -> Executio
     return queue(job, olt, **{"slot": at, "not_before": at, "queued_at": at, **columns})
 
 
-def reasons(board: Live) -> list[tuple[str, str, str]]:
+def reasons(board: LiveData) -> list[tuple[str, str, str]]:
     return [(row.olt, row.job, wait_reason(row)) for row in board.queue.first]
 
 
@@ -360,7 +360,7 @@ def test_what_ails_the_system_is_told_where_people_look(
     viewer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ill = Health((Reason("disk", "nearly full"), Reason("workers", "told by the live part")))
-    monkeypatch.setattr("facho.web.dashboard.data.looked_at_lately", lambda: ill)
+    monkeypatch.setattr("facho.web.dashboard.data.recent_health", lambda: ill)
     shown = viewer.get(OVERVIEW, headers={"accept-language": "es"}).content.decode()
     assert shown.count("fd-alarm") == 1
     assert "casi lleno" in shown

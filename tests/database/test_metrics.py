@@ -194,7 +194,7 @@ def test_who_asks_again_at_once_costs_nothing_but_its_token(monkeypatch: pytest.
 
 
 def test_scrapes_do_not_pile_up_behind_a_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer_cache, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(answer_cache, "_WAIT_S", 0.01)
     began, let_go = threading.Event(), threading.Event()
 
     def slow() -> bytes:

@@ -26,11 +26,11 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test as asking
 from facho.snmp import SnmpError
 from facho.vendors import Detection
-from facho.web.dashboard.lanes import Wanted
-from facho.web.olts.details import olt_facts
-from facho.web.olts.live import OltNow, olt_now
-from facho.web.olts.load import olt_load
-from facho.web.olts.olt_list import olt_list
+from facho.web.components.list_query import OltQuery
+from facho.web.olts.details import read_olt_details
+from facho.web.olts.live import OltLive, read_olt_live
+from facho.web.olts.load import read_olt_load
+from facho.web.olts.olt_list import read_olt_list
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
 from tests.sample_rows import NOW, fill
@@ -55,8 +55,8 @@ def olt() -> Olt:
     return made
 
 
-def look(olt: Olt) -> OltNow:
-    found = olt_now(olt.id, database_now())
+def look(olt: Olt) -> OltLive:
+    found = read_olt_live(olt.id, database_now())
     assert found is not None
     return found
 
@@ -67,7 +67,7 @@ def ended(job: str, **columns: object) -> Execution:
 
 
 def names(**wanted: str) -> list[str]:
-    return [row.name for row in olt_list(Wanted(**wanted), NOON).rows]  # type: ignore[arg-type]
+    return [row.name for row in read_olt_list(OltQuery(**wanted), NOON).rows]  # type: ignore[arg-type]
 
 
 PAGES = {"olts/": 16, "olts/{}/": 32, "olts/{}/live/": 13, "olts/{}/facts/": 24, "olts/{}/proposals/": 16}
@@ -138,7 +138,7 @@ def test_the_list_counts_onus_and_ports_that_are_out(olt: Olt) -> None:
     PortOutage.objects.create(
         olt=olt, place="0/1/1", began_at=NOON, cause="fibre_cut", onus_affected=8, onus_known=9
     )
-    (row,) = olt_list(Wanted(), NOON).rows
+    (row,) = read_olt_list(OltQuery(), NOON).rows
     assert (row.onus_online, row.onus, row.outages) == (2, 3, 1)
 
 
@@ -171,7 +171,7 @@ def test_the_load_is_told_by_the_hour_in_which_runs_ended(olt: Olt) -> None:
     for minutes, requests in ((1, 10), (2, 20), (70, 5), (60 * 25, 1000)):
         at = NOON - timedelta(minutes=minutes)
         ended("discovery", slot=at, ended_at=at, load={"requests": requests, "seconds": 1.5, "timeouts": 1})
-    load = olt_load(olt.id, NOON + timedelta(minutes=5))
+    load = read_olt_load(olt.id, NOON + timedelta(minutes=5))
     assert [hour.requests for hour in load.hours][-3:] == [5, 30, 0]
     assert (load.requests, load.timeouts) == (35, 3)
     assert [bar.weak for bar in load.request_bars][-3:] == [True, True, False]
@@ -184,7 +184,7 @@ def test_ports_tell_how_many_onus_get_too_little_light(olt: Olt) -> None:
     for number, power in enumerate((-20.0, -28.0, -29.5, None)):
         place = {"frame": 0, "slot": 1, "port": 3, "onu_id": number, "address": f"0/1/3/{number}"}
         Onu.objects.create(olt=olt, onu_rx_dbm=power, first_seen=NOON, last_seen=NOON, **place)
-    (port,) = olt_facts(olt, NOON, Config()).ports
+    (port,) = read_olt_details(olt, NOON, Config()).ports
     assert (port.row.port, port.measured, port.weak, port.port_id) == ("0/1/3", 3, 2, None)
 
 
@@ -192,7 +192,7 @@ def test_columns_that_it_lacks_are_told_by_their_names(olt: Olt) -> None:
     known = olt.brand.oids.first()
     assert known is not None
     olt.lacks = dict.fromkeys([known.oid, "1.3.6.1.4.1.9.9"], NOON.isoformat())
-    assert olt_facts(olt, NOON, Config()).lacks == sorted([known.name, "1.3.6.1.4.1.9.9"])
+    assert read_olt_details(olt, NOON, Config()).lacks == sorted([known.name, "1.3.6.1.4.1.9.9"])
 
 
 def test_a_hostile_name_is_shown_and_does_nothing(olt: Olt) -> None:

@@ -23,11 +23,11 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.upkeep.health import check_health as whole_health
 from facho.engine.upkeep.system_status import read_system_status
-from facho.web.dashboard.data import last_steps, trouble
-from facho.web.dashboard.lanes import Wanted
+from facho.web.components.list_query import OltQuery
+from facho.web.dashboard.data import read_last_steps, read_problems
 from facho.web.metrics.reading import samples
-from facho.web.olts.live import olt_now
-from facho.web.olts.olt_list import olt_list
+from facho.web.olts.live import read_olt_live
+from facho.web.olts.olt_list import read_olt_list
 from tests.api_clients import asking
 from tests.factories import make_olt
 
@@ -82,7 +82,7 @@ def test_pages_admin_api_and_command_line_say_the_same(admin_client: Client) -> 
     wanted, now = statuses(), database_now()
     listed: dict[str, str] = {}
     for page in (1, 2):
-        listed |= {row.name: row.health for row in olt_list(Wanted(page=page), now).rows}
+        listed |= {row.name: row.health for row in read_olt_list(OltQuery(page=page), now).rows}
     assert listed == wanted
     api = asking(Role.VIEWER).get("/api/v1/olts/?page_size=100").json()["results"]
     words = {Health.FINE: "reachable", Health.NEVER_ASKED: "new"}
@@ -104,10 +104,10 @@ def test_what_is_said_of_a_suspension_is_said_of_suspended_olts_alone() -> None:
     olts = every_combination()
     wanted, now = statuses(), database_now()
     suspended = {name for name, health in wanted.items() if health is Health.SUSPENDED}
-    rows = [row for page in (1, 2) for row in olt_list(Wanted(page=page), now).rows]
+    rows = [row for page in (1, 2) for row in read_olt_list(OltQuery(page=page), now).rows]
     assert {row.name for row in rows if row.trouble} == suspended
     assert {row.name for row in rows if row.since} == suspended
-    boards = {olt.name: {"board": olt_now(olt.id, now)} for olt in olts}
+    boards = {olt.name: {"board": read_olt_live(olt.id, now)} for olt in olts}
     heads = {name: render_to_string("olts/head.html", board) for name, board in boards.items()}
     assert {name for name, head in heads.items() if "Suspended since" in head} == suspended
     client = asking(Role.VIEWER)
@@ -138,7 +138,7 @@ def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
     assert f"{told.suspended} suspended" in finding
     assert f"{told.unreachable} unreachable" in finding
     silent = {name for name, health in wanted.items() if health in (Health.SUSPENDED, Health.UNREACHABLE)}
-    assert {each.olt for each in trouble(olts_under_maintenance(now), 100)} == silent
+    assert {each.olt for each in read_problems(olts_under_maintenance(now), 100)} == silent
     assert set(TROUBLE) == {Health.UNREACHABLE, Health.SUSPENDED, Health.FAILING}
 
 
@@ -151,7 +151,7 @@ def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
     now = database_now()
     monkeypatch.setattr("facho.engine.upkeep.health.database_now", lambda: now)
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
-    stalled = last_steps(now, config)[0].stalled
+    stalled = read_last_steps(now, config)[0].stalled
     step = read_system_status(now, config).scheduler
     level = check_step("scheduler", step, config.scheduler_step, config).level
     assert (level == "error") is (stalled or age < -15)

@@ -20,7 +20,7 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
-from facho.web.onus.data import onu_page
+from facho.web.onus.data import read_onu_page
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt
@@ -62,7 +62,7 @@ def test_its_states_and_its_power_are_drawn() -> None:
     happened(onu, EventKind.ONLINE, at("11:00"))
     happened(onu, EventKind.FALLING, at("11:30"))
     says(onu.olt, "11:30", {onu.id: -24.5})
-    page = onu_page(onu, 1, at("12:00"), Config())
+    page = read_onu_page(onu, 1, at("12:00"), Config())
     assert [(each.state, each.cause) for each in page.band.stretches] == [
         ("online", ""), ("offline", "power_off"), ("online", "")
     ]  # fmt: skip
@@ -79,7 +79,7 @@ def test_its_neighbours_are_the_others_of_its_port() -> None:
         make(olt, number, onu_rx_dbm=power)
     make(olt, 5, onu_rx_dbm=-5.0, state="los")
     make(olt, 6, port=4, onu_rx_dbm=-5.0)
-    neighbours = onu_page(onu, 1, at("12:00"), Config()).neighbours
+    neighbours = read_onu_page(onu, 1, at("12:00"), Config()).neighbours
     assert (neighbours.onus, neighbours.median_dbm) == (3, -21.0)
 
 

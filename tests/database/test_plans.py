@@ -17,7 +17,7 @@ from facho.engine.process.leases import start_execution
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
 from facho.engine.schedule.slots import queue_due_slots
-from facho.web.dashboard.data import live, overview
+from facho.web.dashboard.data import read_live, read_overview
 from tests.factories import at, make_execution, make_node
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def start_late() -> None:
 
 
 ASKED: dict[str, Callable[[], object]] = {
-    "the dashboard": lambda: (live(NOW, CONFIG), overview(NOW, CONFIG)),
+    "the dashboard": lambda: (read_live(NOW, CONFIG), read_overview(NOW, CONFIG)),
     "the row of poller stats": lambda: poller_stats(NOW, CONFIG, LAST),
     "the scheduler": lambda: queue_due_slots(NOW, CONFIG),
     "the claim": claim_some,

@@ -14,7 +14,7 @@ from facho.apps.discovery.models import Onu, OnuEvent, PortOutage
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.roles import Role
-from facho.web.ports.data import Asked, PortPage, asked_of, port_page
+from facho.web.ports.data import PortPage, PortQuery, parse_port_query, read_port_page
 from tests.api_clients import person
 from tests.factories import add_olts, know_brands
 from tests.sample_rows import NOW
@@ -46,12 +46,12 @@ def onu(olt: Olt, number: int, *, port: int = 3, **columns: object) -> Onu:
     return Onu.objects.create(olt=olt, serial=f"S{port}-{number}", **{**place, **times, **columns})
 
 
-def look(port: PonPort, asked: Asked = Asked()) -> PortPage:  # noqa: B008  # it is frozen
-    return port_page(port, asked, NOW, Config())
+def look(port: PonPort, asked: PortQuery = PortQuery()) -> PortPage:  # noqa: B008  # it is frozen
+    return read_port_page(port, asked, NOW, Config())
 
 
 def serials(port: PonPort, sort: str) -> list[str]:
-    return [each.serial for each in look(port, Asked(sort)).onus]
+    return [each.serial for each in look(port, PortQuery(sort)).onus]
 
 
 @pytest.mark.both_databases
@@ -97,8 +97,8 @@ def test_only_what_happened_at_this_port_is_told(olt: Olt, port: PonPort) -> Non
 
 
 def test_a_question_that_makes_no_sense_is_left_out() -> None:
-    assert asked_of({"sort": "; drop", "page": "x", "days": "9000"}) == Asked()
-    assert asked_of({"sort": "-power", "page": "2", "days": "7"}) == Asked("-power", 2, 7)
+    assert parse_port_query({"sort": "; drop", "page": "x", "days": "9000"}) == PortQuery()
+    assert parse_port_query({"sort": "-power", "page": "2", "days": "7"}) == PortQuery("-power", 2, 7)
 
 
 def test_a_port_that_only_its_onus_name_has_a_page_by_its_place(viewer: Client, olt: Olt) -> None:

@@ -95,7 +95,7 @@ def slow_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         return run(ENDLESS[connection.vendor])
 
     monkeypatch.setattr(olts.Olts, "get_queryset", slow)
-    monkeypatch.setattr("facho.web.dashboard.views.live", slow)
+    monkeypatch.setattr("facho.web.dashboard.views.read_live", slow)
     return slow
 
 

@@ -14,7 +14,7 @@ from facho.apps.discovery.models import Onu
 from facho.apps.discovery.onu_search import INDEX, has_trigrams, prefix_queries, search_onus
 from facho.apps.hosts.models import Olt
 from facho.core.roles import Role
-from facho.web.search.data import find
+from facho.web.search.data import search_all
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt
@@ -31,7 +31,7 @@ def make(olt: Olt, number: int, **columns: Any) -> Onu:
 
 
 def serials(text: str) -> list[str]:
-    return [onu.serial for onu in find(text).onus]
+    return [onu.serial for onu in search_all(text).onus]
 
 
 @pytest.mark.both_databases
@@ -46,7 +46,7 @@ def test_one_onu_that_is_meant_exactly_is_the_answer(text: str) -> None:
     olt = an_olt()
     onu = make(olt, 5, serial="HWTC1234ABCD", mac="a0:b1:c2:d3:e4:f5")
     make(olt, 6, serial="HWTC1234ABCE")
-    assert find(text).exact == onu
+    assert search_all(text).exact == onu
 
 
 @pytest.mark.both_databases
@@ -58,7 +58,7 @@ def test_a_part_of_what_an_onu_is_called_is_enough(text: str) -> None:
     olt = an_olt()
     make(olt, 5, serial="HWTC1234ABCD", mac="a0:b1:c2:d3:e4:f5", description="pérez calle 12")
     make(olt, 6, serial="ZTEG99999999", mac="00:00:00:00:00:01", description="rojas")
-    found = find(text)
+    found = search_all(text)
     assert (found.exact, serials(text)) == (None, ["HWTC1234ABCD"])
 
 
@@ -109,12 +109,12 @@ def test_olts_and_ports_and_those_who_wait_are_found_too() -> None:
         olt=olt, identity="x", serial="HWTC0000BEEF", first_seen=at("08:00"), last_seen=at("08:00")
     )
     for text in ("NORTE", "10.9.8", "antofa"):
-        assert list(find(text).olts) == [olt], text
-    assert list(find("0/1/3").ports) == list(find("1/3").ports) == ports
-    assert list(find("norte 0/1/3").ports) == [ports[0]]
-    assert [each.serial for each in find("beef").unprovisioned] == ["HWTC0000BEEF"]
-    assert find("nobody").is_empty
-    assert find("  ").is_empty
+        assert list(search_all(text).olts) == [olt], text
+    assert list(search_all("0/1/3").ports) == list(search_all("1/3").ports) == ports
+    assert list(search_all("norte 0/1/3").ports) == [ports[0]]
+    assert [each.serial for each in search_all("beef").unprovisioned] == ["HWTC0000BEEF"]
+    assert search_all("nobody").is_empty
+    assert search_all("  ").is_empty
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ from facho.core.delay import Why
 from facho.core.plan import Plan
 from facho.core.roles import Role
 from facho.engine.coordinate.workloads import Workload
+from facho.web.components.list_query import OltQuery, parse_olt_query
 from facho.web.components.timeline import Lane
-from facho.web.dashboard.lanes import Wanted, timeline, wanted_of
+from facho.web.dashboard.lanes import read_timeline
 from facho.web.words.executions import describe_run
 from tests.api_clients import person
 from tests.factories import add_job, add_olts, know_brands, node_of, queue
@@ -50,7 +51,7 @@ def ran(olt: str, minutes_ago: float, seconds: float, **columns: Any) -> int:
 
 
 def rows(**wanted: Any) -> list[Lane]:
-    return list(timeline(Wanted(**wanted), NOW, Config()).rows)
+    return list(read_timeline(OltQuery(**wanted), NOW, Config()).rows)
 
 
 @pytest.mark.usefixtures("_three_olts")
@@ -81,7 +82,7 @@ def test_the_hour_to_come_has_its_slots() -> None:
     node = node_of("state", "Norte")
     SnmpJobHost.objects.filter(id=node.id).update(next_run_at=NOW - timedelta(minutes=20), interval_s=600)
     # At half past nine: of the running hour there is no plan, of the next one half is in sight.
-    found = timeline(Wanted(text="norte"), NOW - timedelta(minutes=30), Config())
+    found = read_timeline(OltQuery(text="norte"), NOW - timedelta(minutes=30), Config())
     slots = [each.run.slot for row in found.rows for each in row.runs]
     assert slots == [NOW + timedelta(minutes=minutes) for minutes in (10, 20, 30)]
 
@@ -92,7 +93,7 @@ def test_the_hour_to_come_is_as_it_would_be_planned() -> None:
     ExecutionPlan.objects.all().delete()
     slot = NOW + timedelta(minutes=10)
     SnmpJobHost.objects.filter(olt__name="Norte").update(next_run_at=slot, interval_s=3600)
-    found = timeline(Wanted(text="norte"), NOW - timedelta(minutes=30), Config())
+    found = read_timeline(OltQuery(text="norte"), NOW - timedelta(minutes=30), Config())
     first, second = (each for row in found.rows for each in row.runs)
     assert (first.run.job, second.run.job) == ("discovery", "state")
     assert second.run.slot == first.run.slot == slot
@@ -164,14 +165,16 @@ def test_of_many_olts_a_page_is_shown_and_a_wall_turns_it() -> None:
     add_olts(*(f"olt-{number:02}" for number in range(30)))
     assert len(rows()) == 25
     assert [row.olt for row in rows(page=2)] == [f"olt-{number:02}" for number in range(25, 30)]
-    assert timeline(Wanted(), NOW, Config()).page_after == 1
-    assert timeline(Wanted(wall="1"), NOW, Config()).page_after == 2
-    assert timeline(Wanted(wall="1", page=2), NOW, Config()).page_after == 1
+    assert read_timeline(OltQuery(), NOW, Config()).page_after == 1
+    assert read_timeline(OltQuery(wall="1"), NOW, Config()).page_after == 2
+    assert read_timeline(OltQuery(wall="1", page=2), NOW, Config()).page_after == 1
 
 
 def test_an_address_that_makes_no_sense_is_the_usual_question() -> None:
-    assert wanted_of(QueryDict("page=-1&hours=9999&health=%00&text=a%00b")) == Wanted(text="ab", health="\0")
-    assert wanted_of(QueryDict("page=99999999999")) == Wanted()
+    assert parse_olt_query(QueryDict("page=-1&hours=9999&health=%00&text=a%00b")) == OltQuery(
+        text="ab", health="\0"
+    )
+    assert parse_olt_query(QueryDict("page=99999999999")) == OltQuery()
 
 
 @pytest.mark.usefixtures("_three_olts")

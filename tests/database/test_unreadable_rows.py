@@ -32,7 +32,7 @@ from facho.engine.record import recorder
 from facho.snmp import Load
 from facho.vendors import Decoder
 from facho.vendors.index import join_arcs
-from facho.web.olts.details import olt_facts
+from facho.web.olts.details import read_olt_details
 from tests.api_clients import asking
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
@@ -163,7 +163,7 @@ def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureF
     assert example in doctor.told
     (row,) = asking(Role.VIEWER).get("/api/v1/unreadable-rows/").json()["results"]
     assert (row["olt_name"], row["table"], row["rows"], row["example"]) == ("north", TABLE, 2, example)
-    assert [each.example for each in olt_facts(site.olt, at("11:00"), CONFIG).unreadable] == [example]
+    assert [each.example for each in read_olt_details(site.olt, at("11:00"), CONFIG).unreadable] == [example]
 
 
 def test_the_page_of_the_olt_says_so(site: Site, admin_client: Client) -> None:

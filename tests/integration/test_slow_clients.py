@@ -29,7 +29,7 @@ MUCH = 2_000_000
 @pytest.fixture(autouse=True)
 def nothing_is_watched_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that was stopped looks after its connections no more."""
-    monkeypatch.setattr(slow_clients, "_last_on", {})
+    monkeypatch.setattr(slow_clients, "_last_sender", {})
 
 
 class Endless:
@@ -77,7 +77,7 @@ def test_a_client_that_does_not_read_the_last_part_of_an_answer_is_cut_off(
     with served(limited, loop=loop) as web, client_that_stops_reading(web.port, asked):
         wait_until(lambda: web.connections == 0, what="the connection is closed")
     assert [each.__dict__["action"] for each in caplog.records] == ["client_cut_off"]
-    assert not slow_clients._last_on
+    assert not slow_clients._last_sender
 
 
 def test_a_connection_is_used_again_after_an_answer_that_was_read_late() -> None:
@@ -86,10 +86,10 @@ def test_a_connection_is_used_again_after_an_answer_that_was_read_late() -> None
         connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=60)
         for _ in range(2):
             connection.request("GET", "/")
-            wait_until(lambda: slow_clients._last_on, what="the server has more than the client reads")
+            wait_until(lambda: slow_clients._last_sender, what="the server has more than the client reads")
             assert len(connection.getresponse().read()) == MUCH
         connection.close()
-        wait_until(lambda: not slow_clients._last_on, what="the connection is forgotten")
+        wait_until(lambda: not slow_clients._last_sender, what="the connection is forgotten")
 
 
 class Transport:
@@ -110,7 +110,7 @@ class Transport:
 
 async def _until_nothing_is_watched() -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while slow_clients._last_on:  # noqa: ASYNC110
+        while slow_clients._last_sender:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

@@ -22,7 +22,7 @@ from django.utils import translation
 
 from facho.config import Config, current
 from facho.web.access.attempts import counted_address_of
-from facho.web.server.refusals import asked_too_often, refusal
+from facho.web.server.refusals import render_refusal, too_many_requests
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
@@ -224,6 +224,6 @@ def throttle(answer: Answer) -> Answer:
         if wait is None:
             return answer(request)
         with translation.override(translation.get_language_from_request(request)):
-            return refusal(request, asked_too_often(wait))
+            return render_refusal(request, too_many_requests(wait))
 
     return throttled

@@ -6,7 +6,7 @@ from django.utils import translation
 from facho.apps.hosts.selectors import PLACE_FACTS
 from facho.vendors import Entity
 from facho.vendors.facts import ADMIN_STATES, CONFIG_STATES, DOWN_CAUSES, FACTS, ONU_STATES
-from facho.web.words.facts import ONU_FACTS, fact_name, fact_value, in_order
+from facho.web.words.facts import ONU_FACTS, fact_name, fact_value, sort_facts
 
 MEANINGS = {
     "state": ONU_STATES,
@@ -52,7 +52,7 @@ def test_a_value_has_its_unit_and_the_form_of_the_reader(fact: str, value: objec
 
 
 def test_facts_come_in_an_order_and_those_of_a_later_version_last() -> None:
-    assert [fact for fact, _ in in_order({"later": 1, "model": 2, "serial": 3})] == [
+    assert [fact for fact, _ in sort_facts({"later": 1, "model": 2, "serial": 3})] == [
         "serial",
         "model",
         "later",

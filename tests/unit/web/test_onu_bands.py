@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from facho.web.components.charts import Period
-from facho.web.components.state_band import Change, band, share
+from facho.web.components.state_band import StateChange, build_band, state_share
 
 NOON = datetime(2025, 6, 10, 12, tzinfo=UTC)
 DAY = Period(NOON - timedelta(hours=10), NOON, UTC)
@@ -31,11 +31,13 @@ def ago(hours: float) -> datetime:
 def test_events_say_what_was_before_and_after_them(
     changes: list[tuple[str, float]], now_is: str, seen: float, expected: list[tuple[str, float, float]]
 ) -> None:
-    found = band([Change(ago(hours), kind) for kind, hours in changes], now_is, ago(seen), DAY)
+    found = build_band([StateChange(ago(hours), kind) for kind, hours in changes], now_is, ago(seen), DAY)
     assert [(each.state, round(each.left), round(each.width)) for each in found] == expected
 
 
 def test_what_is_not_known_is_no_time_offline() -> None:
-    found = band([Change(ago(8), "absent"), Change(ago(6), "returned")], "online", ago(100), DAY)
-    assert share(found, "online") == pytest.approx(75)
-    assert share([], "online") is None
+    found = build_band(
+        [StateChange(ago(8), "absent"), StateChange(ago(6), "returned")], "online", ago(100), DAY
+    )
+    assert state_share(found, "online") == pytest.approx(75)
+    assert state_share([], "online") is None

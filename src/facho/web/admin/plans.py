@@ -25,7 +25,7 @@ from facho.web.admin import acting
 from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
-from facho.web.components.quotas import drawn_bar, risk_mark
+from facho.web.components.quotas import draw_bar, risk_mark
 from facho.web.words.plans import describe_shift, describe_slower_job
 
 PLAN_COLOURS = {
@@ -81,7 +81,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
         full = min(60.0, plan.load_p50_min)
         return format_html(
             "<div>{}{}</div>",
-            drawn_bar({"completed": full, "pending": 60 - full}, words),
+            draw_bar({"completed": full, "pending": 60 - full}, words),
             risk_mark(gettext("more work than fits in an hour") if plan.infeasible else ""),
         )
 

@@ -27,7 +27,15 @@ from facho.web.admin import acting
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.components.filters import moment
-from facho.web.components.quotas import SHARE, Progress, at_risk, bar, progress_of, risk_mark, risk_of
+from facho.web.components.quotas import (
+    SHARE,
+    Progress,
+    at_risk,
+    progress_bar,
+    risk_mark,
+    risk_of,
+    tracker_progress,
+)
 from facho.web.words.colours import QUOTA_COLOURS, SEVERITY_COLOURS
 
 
@@ -116,7 +124,7 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
     @display(description=_("progress"), ordering=SHARE)
     def progress(self, tracker: QuotaTracker) -> str:
         mark = risk_mark(risk_of(tracker, current().quota_kept))
-        return format_html("<div>{}{}</div>", bar(progress_of(tracker)), mark)
+        return format_html("<div>{}{}</div>", progress_bar(tracker_progress(tracker)), mark)
 
     @display(description=_("status"), ordering="status", label=QUOTA_COLOURS)
     def status_badge(self, tracker: QuotaTracker) -> tuple[str, str]:
@@ -192,7 +200,9 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
     @display(description=_("tasks"))
     def tasks(self, violation: QuotaViolation) -> str:
         tasks = tasks_of(violation.report)
-        bars = [bar(Progress(task.required, task.completed, task.failed, task.skipped)) for task in tasks]
+        bars = [
+            progress_bar(Progress(task.required, task.completed, task.failed, task.skipped)) for task in tasks
+        ]
         shown = {
             "tasks": zip(tasks, bars, strict=True),
             "reasons": reasons_of(violation.report),

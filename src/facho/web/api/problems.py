@@ -19,7 +19,7 @@ from rest_framework.views import exception_handler
 from facho.engine.commands.errors import CommandError
 from facho.web.api.throttling import count_refusal
 from facho.web.server.query_limits import database_is_busy
-from facho.web.server.refusals import PROBLEM_TYPE, Refused, refusal, too_slow
+from facho.web.server.refusals import PROBLEM_TYPE, Refused, database_too_slow, render_refusal
 from facho.web.server.slow_clients import TOO_LONG, RequestTooLong
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def handle_server_error(request: HttpRequest) -> HttpResponse:
         # The answer is marked as logged, so that Django does not log it as a bug.
         cut = {"action": "query_cut", "path": request.path, "error": str(error).strip()}
         log.warning("a query took too long and was cut", extra=cut)
-        return refusal(request, too_slow())
+        return render_refusal(request, database_too_slow())
     if not request.path.startswith("/api/"):
         return server_error(request)
     found = problem(HTTPStatus.INTERNAL_SERVER_ERROR, exceptions.APIException(_("internal server error")))

@@ -28,10 +28,10 @@ from facho.core.interval import format_interval
 from facho.core.quota import Hour
 from facho.core.reasons import Reason, from_json
 from facho.web.components import quotas
+from facho.web.components.list_query import OltQuery
 from facho.web.components.state_band import Stretch
-from facho.web.dashboard.lanes import Wanted
-from facho.web.ports.data import Asked
-from facho.web.search.data import MOST
+from facho.web.ports.data import PortQuery
+from facho.web.search.data import MOST_RESULTS
 from facho.web.words import colours, events, executions, plans, states
 
 register = template.Library()
@@ -210,7 +210,7 @@ register.filter("slower_job_text", plans.describe_slower_job)
 register.filter("lost_reason", why_lost)
 register.filter("lost_text", lost_in_words)
 register.filter("missed_text", missed_in_words)
-register.filter("bar", quotas.bar)
+register.filter("bar", quotas.progress_bar)
 register.filter("risk_mark", quotas.risk_mark)
 
 
@@ -265,37 +265,37 @@ def health_problem(code: str) -> str:
 @register.filter
 def count_found(rows: Sequence[object]) -> str:
     """Return how many were found, with a plus when there may be more."""
-    return f"{len(rows)}+" if len(rows) >= MOST else f"{len(rows)}"
+    return f"{len(rows)}+" if len(rows) >= MOST_RESULTS else f"{len(rows)}"
 
 
 @register.filter
-def page_query(wanted: Wanted, page: int) -> str:
+def page_query(query: OltQuery, page: int) -> str:
     """Return the query string of another page of the same list."""
-    return urlencode({name: value for name, value in {**asdict(wanted), "page": page}.items() if value})
+    return urlencode({name: value for name, value in {**asdict(query), "page": page}.items() if value})
 
 
 @register.filter
-def sort_query(asked: Asked, sort: str) -> str:
+def sort_query(query: PortQuery, sort: str) -> str:
     """Return the query string that sorts by a column; by the same column, the other way round."""
-    again = f"-{sort}" if asked.sort == sort else sort
-    return _query_string(asked, sort=again, page=1)
+    again = f"-{sort}" if query.sort == sort else sort
+    return _query_string(query, sort=again, page=1)
 
 
 @register.filter
-def sort_mark(asked: Asked, sort: str) -> str:
+def sort_mark(query: PortQuery, sort: str) -> str:
     """Return the value of `aria-sort`."""
-    return {sort: "ascending", f"-{sort}": "descending"}.get(asked.sort, "none")
+    return {sort: "ascending", f"-{sort}": "descending"}.get(query.sort, "none")
 
 
 @register.filter
-def at_page(asked: Asked, page: int) -> str:
-    return _query_string(asked, page=page)
+def at_page(query: PortQuery, page: int) -> str:
+    return _query_string(query, page=page)
 
 
 @register.filter
-def over_days(asked: Asked, days: int) -> str:
-    return _query_string(asked, days=days)
+def over_days(query: PortQuery, days: int) -> str:
+    return _query_string(query, days=days)
 
 
-def _query_string(asked: Asked, **changes: Any) -> str:
-    return urlencode(asdict(replace(asked, **changes)))
+def _query_string(query: PortQuery, **changes: Any) -> str:
+    return urlencode(asdict(replace(query, **changes)))

@@ -52,7 +52,7 @@ class Progress:
         return ", ".join([done, *(text for text, count in zip(rest, counts, strict=True) if count)])
 
 
-def progress_of(tracker: QuotaTracker) -> Progress:
+def tracker_progress(tracker: QuotaTracker) -> Progress:
     return Progress(
         tracker.quota_required,
         tracker.quota_completed,
@@ -62,7 +62,7 @@ def progress_of(tracker: QuotaTracker) -> Progress:
     )
 
 
-def bar(progress: Progress) -> SafeString:
+def progress_bar(progress: Progress) -> SafeString:
     """Its parts differ by pattern too; the same is said in words below."""
     counts = {
         "completed": progress.completed,
@@ -70,10 +70,10 @@ def bar(progress: Progress) -> SafeString:
         "skipped": progress.skipped,
         "pending": progress.pending,
     }
-    return drawn_bar(counts, str(progress))
+    return draw_bar(counts, str(progress))
 
 
-def drawn_bar(parts: Mapping[str, float], words: str) -> SafeString:
+def draw_bar(parts: Mapping[str, float], words: str) -> SafeString:
     """Each part as long as its share, one after another."""
     whole = sum(parts.values()) or 1
     ends = [100 * end / whole for end in accumulate(parts.values(), initial=0.0)]
@@ -113,7 +113,7 @@ def risk_of(tracker: QuotaTracker, kept: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class QuotaRow:
     olt_id: int
     olt: str
     task_type: str
@@ -124,18 +124,18 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class HourOfQuotas:
+class HourQuotas:
     """Those at risk come first, then those that lost the most slots."""
 
     hour: Hour
     # How many there are of each status, where there are any.
     statuses: Sequence[tuple[str, int]]
     at_risk: int
-    first: Sequence[Quota]
+    first: Sequence[QuotaRow]
 
 
 @dataclass(frozen=True, slots=True)
-class Violated:
+class ViolationRow:
     violation_id: int
     olt_id: int
     olt: str
@@ -147,7 +147,7 @@ class Violated:
     acknowledged_by: str = ""
 
 
-def quotas_of_this_hour(now: datetime, config: Config, limit: int) -> HourOfQuotas:
+def hour_quotas(now: datetime, config: Config, limit: int) -> HourQuotas:
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(period_start=hour.start)
     risky = at_risk(config.quota_kept)
@@ -155,47 +155,47 @@ def quotas_of_this_hour(now: datetime, config: Config, limit: int) -> HourOfQuot
     counts = trackers.aggregate(at_risk=Count("id", filter=risky), **by_status)
     worst = (Case(When(risky, then=0), default=1), -(F("quota_failed") + F("quota_skipped")))
     rows = trackers.order_by(*worst, "olt__name", "task_type").annotate(olt_name=F("olt__name"))
-    return HourOfQuotas(
+    return HourQuotas(
         hour=hour,
         statuses=[(status, counts[status]) for status in QuotaStatus.values if counts[status]],
         at_risk=counts["at_risk"],
-        first=[_quota(row, row.olt_name, config) for row in rows[:limit]],
+        first=[_quota_row(row, row.olt_name, config) for row in rows[:limit]],
     )
 
 
-def _quota(tracker: QuotaTracker, olt: str, config: Config) -> Quota:
-    return Quota(
+def _quota_row(tracker: QuotaTracker, olt: str, config: Config) -> QuotaRow:
+    return QuotaRow(
         olt_id=tracker.olt_id,
         olt=olt,
         task_type=tracker.task_type,
         status=tracker.status,
-        progress=progress_of(tracker),
+        progress=tracker_progress(tracker),
         risk=risk_of(tracker, config.quota_kept),
     )
 
 
-def quotas_of_olt(olt_id: int, now: datetime, config: Config) -> list[Quota]:
+def olt_quotas(olt_id: int, now: datetime, config: Config) -> list[QuotaRow]:
     """Of this hour."""
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(olt=olt_id, period_start=hour.start)
-    return [_quota(row, "", config) for row in trackers.order_by("task_type")]
+    return [_quota_row(row, "", config) for row in trackers.order_by("task_type")]
 
 
-def last_violations(limit: int) -> Iterator[Violated]:
-    return _violated(QuotaViolation.objects.all(), limit)
+def recent_violations(limit: int) -> Iterator[ViolationRow]:
+    return _violation_rows(QuotaViolation.objects.all(), limit)
 
 
-def violations_of_olt(olt_id: int, now: datetime, limit: int) -> Iterator[Violated]:
+def olt_violations(olt_id: int, now: datetime, limit: int) -> Iterator[ViolationRow]:
     """Of the last day; of longer ago, those that nobody has acknowledged."""
     wanted = Q(created_at__gte=now - _A_DAY) | Q(acknowledged_at=None)
-    return _violated(QuotaViolation.objects.filter(wanted, olt=olt_id), limit)
+    return _violation_rows(QuotaViolation.objects.filter(wanted, olt=olt_id), limit)
 
 
-def _violated(rows: QuerySet[QuotaViolation], limit: int) -> Iterator[Violated]:
+def _violation_rows(rows: QuerySet[QuotaViolation], limit: int) -> Iterator[ViolationRow]:
     columns = (
         "id", "olt_id", "olt__name", "period_start", "period_end", "severity", "report", "acknowledged_by"
     )  # fmt: skip
     found = rows.order_by("-created_at", "-id").values_list(*columns)[:limit]
     for key, olt_id, olt, start, end, severity, report, by in found:
         main = next(iter(reasons_of(report)), None)
-        yield Violated(key, olt_id, olt, Hour(start, end), severity, tasks_of(report), main, by)
+        yield ViolationRow(key, olt_id, olt, Hour(start, end), severity, tasks_of(report), main, by)

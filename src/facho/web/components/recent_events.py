@@ -18,7 +18,7 @@ _LEVELS: Final = {EventKind.OFFLINE: Level.WARNING, EventKind.ABSENT: Level.WARN
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class RecentEvent:
     at: datetime
     level: str
     what: str
@@ -31,26 +31,26 @@ class Happening:
     onu_id: int | None = None
 
 
-def last_happenings(limit: int, olt_id: int | None = None) -> list[Happening]:
+def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
     """Newest first. Both questions are answered from an index, without a look at older rows."""
     about = {} if olt_id is None else {"olt": olt_id}
-    found = [*_of_the_coordinator(limit, about), *_of_onus(limit, about)]
+    found = [*_coordinator_events(limit, about), *_onu_events(limit, about)]
     return sorted(found, key=lambda each: each.at, reverse=True)[:limit]
 
 
-def _of_the_coordinator(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
+def _coordinator_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:
     rows = CoordinatorLog.objects.filter(**about).order_by("-timestamp", "-id")
     columns = ("timestamp", "level", "event_type", "olt_id", "olt__name", "message")
     return [
-        Happening(at, level, event, olt_id, olt or "", message)
+        RecentEvent(at, level, event, olt_id, olt or "", message)
         for at, level, event, olt_id, olt, message in rows.values_list(*columns)[:limit]
     ]
 
 
-def _of_onus(limit: int, about: Mapping[str, int]) -> Sequence[Happening]:
+def _onu_events(limit: int, about: Mapping[str, int]) -> Sequence[RecentEvent]:
     rows = OnuEvent.objects.filter(**about).order_by("-at", "-id").annotate(olt_name=F("olt__name"))
     return [
-        Happening(
+        RecentEvent(
             at=event.at,
             level=_LEVELS.get(EventKind(event.kind), Level.INFO),
             what=event.kind,

@@ -1,4 +1,4 @@
-"""The states of an ONU over time, as stretches of a band: each so many percent of a period."""
+"""The states of an ONU over a period, as stretches of a band in percent of its width."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ ONLINE: Final = "online"
 OFFLINE: Final = "offline"
 ABSENT: Final = "absent"
 UNKNOWN: Final = "unknown"
-# What an event says of the time after it, and of the time before it.
-_AFTER: Final = {
+# The states after and before an event.
+_STATE_AFTER: Final = {
     EventKind.ONLINE: ONLINE,
     EventKind.OFFLINE: OFFLINE,
     EventKind.ABSENT: ABSENT,
     EventKind.RETURNED: UNKNOWN,
     EventKind.NEW: UNKNOWN,
 }
-_BEFORE: Final = {
+_STATE_BEFORE: Final = {
     EventKind.ONLINE: OFFLINE,
     EventKind.OFFLINE: ONLINE,
     EventKind.RETURNED: ABSENT,
 }
-KINDS: Final = tuple(_AFTER)
+CHANGE_KINDS: Final = tuple(_STATE_AFTER)
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     at: datetime
     kind: str
     cause: str = ""
@@ -46,14 +46,16 @@ class Stretch:
     width: float
 
 
-def band(changes: Sequence[Change], now_is: str, first_seen: datetime, period: Period) -> list[Stretch]:
-    """From its changes, the oldest first, and the state that it is in now.
+def build_band(
+    changes: Sequence[StateChange], now_is: str, first_seen: datetime, period: Period
+) -> list[Stretch]:
+    """Build the stretches of a period from the state changes, oldest first, and the current state.
 
-    The time before the first of them is told by that one, or by the present state if there is none. Where an
-    event says only that it is there, the next one says in which state.
+    The state before the first change follows from that change, or is the current state if there is none. An
+    event that only says that the ONU exists takes its state from the next event.
     """
     found = []
-    for since, until, state, cause in _stretches(changes, now_is, first_seen, period.end):
+    for since, until, state, cause in _iter_stretches(changes, now_is, first_seen, period.end):
         start, end = max(since, period.start), min(until, period.end)
         if start < end:
             left, right = (period.span.percent(at.timestamp() * 1000) for at in (start, end))
@@ -61,26 +63,26 @@ def band(changes: Sequence[Change], now_is: str, first_seen: datetime, period: P
     return found
 
 
-def _stretches(
-    changes: Sequence[Change], now_is: str, first_seen: datetime, end: datetime
+def _iter_stretches(
+    changes: Sequence[StateChange], now_is: str, first_seen: datetime, end: datetime
 ) -> Iterator[tuple[datetime, datetime, str, str]]:
     if not changes or changes[0].at > first_seen:
         until = changes[0].at if changes else end
-        yield first_seen, until, _before(changes[0]) if changes else now_is, ""
+        yield first_seen, until, _state_before(changes[0]) if changes else now_is, ""
     for number, change in enumerate(changes):
         after = changes[number + 1] if number + 1 < len(changes) else None
-        state = _AFTER[EventKind(change.kind)]
+        state = _STATE_AFTER[EventKind(change.kind)]
         if state == UNKNOWN:
-            state = now_is if after is None else _before(after)
+            state = now_is if after is None else _state_before(after)
         yield change.at, end if after is None else after.at, state, change.cause
 
 
-def _before(change: Change) -> str:
-    return _BEFORE.get(EventKind(change.kind), UNKNOWN)
+def _state_before(change: StateChange) -> str:
+    return _STATE_BEFORE.get(EventKind(change.kind), UNKNOWN)
 
 
-def share(stretches: Sequence[Stretch], state: str) -> float | None:
-    """How much of the time that is known it was in that state, in percent."""
+def state_share(stretches: Sequence[Stretch], state: str) -> float | None:
+    """Return the percentage of the known time in a state."""
     known = sum(each.width for each in stretches if each.state != UNKNOWN)
     if not known:
         return None

@@ -13,7 +13,7 @@ from typing import Final
 from facho.web.components.charts import Period, Tick, time_axis
 
 # What takes a second is seen too.
-_NARROWEST: Final = 0.25
+_MIN_WIDTH: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def draw_run(run: TimelineRun, window: TimelineRange) -> DrawnRun | None:
     if end < window.start or min(run.slot, run.start) > window.end:
         return None
     delay = _block(run.slot, run.start, window) if run.late and run.start > run.slot else None
-    return DrawnRun(run, _block(run.start, end, window, _NARROWEST), delay)
+    return DrawnRun(run, _block(run.start, end, window, _MIN_WIDTH), delay)
 
 
 def draw_runs(runs: Iterable[TimelineRun], window: TimelineRange) -> list[DrawnRun]:

@@ -28,24 +28,24 @@ from facho.core.steps import COORDINATOR, SCHEDULER, StepState
 from facho.engine.upkeep import system_status
 from facho.engine.upkeep.health import state_of_step
 from facho.web.components.charts import Chart, Period, Values, line_chart
-from facho.web.components.quotas import HourOfQuotas, Violated, last_violations, quotas_of_this_hour
-from facho.web.components.recent_events import Happening, last_happenings
-from facho.web.server.health_check import looked_at_lately
+from facho.web.components.quotas import HourQuotas, ViolationRow, hour_quotas, recent_violations
+from facho.web.components.recent_events import RecentEvent, recent_events
+from facho.web.server.health_check import recent_health
 from facho.web.words.events import HEALTH_PROBLEMS
 
 _QUEUE_SHOWN: Final = 15
 _ENDED_SHOWN: Final = 12
-_TROUBLE_SHOWN: Final = 20
+_PROBLEMS_SHOWN: Final = 20
 _QUOTAS_SHOWN: Final = 8
 _VIOLATIONS_SHOWN: Final = 5
-_HAPPENINGS_SHOWN: Final = 12
-_CURVE: Final = timedelta(hours=6)
+_EVENTS_SHOWN: Final = 12
+_CHART_PERIOD: Final = timedelta(hours=6)
 # A million rows are not counted every two seconds.
 _ONUS_COUNTED_EVERY: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LoopStep:
     """The last one of a loop; `age` is None when there has never been any."""
 
     age: timedelta | None
@@ -58,7 +58,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Problem:
     """An OLT that does not answer or is suspended, or a node that is suspended."""
 
     olt_id: int
@@ -82,12 +82,12 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveData:
     """What changes by the second."""
 
     now: datetime
-    step: Step
-    coordinator: Step
+    step: LoopStep
+    coordinator: LoopStep
     pool: Pool
     queue: Queue
     running: tuple[Held, ...]
@@ -95,7 +95,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class OverviewData:
     """What is looked at again after some seconds."""
 
     now: datetime
@@ -103,51 +103,51 @@ class Overview:
     ailments: tuple[str, ...]
     healths: Mapping[Health, int]
     busy: Chart
-    trouble: tuple[Trouble, ...]
-    quotas: HourOfQuotas
-    violations: tuple[Violated, ...]
-    happenings: tuple[Happening, ...]
+    trouble: tuple[Problem, ...]
+    quotas: HourQuotas
+    violations: tuple[ViolationRow, ...]
+    happenings: tuple[RecentEvent, ...]
     ended: tuple[Ended, ...]
 
 
-def live(now: datetime, config: Config) -> Live:
+def read_live(now: datetime, config: Config) -> LiveData:
     held = executions.held(now)
     running = tuple(each for each in held if each.state in ACTIVE)
     pollers = pool(now, config, busy=len(running))
-    scheduler, coordinator = last_steps(now, config)
-    return Live(
+    scheduler, coordinator = read_last_steps(now, config)
+    return LiveData(
         now=now,
         step=scheduler,
         coordinator=coordinator,
         pool=pollers,
         queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
-        counters=counters(now),
+        counters=read_counters(now),
     )
 
 
-def overview(now: datetime, config: Config) -> Overview:
+def read_overview(now: datetime, config: Config) -> OverviewData:
     maintained = olts_under_maintenance(now)
-    return Overview(
+    return OverviewData(
         now=now,
-        ailments=_ailments(),
+        ailments=_health_problems(),
         healths=counts_by_health(maintained),
-        busy=_busy_curve(now, config),
-        trouble=tuple(trouble(maintained, _TROUBLE_SHOWN)),
-        quotas=quotas_of_this_hour(now, config, _QUOTAS_SHOWN),
-        violations=tuple(last_violations(_VIOLATIONS_SHOWN)),
-        happenings=tuple(last_happenings(_HAPPENINGS_SHOWN)),
+        busy=_busy_chart(now, config),
+        trouble=tuple(read_problems(maintained, _PROBLEMS_SHOWN)),
+        quotas=hour_quotas(now, config, _QUOTAS_SHOWN),
+        violations=tuple(recent_violations(_VIOLATIONS_SHOWN)),
+        happenings=tuple(recent_events(_EVENTS_SHOWN)),
         ended=tuple(executions.last_ended(_ENDED_SHOWN)),
     )
 
 
-def _ailments() -> tuple[str, ...]:
-    return tuple(reason.what for reason in looked_at_lately().reasons if reason.what in HEALTH_PROBLEMS)
+def _health_problems() -> tuple[str, ...]:
+    return tuple(reason.what for reason in recent_health().reasons if reason.what in HEALTH_PROBLEMS)
 
 
-def _busy_curve(now: datetime, config: Config) -> Chart:
+def _busy_chart(now: datetime, config: Config) -> Chart:
     """How busy the pollers were lately, and from where on they are called saturated."""
-    period = Period(now - _CURVE, now, config.time_zone)
+    period = Period(now - _CHART_PERIOD, now, config.time_zone)
     rows = PollerStats.objects.filter(timestamp__gte=period.start).order_by("timestamp")
     found = list(rows.values_list("timestamp", "busy_percentage"))
     busy = Values(
@@ -165,46 +165,46 @@ def _busy_curve(now: datetime, config: Config) -> Chart:
     )
 
 
-def last_steps(now: datetime, config: Config) -> tuple[Step, Step]:
+def read_last_steps(now: datetime, config: Config) -> tuple[LoopStep, LoopStep]:
     """Of the scheduler, and of the coordinator."""
     steps = system_status.read_last_steps(now)
-    scheduler = _step(steps[SCHEDULER], config.scheduler_step, config)
-    return scheduler, _step(steps[COORDINATOR], config.coordinator_step, config)
+    scheduler = _loop_step(steps[SCHEDULER], config.scheduler_step, config)
+    return scheduler, _loop_step(steps[COORDINATOR], config.coordinator_step, config)
 
 
-def _step(last: system_status.Step, every: timedelta, config: Config) -> Step:
+def _loop_step(last: system_status.Step, every: timedelta, config: Config) -> LoopStep:
     age = None if last.age is None else max(timedelta(0), last.age)
-    return Step(age, state_of_step(last, every, config))
+    return LoopStep(age, state_of_step(last, every, config))
 
 
-def trouble(maintained: Collection[int], limit: int) -> list[Trouble]:
+def read_problems(maintained: Collection[int], limit: int) -> list[Problem]:
     """The OLTs first: their nodes do not run either."""
-    return [*_olts_in_trouble(maintained, limit), *_suspended_nodes(limit)][:limit]
+    return [*_olt_problems(maintained, limit), *_node_problems(limit)][:limit]
 
 
-def _olts_in_trouble(maintained: Collection[int], limit: int) -> list[Trouble]:
+def _olt_problems(maintained: Collection[int], limit: int) -> list[Problem]:
     silent = (Health.UNREACHABLE, Health.SUSPENDED)
     rows = with_health(maintained).filter(condition__in=silent).order_by("name")
     since = Coalesce("suspended_at", "unreachable_since")
     found = rows.values_list("id", "name", "suspended_reason", since, "next_probe_at")[:limit]
-    return [Trouble(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
+    return [Problem(olt, name, "", why, at, probe) for olt, name, why, at, probe in found]
 
 
-def _suspended_nodes(limit: int) -> list[Trouble]:
+def _node_problems(limit: int) -> list[Problem]:
     rows = SnmpJobHost.objects.filter(enabled=True, olt__enabled=True, job__enabled=True)
     suspended = rows.exclude(suspended_reason="").order_by("olt__name", "job__name")
     columns = ("olt_id", "olt__name", "job__name", "suspended_reason", "suspended_at", "next_probe_at")
-    return [Trouble(*row) for row in suspended.values_list(*columns)[:limit]]
+    return [Problem(*row) for row in suspended.values_list(*columns)[:limit]]
 
 
-def counters(now: datetime) -> Counters:
+def read_counters(now: datetime) -> Counters:
     olts = Counter(counts_by_health(olts_under_maintenance(now)))
     enabled = olts.total() - olts[Health.DISABLED]
-    nodes = SnmpJobHost.objects.aggregate(count=Count("id"), enabled=_running_nodes())
+    nodes = SnmpJobHost.objects.aggregate(count=Count("id"), enabled=_count_enabled())
     onus = cache.get_or_set("facho.onus", Onu.objects.count, _ONUS_COUNTED_EVERY)
     alone = olts[Health.MAINTENANCE]
     return Counters(olts.total(), enabled, nodes["count"], nodes["enabled"], onus or 0, alone)
 
 
-def _running_nodes() -> Any:
+def _count_enabled() -> Any:
     return Count("id", filter=Q(enabled=True, job__enabled=True, olt__enabled=True))

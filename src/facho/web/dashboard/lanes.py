@@ -22,46 +22,15 @@ from facho.core.plan_data import Planned, decode_plan
 from facho.core.quota import running_hour
 from facho.core.schedule import advance
 from facho.engine.coordinate.workloads import load_workloads
+from facho.web.components.list_query import OltQuery
 from facho.web.components.timeline import Lane, TimelineRange, TimelineRun, closed_blocks, draw_runs
 
 ROWS: Final = 25
 AHEAD: Final = timedelta(hours=1)
-# The hours back that one can choose.
-BACK: Final = (1, 2, 6, 12)
-USUAL_HOURS: Final = 2
 # More than an OLT has in twelve hours, unless something is wrong with its intervals.
 _MOST: Final = 20_000
-_LONGEST_TEXT: Final = 80
-_LONGEST_NUMBER: Final = 6
 PLANNED: Final = "PLANNED"
 DISCOVERY: Final = "discovery"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What somebody wants to see. Without health it is every OLT that is not disabled."""
-
-    text: str = ""
-    health: str = ""
-    site: str = ""
-    page: int = 1
-    hours: int = USUAL_HOURS
-    # Nobody turns the pages: they turn by themselves.
-    wall: str = ""
-
-
-def wanted_of(given: Mapping[str, str]) -> Wanted:
-    """What makes no sense is left out: it came from an address, not from a form with fields to blame."""
-    hours = given.get("hours", "")
-    page = given.get("page", "")
-    return Wanted(
-        text=given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip(),
-        health=given.get("health", ""),
-        site=given.get("site", "")[:_LONGEST_TEXT].replace("\0", ""),
-        page=int(page) if page.isdecimal() and len(page) < _LONGEST_NUMBER else 1,
-        hours=int(hours) if hours in map(str, BACK) else USUAL_HOURS,
-        wall="1" if given.get("wall") else "",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +48,9 @@ class Timeline:
         return self.page.next_page_number() if self.page.has_next() else 1
 
 
-def timeline(wanted: Wanted, now: datetime, config: Config) -> Timeline:
-    window = TimelineRange.around(now, timedelta(hours=wanted.hours), AHEAD)
-    page = Paginator(_olts(wanted, now), ROWS).get_page(wanted.page)
+def read_timeline(query: OltQuery, now: datetime, config: Config) -> Timeline:
+    window = TimelineRange.around(now, timedelta(hours=query.hours), AHEAD)
+    page = Paginator(_olts(query, now), ROWS).get_page(query.page)
     olts = [(olt_id, name, site, health) for olt_id, name, site, health in page]
     ids = [olt_id for olt_id, *_ in olts]
     runs, closed = _runs(ids, window, config), closed_times(ids, window.start, window.end, config.time_zone)
@@ -89,21 +58,13 @@ def timeline(wanted: Wanted, now: datetime, config: Config) -> Timeline:
         Lane(*olt, runs=draw_runs(runs[olt[0]], window), closed=closed_blocks(closed.get(olt[0], ()), window))
         for olt in olts
     ]
-    return Timeline(window, rows, page, bool(wanted.wall))
+    return Timeline(window, rows, page, bool(query.wall))
 
 
-def _olts(wanted: Wanted, now: datetime) -> QuerySet[Any]:
-    """By site, and within it those in trouble first."""
-    rows = with_health(olts_under_maintenance(now))
-    if wanted.text:
-        rows = rows.filter(Q(name__icontains=wanted.text) | Q(site__icontains=wanted.text))
-    if wanted.site:
-        rows = rows.filter(site=wanted.site)
-    if wanted.health == "trouble":
-        rows = rows.filter(condition__in=TROUBLE)
-    elif wanted.health in Health.values:
-        rows = rows.filter(condition=wanted.health)
-    else:
+def _olts(query: OltQuery, now: datetime) -> QuerySet[Any]:
+    """Order OLTs by site, within it those with problems first; disabled ones are shown on request only."""
+    rows = query.filter(with_health(olts_under_maintenance(now)), text_in=("name", "site"))
+    if query.health not in ("trouble", *Health.values):
         rows = rows.exclude(condition=Health.DISABLED)
     trouble_first = Case(When(condition__in=TROUBLE, then=0), default=1)
     return rows.order_by("site", trouble_first, "name").values_list("id", "name", "site", "condition")
@@ -112,10 +73,10 @@ def _olts(wanted: Wanted, now: datetime) -> QuerySet[Any]:
 def _runs(ids: Collection[int], window: TimelineRange, config: Config) -> Mapping[int, list[TimelineRun]]:
     found: dict[int, list[TimelineRun]] = defaultdict(list)
     begins = running_hour(window.now, config.time_zone).end
-    planned = list(_planned(ids, window))
+    planned = list(_planned_runs(ids, window))
     without = set(ids) - {olt_id for olt_id, run in planned if run.slot > begins}
-    expected = _expected(without, begins, window, config)
-    for olt_id, run in (*_executed(ids, window, config), *planned, *expected):
+    expected = _expected_runs(without, begins, window, config)
+    for olt_id, run in (*_executed_runs(ids, window, config), *planned, *expected):
         found[olt_id].append(run)
     return found
 
@@ -126,7 +87,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _executed(
+def _executed_runs(
     ids: Collection[int], window: TimelineRange, config: Config
 ) -> Iterator[tuple[int, TimelineRun]]:
     ended = Q(ended_at__gte=window.start)
@@ -139,7 +100,7 @@ def _executed(
         yield olt_id, replace(run, late=late, why=why, waited_for=waited_for or "")
 
 
-def _planned(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int, TimelineRun]]:
+def _planned_runs(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int, TimelineRun]]:
     """What is left of the plans that there are: mostly those of the running hour."""
     plans = ExecutionPlan.objects.filter(
         olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
@@ -147,28 +108,28 @@ def _planned(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int,
     for olt_id, start, data in plans.values_list("olt_id", "period_start", "plan_data"):
         for each in decode_plan(start, data).entries:
             if each.start > window.now:
-                yield olt_id, _to_come(each.job, each.task_types, each)
+                yield olt_id, _planned_run(each.job, each.task_types, each)
 
 
-def _to_come(job: str, task_types: Collection[str], run: Planned | Entry) -> TimelineRun:
+def _planned_run(job: str, task_types: Collection[str], run: Planned | Entry) -> TimelineRun:
     kind = DISCOVERY if DISCOVERY in task_types else ""
     late = bool(run.waits_for)
     return TimelineRun(job, kind, PLANNED, run.slot, run.start, run.end, late=late, waited_for=run.waits_for)
 
 
-def _expected(
+def _expected_runs(
     ids: Collection[int], begins: datetime, window: TimelineRange, config: Config
 ) -> Iterator[tuple[int, TimelineRun]]:
     """Of the hour after, where it has no plan yet: as it would be planned now."""
     for olt_id, work in load_workloads(list(ids), window.now, window.end, config).items():
-        tasks = {task.node_id: _due_once(task, window.now) for task in work.tasks}
+        tasks = {task.node_id: _skip_missed_slots(task, window.now) for task in work.tasks}
         for each in replace(work, tasks=tuple(tasks.values())).plan(window.now, window.end, config).entries:
             if each.slot > begins and each.node_id in tasks:
                 task = tasks[each.node_id]
-                yield olt_id, _to_come(task.job, task.task_types, each)
+                yield olt_id, _planned_run(task.job, task.task_types, each)
 
 
-def _due_once(task: Task, now: datetime) -> Task:
+def _skip_missed_slots(task: Task, now: datetime) -> Task:
     """Of the slots that it missed one runs: of an engine that stopped long ago there are very many."""
     if task.next_slot > now:
         return task

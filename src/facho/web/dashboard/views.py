@@ -17,9 +17,10 @@ from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.core.roles import Role
 from facho.web.access.pages import for_role, part_for_role
+from facho.web.components.list_query import HOURS, parse_olt_query
 from facho.web.components.page import page_context
-from facho.web.dashboard.data import live, overview
-from facho.web.dashboard.lanes import BACK, timeline, wanted_of
+from facho.web.dashboard.data import read_live, read_overview
+from facho.web.dashboard.lanes import read_timeline
 
 # A clock that shows minutes shows those that are over.
 _A_MINUTE: Final = timedelta(minutes=1)
@@ -50,11 +51,11 @@ def overview_part(request: HttpRequest) -> HttpResponse:
 
 
 def _live() -> dict[str, Any]:
-    return {"board": live(database_now(), current())}
+    return {"board": read_live(database_now(), current())}
 
 
 def _overview() -> dict[str, Any]:
-    return {"overview": overview(database_now(), current())}
+    return {"overview": read_overview(database_now(), current())}
 
 
 @require_safe
@@ -62,13 +63,13 @@ def _overview() -> dict[str, Any]:
 @part_for_role(Role.VIEWER)
 def timeline_part(request: HttpRequest) -> HttpResponse:
     """The page of OLTs that was asked for, and again by itself."""
-    wanted = wanted_of(request.GET)
-    found = timeline(wanted, database_now(), current())
+    query = parse_olt_query(request.GET)
+    found = read_timeline(query, database_now(), current())
     context = {
         "timeline": found,
-        "wanted": wanted,
+        "query": query,
         "ticks": found.window.ticks(current().time_zone),
-        "hours": BACK,
+        "hours": HOURS,
         "healths": Health.choices,
     }
     return render(request, "dashboard/timeline.html", context)

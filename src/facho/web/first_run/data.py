@@ -16,11 +16,11 @@ from facho.core.reasons import NO_REASON, Reason
 
 _OPEN: Final = (State.WAITING, State.PENDING, State.RUNNING)
 # What waits with an error will be tried again.
-_WENT_WRONG: Final = (State.FAILED, State.WAITING)
+_WITH_ERROR: Final = (State.FAILED, State.WAITING)
 
 
 @dataclass(frozen=True, slots=True)
-class FirstRun:
+class JobProgress:
     job: str
     # Of its last execution; empty when it has none yet.
     state: str
@@ -30,37 +30,37 @@ class FirstRun:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstOnus:
+class FirstResults:
     now: datetime
     onus: int
     online: int
     with_power: int
-    runs: tuple[FirstRun, ...]
+    runs: tuple[JobProgress, ...]
 
 
-def first_onus(olt_id: int, now: datetime) -> FirstOnus:
+def read_first_onus(olt_id: int, now: datetime) -> FirstResults:
     counted = Onu.objects.filter(olt=olt_id).aggregate(
         onus=Count("id"),
         online=Count("id", filter=Q(state="online")),
         with_power=Count("id", filter=Q(onu_rx_dbm__isnull=False)),
     )
-    return FirstOnus(now=now, runs=tuple(_runs(olt_id)), **counted)
+    return FirstResults(now=now, runs=tuple(_job_progress(olt_id)), **counted)
 
 
-def _runs(olt_id: int) -> Iterator[FirstRun]:
+def _job_progress(olt_id: int) -> Iterator[JobProgress]:
     nodes = SnmpJobHost.objects.filter(olt=olt_id).select_related("job").order_by("-job__priority", "id")
-    last = _last(olt_id)
+    last = _last_executions(olt_id)
     for node in nodes:
         execution = last.get(node.id)
-        yield FirstRun(
+        yield JobProgress(
             node.job.name,
             execution.state if execution else "",
-            execution.error if execution and execution.state in _WENT_WRONG else NO_REASON,
+            execution.error if execution and execution.state in _WITH_ERROR else NO_REASON,
             None if execution and execution.state in _OPEN else node.next_run_at,
         )
 
 
-def _last(olt_id: int) -> dict[int, Execution]:
+def _last_executions(olt_id: int) -> dict[int, Execution]:
     """By node. The newest come first, and those of a new OLT are few."""
     rows = Execution.objects.filter(olt=olt_id, node__isnull=False).order_by("-id")
     found: dict[int, Execution] = {}

@@ -1,4 +1,4 @@
-"""What a new operator fills in: an OLT, and which of the usual jobs it gets."""
+"""The forms of the first run: the OLT, and which of the usual jobs it gets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from facho.snmp.usm import Auth, Priv
 from facho.web.admin.credentials import FORM_FIELDS, build_form_credentials
 from facho.web.admin.job_forms import IntervalField
 
-_FIELDS_OF_COMMANDS: Final = {**FORM_FIELDS, "brand": "address", "limits": "address"}
-WHAT: Final[Mapping[str, Any]] = {
+_FORM_FIELDS: Final = {**FORM_FIELDS, "brand": "address", "limits": "address"}
+JOB_TEXTS: Final[Mapping[str, Any]] = {
     "discovery": _("list of ONUs, by serial or MAC"),
     "state": _("state of each ONU, and why it is offline"),
     "optics": _("optical power of each ONU"),
@@ -67,7 +67,7 @@ class FirstOltForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _dress(self)
+        _style_inputs(self)
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
@@ -81,59 +81,61 @@ class FirstOltForm(forms.Form):
         return NewOlt(**same)
 
     def refuse(self, refused: CommandError) -> None:
-        field = _FIELDS_OF_COMMANDS.get(refused.field, refused.field)
+        field = _FORM_FIELDS.get(refused.field, refused.field)
         self.add_error(field if field in self.fields else None, refused.message)
 
 
 class UsualJobsForm(forms.Form):
-    """A tick and an interval for each; a job that there is already has its own interval."""
+    """A checkbox and an interval for each usual job; an existing job keeps its interval."""
 
     def __init__(self, usual: Iterable[Usual], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.usual = list(usual)
         for each in self.usual:
-            self.fields[_take(each)] = forms.BooleanField(label=each.job.name, required=False, initial=True)
-            self.fields[_every(each)] = IntervalField(
+            self.fields[_take_field(each)] = forms.BooleanField(
+                label=each.job.name, required=False, initial=True
+            )
+            self.fields[_interval_field(each)] = IntervalField(
                 label=gettext("interval of %(job)s") % {"job": each.job.name},
-                initial=_written(each),
+                initial=_default_interval(each),
                 disabled=each.is_there,
             )
-        _dress(self)
+        _style_inputs(self)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for each in self.usual:
-            take, every = self[_take(each)], self[_every(each)]
-            yield {"usual": each, "what": WHAT[each.offer], "take": take, "every": every}
+            take, every = self[_take_field(each)], self[_interval_field(each)]
+            yield {"usual": each, "what": JOB_TEXTS[each.offer], "take": take, "every": every}
 
     def chosen(self) -> dict[str, str | timedelta]:
         given = self.cleaned_data
-        return {each.offer: given[_every(each)] for each in self.usual if given[_take(each)]}
+        return {each.offer: given[_interval_field(each)] for each in self.usual if given[_take_field(each)]}
 
     def refuse(self, refused: CommandError) -> None:
         field = f"every_{refused.field}"
         self.add_error(field if field in self.fields else None, refused.message)
 
 
-def as_offered(usual: Iterable[Usual]) -> dict[str, Any]:
-    """All of them, as a person who changes nothing would send it."""
+def offered_data(usual: Iterable[Usual]) -> dict[str, Any]:
+    """Return the form data of a person who changes nothing: all jobs with their intervals."""
     return {name: field.initial for name, field in UsualJobsForm(usual).fields.items()}
 
 
-def _take(usual: Usual) -> str:
+def _take_field(usual: Usual) -> str:
     return f"take_{usual.offer}"
 
 
-def _every(usual: Usual) -> str:
+def _interval_field(usual: Usual) -> str:
     return f"every_{usual.offer}"
 
 
-def _written(usual: Usual) -> str:
+def _default_interval(usual: Usual) -> str:
     interval = usual.job.interval
     return format_interval(parse_interval(interval) if isinstance(interval, str) else interval)
 
 
-def _dress(form: forms.Form) -> None:
-    """As the admin's inputs are; what is wrong with one is read out with it."""
+def _style_inputs(form: forms.Form) -> None:
+    """Style the inputs like those of the admin, and let screen readers read the error of each."""
     for name, field in form.fields.items():
         if not isinstance(field.widget, forms.CheckboxInput | forms.RadioSelect):
             field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)

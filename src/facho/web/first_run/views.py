@@ -1,4 +1,4 @@
-"""From nothing to the first ONUs: an OLT, its usual jobs, and what comes of them."""
+"""The first run: add an OLT, choose its usual jobs, and watch the first results."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from facho.engine.commands.olts import add_olt
 from facho.engine.commands.usual_jobs import begin_usual, usual_for
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.components.page import render_page
-from facho.web.first_run.data import first_onus
-from facho.web.first_run.forms import FirstOltForm, UsualJobsForm, as_offered
+from facho.web.first_run.data import read_first_onus
+from facho.web.first_run.forms import FirstOltForm, UsualJobsForm, offered_data
 from facho.web.server.refusals import Refused
 from facho.web.what_if_limits import ask_what_if
 
@@ -36,7 +36,7 @@ _RIGHTS: Final = ("hosts.add_olt", "snmp_jobs.add_snmpjob")
 
 
 def for_administrators(view: View) -> View:
-    """Others are told who may; what they send is refused."""
+    """Allow a view to administrators. Others see who may use it; what they send is refused."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -62,18 +62,18 @@ def start(request: HttpRequest) -> HttpResponse:
         form = FirstOltForm(initial={"port": current().snmp_port})
         return _page(request, "olt", form=form)
     form = FirstOltForm(request.POST)
-    answer = _asked(form) if form.is_valid() else None
+    answer = _test_connection(form) if form.is_valid() else None
     if isinstance(answer, Identified) and "test" not in request.POST:
         try:
             olt = add_olt(form.new_olt(), detected=answer)
         except CommandError as refused:
             form.refuse(refused)
         else:
-            return _go_on(request, reverse("start-jobs", args=[olt.id]))
-    return _answered(request, form, answer)
+            return _redirect(request, reverse("start-jobs", args=[olt.id]))
+    return _render_answer(request, form, answer)
 
 
-def _asked(form: FirstOltForm) -> Identified | Silence | None:
+def _test_connection(form: FirstOltForm) -> Identified | Silence | None:
     try:
         return check_new_connection(form.new_olt())
     except CommandError as refused:
@@ -81,8 +81,10 @@ def _asked(form: FirstOltForm) -> Identified | Silence | None:
         return None
 
 
-def _answered(request: HttpRequest, form: FirstOltForm, answer: Identified | Silence | None) -> HttpResponse:
-    """Under the form, which stays as it is: secrets would not come back with it."""
+def _render_answer(
+    request: HttpRequest, form: FirstOltForm, answer: Identified | Silence | None
+) -> HttpResponse:
+    """Show the answer below the form, which is not rendered again: its secrets would be lost."""
     context = {
         "form": form,
         "found": answer if isinstance(answer, Identified) else None,
@@ -97,7 +99,7 @@ def _answered(request: HttpRequest, form: FirstOltForm, answer: Identified | Sil
 def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
     olt = _olt(olt_id)
     usual = usual_for(olt)
-    form = UsualJobsForm(usual, request.POST if request.method == "POST" else as_offered(usual))
+    form = UsualJobsForm(usual, request.POST if request.method == "POST" else offered_data(usual))
     if request.method == "POST" and form.is_valid():
         try:
             begin_usual(olt.name, form.chosen(), database_now())
@@ -105,19 +107,21 @@ def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
             form.refuse(refused)
         else:
             return redirect("start-wait", olt.id)
-    return _page(request, "jobs", olt=olt, form=form, load=_tried(request, olt, form))
+    return _page(request, "jobs", olt=olt, form=form, load=_simulate_jobs(request, olt, form))
 
 
 @for_administrators
 def what_if(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """What those that are ticked would do to the OLT. Changes nothing."""
+    """Show the load of the selected jobs on the OLT. Changes nothing."""
     olt = _olt(olt_id)
     form = UsualJobsForm(usual_for(olt), request.POST)
-    return render(request, "first_run/what_if.html", {"load": _tried(request, olt, form), "form": form})
+    return render(
+        request, "first_run/what_if.html", {"load": _simulate_jobs(request, olt, form), "form": form}
+    )
 
 
-def _tried(request: HttpRequest, olt: Olt, form: UsualJobsForm) -> WhatIf | None:
-    """None where there is nothing to tell, or no time to work it out: the page does without."""
+def _simulate_jobs(request: HttpRequest, olt: Olt, form: UsualJobsForm) -> WhatIf | None:
+    """Return the load, or None when the form is invalid or the server is busy."""
     if not form.is_valid():
         return None
     chosen = form.chosen()
@@ -134,7 +138,7 @@ def _tried(request: HttpRequest, olt: Olt, form: UsualJobsForm) -> WhatIf | None
 
 @for_administrators
 def wait(request: HttpRequest, olt_id: int) -> HttpResponse:
-    context = {"olt": _olt(olt_id), "first": first_onus(olt_id, database_now())}
+    context = {"olt": _olt(olt_id), "first": read_first_onus(olt_id, database_now())}
     if request.htmx:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "first_run/waiting.html", context)
     return _page(request, "wait", **context)
@@ -144,7 +148,7 @@ def _olt(olt_id: int) -> Olt:
     return get_object_or_404(Olt.objects.select_related("brand", "model").defer("credentials"), id=olt_id)
 
 
-def _go_on(request: HttpRequest, url: str) -> HttpResponse:
+def _redirect(request: HttpRequest, url: str) -> HttpResponse:
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)  # type: ignore[attr-defined]
 
 

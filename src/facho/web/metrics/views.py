@@ -22,9 +22,9 @@ from facho.web.api.authentication import BearerToken
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS
 from facho.web.metrics.families import OPEN_METRICS, content_type, written
 from facho.web.metrics.reading import onu_samples, samples
-from facho.web.server.answer_cache import Busy, Once
+from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 
-_once: Final = Once("facho.metrics")
+_once: Final = AnswerCache("facho.metrics")
 
 
 @require_safe
@@ -55,7 +55,7 @@ def _is_of_metrics(request: HttpRequest) -> bool:
 def _answer(about: str, work_out: Callable[[bool], bytes], *, open_metrics: bool) -> HttpResponse:
     try:
         text = _once.get(f"{about}.{open_metrics}", current().metrics_kept, lambda: work_out(open_metrics))
-    except Busy:
+    except AnswerBusy:
         return _refused("the scrape before this one goes on", HTTPStatus.SERVICE_UNAVAILABLE)
     return HttpResponse(text, content_type=content_type(open_metrics=open_metrics))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db.models import Count, Q
@@ -16,26 +16,29 @@ from facho.apps.discovery.models import Onu, PortOutage, Presence, UnreadableRow
 from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, TaskForecast
 from facho.apps.hosts.models import Oid, Olt
+from facho.apps.maintenance.selectors import windows_between
 from facho.config import Config
+from facho.core.maintenance import now_and_next
 from facho.core.plan_data import Planned
 from facho.core.request_rules import columns_to_leave_out
 from facho.engine.coordinate.plan_reports import plan_hours, running_plan
 from facho.vendors import Key
-from facho.web.components.quotas import Quota, Violated, quotas_of_olt, violations_of_olt
-from facho.web.components.recent_events import Happening, last_happenings
-from facho.web.olts.load import OltLoad, olt_load
-from facho.web.olts.windows import Upcoming, upcoming_windows
+from facho.web.components.quotas import QuotaRow, ViolationRow, olt_quotas, olt_violations
+from facho.web.components.recent_events import RecentEvent, recent_events
+from facho.web.olts.load import OltLoad, read_olt_load
 
-_HAPPENINGS_SHOWN: Final = 20
+_EVENTS_SHOWN: Final = 20
 _VIOLATIONS_SHOWN: Final = 10
 _OUTAGES_SHOWN: Final = 10
 _PLANNED_SHOWN: Final = 12
+_WINDOWS_AHEAD: Final = timedelta(days=14)
+_WINDOWS_SHOWN: Final = 5
 # What an ONU says of its light; where it says nothing, what the OLT gets from it.
 POWER: Final = Coalesce("onu_rx_dbm", "olt_rx_dbm")
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class PortSummary:
     row: PortRow
     # Of a port that only ONUs name there is none.
     port_id: int | None
@@ -49,7 +52,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanSummary:
     row: ExecutionPlan
     # The first that are yet to come, and how many there are in all.
     next: Sequence[Planned]
@@ -57,58 +60,66 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class OltFacts:
+class UpcomingWindow:
+    window_id: int
+    name: str
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OltDetails:
     now: datetime
     olt_id: int
     health: Health
-    ports: Sequence[Port]
+    ports: Sequence[PortSummary]
     load: OltLoad
     learned: Mapping[str, Any]
     # Columns of its profile that it does not have, by name.
     lacks: Sequence[str]
     unreadable: Sequence[UnreadableRows]
-    plan: Plan | None
+    plan: PlanSummary | None
     forecasts: Sequence[TaskForecast]
-    quotas: Sequence[Quota]
-    violations: Sequence[Violated]
+    quotas: Sequence[QuotaRow]
+    violations: Sequence[ViolationRow]
     outages: Sequence[PortOutage]
-    happenings: Sequence[Happening]
-    windows: Sequence[Upcoming]
+    happenings: Sequence[RecentEvent]
+    windows: Sequence[UpcomingWindow]
 
 
-def olt_facts(olt: Olt, now: datetime, config: Config) -> OltFacts:
-    return OltFacts(
+def read_olt_details(olt: Olt, now: datetime, config: Config) -> OltDetails:
+    return OltDetails(
         now=now,
         olt_id=olt.id,
         health=health_of(olt.id),
-        ports=list(_ports(olt.id, config)),
-        load=olt_load(olt.id, now),
+        ports=list(_port_summaries(olt.id, config)),
+        load=read_olt_load(olt.id, now),
         learned=olt.learned,
-        lacks=_lacks(olt, now),
+        lacks=_missing_columns(olt, now),
         unreadable=unreadable_rows(olt.id),
-        plan=_plan(olt.id, now, config),
+        plan=_plan_summary(olt.id, now, config),
         forecasts=list(TaskForecast.objects.filter(olt=olt.id).defer("state").order_by("task_type")),
-        quotas=quotas_of_olt(olt.id, now, config),
-        violations=list(violations_of_olt(olt.id, now, _VIOLATIONS_SHOWN)),
-        outages=last_outages(olt.id),
-        happenings=last_happenings(_HAPPENINGS_SHOWN, olt.id),
-        windows=upcoming_windows(olt, now, config),
+        quotas=olt_quotas(olt.id, now, config),
+        violations=list(olt_violations(olt.id, now, _VIOLATIONS_SHOWN)),
+        outages=recent_outages(olt.id),
+        happenings=recent_events(_EVENTS_SHOWN, olt.id),
+        windows=_upcoming_windows(olt, now, config),
     )
 
 
-def last_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
+def recent_outages(olt_id: int, place: str | None = None) -> list[PortOutage]:
     rows = PortOutage.objects.filter(olt=olt_id).defer("onus")
     return list((rows if place is None else rows.filter(place=place))[:_OUTAGES_SHOWN])
 
 
-def _ports(olt_id: int, config: Config) -> Iterator[Port]:
+def _port_summaries(olt_id: int, config: Config) -> Iterator[PortSummary]:
     numbers = dict(PonPort.objects.filter(olt=olt_id).order_by().values_list("place", "id"))
-    light = _light(olt_id, config.optical_weak)
+    light = _count_powers(olt_id, config.optical_weak)
     for row in ports_of(olt_id):
-        yield Port(row, numbers.get(row.port), *light.get(row.port, (0, 0)))
+        yield PortSummary(row, numbers.get(row.port), *light.get(row.port, (0, 0)))
 
 
-def _light(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
+def _count_powers(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
     """By port: how many ONUs say how much light they get, and how many of them get too little."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
@@ -116,7 +127,7 @@ def _light(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
     return {str(Key(*place)): (measured, below) for *place, measured, below in counted}
 
 
-def _lacks(olt: Olt, now: datetime) -> list[str]:
+def _missing_columns(olt: Olt, now: datetime) -> list[str]:
     oids = columns_to_leave_out(olt.lacks, now)
     if not oids:
         return []
@@ -124,9 +135,21 @@ def _lacks(olt: Olt, now: datetime) -> list[str]:
     return sorted(names.get(oid, oid) for oid in oids)
 
 
-def _plan(olt_id: int, now: datetime, config: Config) -> Plan | None:
+def _plan_summary(olt_id: int, now: datetime, config: Config) -> PlanSummary | None:
     plan = running_plan(olt_id, now, config)
     if plan is None:
         return None
     ahead = [each for each in plan_hours(plan).entries if each.start > now]
-    return Plan(plan, ahead[:_PLANNED_SHOWN], len(ahead))
+    return PlanSummary(plan, ahead[:_PLANNED_SHOWN], len(ahead))
+
+
+def _upcoming_windows(olt: Olt, now: datetime, config: Config) -> list[UpcomingWindow]:
+    """Return the current and the next span of each window of the OLT or its site, earliest first."""
+    its = Q(olt=olt.id) | (Q(site=olt.site) & ~Q(site=""))
+    found = [
+        UpcomingWindow(window.pk, window.name, *span)
+        for window in windows_between(now, now + _WINDOWS_AHEAD).filter(its)
+        for span in now_and_next(window.plan, now, config.time_zone)
+        if span is not None and span[0] < now + _WINDOWS_AHEAD
+    ]
+    return sorted(found, key=lambda each: each.start)[:_WINDOWS_SHOWN]

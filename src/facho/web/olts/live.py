@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -20,7 +20,7 @@ from facho.core.reasons import NO_REASON, Reason, from_json
 from facho.engine.collect.work import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
-_OF_PARTS: Final = {
+_PART_STATES: Final = {
     PartState.SUCCESS: State.SUCCESS,
     PartState.FAILED: State.FAILED,
     PartState.SKIPPED: State.ABORTED,
@@ -28,7 +28,7 @@ _OF_PARTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartRow:
     """Of a composite node: one job's share of an execution."""
 
     node_id: int
@@ -40,7 +40,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ExecutionRow:
     """An execution, whatever has become of it so far. `job` is empty for a collection by hand."""
 
     execution_id: int
@@ -56,7 +56,7 @@ class Ran:
     # The job that held the OLT meanwhile.
     blocked_by: str
     attempt: int
-    parts: Sequence[Part]
+    parts: Sequence[PartRow]
     requests: int | None
     error: Reason
 
@@ -73,7 +73,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeNow:
+class NodeRow:
     node_id: int
     job_id: int
     job: str
@@ -87,7 +87,7 @@ class NodeNow:
     suspended: Reason
     next_probe_at: datetime | None
     failures: int
-    last: Ran | None
+    last: ExecutionRow | None
 
     @property
     def last_state(self) -> str:
@@ -99,29 +99,29 @@ class NodeNow:
 
 
 @dataclass(frozen=True, slots=True)
-class OltNow:
+class OltLive:
     now: datetime
     # With its health as `condition`, its brand and its model, and without its credentials.
     olt: Any
     maintained_until: datetime | None
-    nodes: Sequence[NodeNow]
-    executions: Sequence[Ran]
+    nodes: Sequence[NodeRow]
+    executions: Sequence[ExecutionRow]
 
 
-def olt_now(olt_id: int, now: datetime) -> OltNow | None:
+def read_olt_live(olt_id: int, now: datetime) -> OltLive | None:
     until = maintained_until(olt_id, now)
     rows = Olt.objects.filter(id=olt_id).select_related("brand", "model").defer("credentials")
     olt = with_health([olt_id] if until else [], rows).first()
     if olt is None:
         return None
-    return OltNow(now, olt, until, _nodes(olt_id), last_executions(olt_id))
+    return OltLive(now, olt, until, _node_rows(olt_id), _last_executions(olt_id))
 
 
-def last_executions(olt_id: int) -> list[Ran]:
-    return _ran(Execution.objects.filter(olt=olt_id).order_by("-id")[:_EXECUTIONS_SHOWN])
+def _last_executions(olt_id: int) -> list[ExecutionRow]:
+    return _execution_rows(Execution.objects.filter(olt=olt_id).order_by("-id")[:_EXECUTIONS_SHOWN])
 
 
-def _nodes(olt_id: int) -> list[NodeNow]:
+def _node_rows(olt_id: int) -> list[NodeRow]:
     """Masters with what is chained to them below, by name."""
     ended = Execution.objects.filter(node=OuterRef("pk"), ended_at__isnull=False).order_by("-id")
     nodes = (
@@ -130,20 +130,17 @@ def _nodes(olt_id: int) -> list[NodeNow]:
         .annotate(last_execution=Subquery(ended.values("id")[:1]))
     )
     rows: list[Any] = list(nodes.order_by("job__name"))
-    last = {ran.execution_id: ran for ran in _ran(_executions([row.last_execution for row in rows]))}
+    executions = Execution.objects.filter(id__in=[row.last_execution for row in rows if row.last_execution])
+    last = {each.execution_id: each for each in _execution_rows(executions)}
     masters = masters_of_chained(rows)
-    found = [_node(row, masters.get(row.id), last) for row in rows]
+    found = [_node_row(row, masters.get(row.id), last) for row in rows]
     return sorted(found, key=lambda each: (each.after or each.job, bool(each.after), each.job))
 
 
-def _executions(ids: Iterable[int | None]) -> QuerySet[Execution]:
-    return Execution.objects.filter(id__in=[each for each in ids if each is not None])
-
-
-def _node(row: Any, master: Any | None, last: Mapping[int, Ran]) -> NodeNow:
+def _node_row(row: Any, master: Any | None, last: Mapping[int, ExecutionRow]) -> NodeRow:
     """What is chained has its result among the parts of its master's execution."""
     runs = row if master is None else master
-    return NodeNow(
+    return NodeRow(
         node_id=row.id,
         job_id=row.job_id,
         job=row.job.name,
@@ -159,32 +156,32 @@ def _node(row: Any, master: Any | None, last: Mapping[int, Ran]) -> NodeNow:
     )
 
 
-def _ran(rows: QuerySet[Execution]) -> list[Ran]:
+def _execution_rows(rows: QuerySet[Execution]) -> list[ExecutionRow]:
     columns = (
         "id", "node_id", "state", "run_now", "slot", "started_at", "ended_at", "delay_ms", "why_late",
         "attempt", "parts", "load", "error",
     )  # fmt: skip
-    return [_run(row) for row in rows.values(*columns, what=WHAT, blocker=BLOCKED_BY)]
+    return [_execution_row(row) for row in rows.values(*columns, what=WHAT, blocker=BLOCKED_BY)]
 
 
-def _run(row: Mapping[str, Any]) -> Ran:
+def _execution_row(row: Mapping[str, Any]) -> ExecutionRow:
     same = ("node_id", "state", "run_now", "slot", "started_at", "ended_at", "why_late", "attempt", "error")
-    return Ran(
+    return ExecutionRow(
         execution_id=row["id"],
         job=row["what"] or "",
         delay=None if row["delay_ms"] is None else timedelta(milliseconds=row["delay_ms"]),
         blocked_by=row["blocker"] or "",
-        parts=[_part(each) for each in row["parts"]],
+        parts=[_part_row(each) for each in row["parts"]],
         requests=row["load"].get("requests"),
         **{name: row[name] for name in same},
     )
 
 
-def _part(written: Mapping[str, Any]) -> Part:
-    return Part(
+def _part_row(written: Mapping[str, Any]) -> PartRow:
+    return PartRow(
         node_id=written.get("node") or 0,
         job=written.get("job", ""),
-        state=_OF_PARTS.get(written.get("state", ""), State.ABORTED),
+        state=_PART_STATES.get(written.get("state", ""), State.ABORTED),
         length=timedelta(seconds=written.get("seconds", 0)),
         rows=written.get("rows", 0),
         error=from_json(written.get("error", "")),

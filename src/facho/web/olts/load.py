@@ -16,11 +16,11 @@ from facho.web.components.charts import Bar
 HOURS: Final = 24
 _HOUR: Final = timedelta(hours=1)
 # An hour is written below every so many bars.
-_NAMED: Final = 4
+_LABEL_EVERY: Final = 4
 
 
 @dataclass(slots=True)
-class HourOfLoad:
+class HourLoad:
     start: datetime
     requests: int = 0
     timeouts: int = 0
@@ -29,7 +29,7 @@ class HourOfLoad:
 
 @dataclass(frozen=True, slots=True)
 class OltLoad:
-    hours: Sequence[HourOfLoad]
+    hours: Sequence[HourLoad]
 
     @property
     def requests(self) -> int:
@@ -62,25 +62,25 @@ class OltLoad:
         return _bars(self.hours, [round(hour.seconds / 60, 1) for hour in self.hours])
 
 
-def olt_load(olt_id: int, now: datetime) -> OltLoad:
+def read_olt_load(olt_id: int, now: datetime) -> OltLoad:
     """Of the last 24 hours; each execution counts in the hour in which it ended."""
     last = localtime(now).replace(minute=0, second=0, microsecond=0).astimezone(UTC)
     first = last - (HOURS - 1) * _HOUR
-    hours = [HourOfLoad(first + number * _HOUR) for number in range(HOURS)]
+    hours = [HourLoad(first + number * _HOUR) for number in range(HOURS)]
     rows = Execution.objects.filter(olt=olt_id, ended_at__gte=first, ended_at__lte=now)
     for ended_at, load in rows.values_list("ended_at", "load"):
         if ended_at is not None:
-            _add(hours[min(HOURS - 1, (ended_at - first) // _HOUR)], load)
+            _add_load(hours[min(HOURS - 1, (ended_at - first) // _HOUR)], load)
     return OltLoad(hours)
 
 
-def _add(hour: HourOfLoad, load: dict[str, float]) -> None:
+def _add_load(hour: HourLoad, load: dict[str, float]) -> None:
     hour.requests += int(load.get("requests", 0))
     hour.timeouts += int(load.get("timeouts", 0))
     hour.seconds += load.get("seconds", 0.0)
 
 
-def _bars(hours: Sequence[HourOfLoad], values: Sequence[float]) -> list[Bar]:
+def _bars(hours: Sequence[HourLoad], values: Sequence[float]) -> list[Bar]:
     """One that is weak is an hour with time-outs."""
     most = max(values) or 1
     width = 100 / len(hours)
@@ -92,13 +92,13 @@ def _bars(hours: Sequence[HourOfLoad], values: Sequence[float]) -> list[Bar]:
             count=value,
             label=_label(hour),
             weak=hour.timeouts > 0,
-            edge="" if number % _NAMED else f"{localtime(hour.start):%H:%M}",
+            edge="" if number % _LABEL_EVERY else f"{localtime(hour.start):%H:%M}",
         )
         for number, (hour, value) in enumerate(zip(hours, values, strict=True))
     ]
 
 
-def _label(hour: HourOfLoad) -> str:
+def _label(hour: HourLoad) -> str:
     """`10:00 (3 time-outs)`."""
     clock = f"{localtime(hour.start):%H:%M}"
     if not hour.timeouts:

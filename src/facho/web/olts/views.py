@@ -13,20 +13,20 @@ from facho.apps.hosts.health import Health
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine.coordinate.plan_reports import running_plan, suggest_shift
+from facho.web.components.list_query import parse_olt_query
 from facho.web.components.page import page_for, part_for, render_page
-from facho.web.dashboard.lanes import wanted_of
-from facho.web.olts.details import olt_facts
-from facho.web.olts.live import olt_now
-from facho.web.olts.olt_list import olt_list
+from facho.web.olts.details import read_olt_details
+from facho.web.olts.live import read_olt_live
+from facho.web.olts.olt_list import read_olt_list
 
 VIEW = ("view", "hosts.olt")
 
 
 @page_for(*VIEW)
 def olts(request: HttpRequest) -> HttpResponse:
-    wanted, now = wanted_of(request.GET), database_now()
-    found = olt_list(wanted, now)
-    context = {"found": found, "wanted": wanted, "now": now, "healths": Health.choices}
+    query, now = parse_olt_query(request.GET), database_now()
+    found = read_olt_list(query, now)
+    context = {"found": found, "query": query, "now": now, "healths": Health.choices}
     if request.htmx and not request.htmx.boosted:  # type: ignore[attr-defined]  # of its middleware
         return render(request, "olts/list_rows.html", context)
     return render_page(request, "olts/list.html", "OLTs", **context)
@@ -36,7 +36,7 @@ def olts(request: HttpRequest) -> HttpResponse:
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = _now(request, olt_id)
     device = context["board"].olt
-    facts = olt_facts(device, context["board"].now, current())
+    facts = read_olt_details(device, context["board"].now, current())
     return render_page(request, "olts/page.html", f"OLT {device.name}", **context, facts=facts)
 
 
@@ -50,7 +50,9 @@ def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
 def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
     rows = Olt.objects.select_related("brand", "model").defer("credentials")
     device = get_object_or_404(rows, id=olt_id)
-    return render(request, "olts/details.html", {"facts": olt_facts(device, database_now(), current())})
+    return render(
+        request, "olts/details.html", {"facts": read_olt_details(device, database_now(), current())}
+    )
 
 
 @part_for(*VIEW)
@@ -69,7 +71,7 @@ def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
 
 
 def _now(request: HttpRequest, olt_id: int) -> dict[str, Any]:
-    board = olt_now(olt_id, database_now())
+    board = read_olt_live(olt_id, database_now())
     if board is None:
         raise Http404(gettext("No such OLT."))
     may = request.user.has_perm

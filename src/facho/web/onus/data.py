@@ -20,14 +20,14 @@ from facho.config import Config
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (
     ABSENT,
-    KINDS,
+    CHANGE_KINDS,
     OFFLINE,
     ONLINE,
     UNKNOWN,
-    Change,
+    StateChange,
     Stretch,
-    band,
-    share,
+    build_band,
+    state_share,
 )
 from facho.web.words.events import describe_onu_event
 from facho.web.words.facts import fact_name, fact_value
@@ -37,9 +37,9 @@ DAYS: Final = (1, 7, 30)
 EVENTS_SHOWN: Final = 50
 # Of one that flaps, more would be a grey band.
 _MOST_CHANGES: Final = 2000
-_FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
-_TOLD: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
-_MARKED: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
+_CHART_FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
+_DETAIL_FACTS: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
+_MARKED_EVENTS: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class StateBand:
     stretches: Sequence[Stretch]
     online_percent: float | None
 
 
-class Fact(NamedTuple):
+class DetailFact(NamedTuple):
     name: str
     value: str
     # When the OLT was last asked for it.
@@ -73,19 +73,19 @@ class OnuPage:
     port_place: str
     collected: Mapping[str, datetime]
     neighbours: Neighbours
-    band: Band
+    band: StateBand
     power: Chart
     # Temperature and distance, those that it ever told.
     others: Sequence[Chart]
     events: Sequence[OnuEvent]
-    facts: Sequence[Fact]
+    facts: Sequence[DetailFact]
 
 
-def onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
+def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
     """Always the same number of queries."""
     period = Period(now - timedelta(days=days), now, config.time_zone)
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
-    series = onu_series(onu, _FACTS, period.start, period.end + timedelta(seconds=1))
+    series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
     events = list(events_of(onu)[:EVENTS_SHOWN])
     collected = onus_collected_at(onu.olt_id)
     return OnuPage(
@@ -96,26 +96,29 @@ def onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
         port=PonPort.objects.filter(olt=onu.olt_id, place=place).first(),
         port_place=place,
         collected=collected,
-        neighbours=_neighbours(onu),
-        band=_band(onu, period),
-        power=_power(series, period, events, config),
-        others=[chart for chart in _others(series, period) if not chart.is_empty],
+        neighbours=_read_neighbours(onu),
+        band=_read_band(onu, period),
+        power=_power_chart(series, period, events, config),
+        others=[chart for chart in _other_charts(series, period) if not chart.is_empty],
         events=events,
-        facts=_facts(onu, collected),
+        facts=_detail_facts(onu, collected),
     )
 
 
-def _facts(onu: Onu, collected: Mapping[str, datetime]) -> list[Fact]:
+def _detail_facts(onu: Onu, collected: Mapping[str, datetime]) -> list[DetailFact]:
     """Those that it has, and those that were asked for in vain."""
     facts = [
-        *(Fact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact)) for fact in _TOLD),
-        Fact(_("Technology"), onu.technology.upper()),
-        Fact(_("Index"), onu.raw_index),
+        *(
+            DetailFact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact))
+            for fact in _DETAIL_FACTS
+        ),
+        DetailFact(_("Technology"), onu.technology.upper()),
+        DetailFact(_("Index"), onu.raw_index),
     ]
     return [fact for fact in facts if fact.value or fact.at]
 
 
-def _neighbours(onu: Onu) -> Neighbours:
+def _read_neighbours(onu: Onu) -> Neighbours:
     if onu.port is None:
         return Neighbours(0, None)
     there = Onu.objects.filter(olt=onu.olt_id, slot=onu.slot, port=onu.port, frame=onu.frame)
@@ -125,17 +128,17 @@ def _neighbours(onu: Onu) -> Neighbours:
     return Neighbours(len(powers), median(known) if known else None)
 
 
-def _band(onu: Onu, period: Period) -> Band:
+def _read_band(onu: Onu, period: Period) -> StateBand:
     """One change from before the period says how it begins."""
-    rows = OnuEvent.objects.filter(onu=onu, kind__in=KINDS).values_list("at", "kind", "cause")
-    latest = [Change(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
+    rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).values_list("at", "kind", "cause")
+    latest = [StateChange(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
     earlier = [change for change in latest if change.at < period.start][:1]
     changes = [*(change for change in latest if change.at >= period.start), *earlier]
-    stretches = band(changes[::-1], _state_now(onu), onu.first_seen, period)
-    return Band(stretches, share(stretches, ONLINE))
+    stretches = build_band(changes[::-1], _current_state(onu), onu.first_seen, period)
+    return StateBand(stretches, state_share(stretches, ONLINE))
 
 
-def _state_now(onu: Onu) -> str:
+def _current_state(onu: Onu) -> str:
     if onu.presence == Presence.ABSENT:
         return ABSENT
     if onu.state in ("", "unknown", "starting"):
@@ -143,11 +146,11 @@ def _state_now(onu: Onu) -> str:
     return ONLINE if onu.state == "online" else OFFLINE
 
 
-def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: Config) -> Chart:
+def _power_chart(series: Series, period: Period, events: Sequence[OnuEvent], config: Config) -> Chart:
     marks = [
         (event.at, describe_onu_event(event))
         for event in events
-        if event.kind in _MARKED and period.start <= event.at <= period.end
+        if event.kind in _MARKED_EVENTS and period.start <= event.at <= period.end
     ]
     limit = config.optical_weak
     return line_chart(
@@ -163,7 +166,7 @@ def _power(series: Series, period: Period, events: Sequence[OnuEvent], config: C
     )
 
 
-def _others(series: Series, period: Period) -> list[Chart]:
+def _other_charts(series: Series, period: Period) -> list[Chart]:
     return [
         line_chart(fact_name(fact), unit, [Values("", series.times, series.values[fact])], period)
         for fact, unit in (("temperature_c", "°C"), ("distance_m", "m"))

@@ -27,9 +27,10 @@ from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.runs import read_onu
 from facho.web.access.pages import for_role
+from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
-from facho.web.onus.data import DAYS, onu_page
-from facho.web.words.facts import fact_name, fact_value, in_order
+from facho.web.onus.data import DAYS, read_onu_page
+from facho.web.words.facts import fact_name, fact_value, sort_facts
 
 _MOST_WAITING: Final = 500
 BY_POWER: Final = "power"
@@ -44,9 +45,8 @@ _ID: Final = re.compile(r"\d{1,18}", re.ASCII)
 @for_role(Role.VIEWER)
 def onu(request: HttpRequest, onu_id: int) -> HttpResponse:
     found = get_object_or_404(Onu.objects.select_related("olt").defer("olt__credentials"), id=onu_id)
-    days = request.GET.get("days", "")
-    asked = int(days) if days in map(str, DAYS) else DAYS[0]
-    page = onu_page(found, asked, database_now(), current())
+    days = parse_choice(request.GET, "days", DAYS, DAYS[0])
+    page = read_onu_page(found, days, database_now(), current())
     return render_page(request, "onus/page.html", _("ONU %(name)s") % {"name": found}, page=page, days=DAYS)
 
 
@@ -68,13 +68,13 @@ def reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpRespons
 def _render_reading(request: HttpRequest, onu_id: int, execution_id: int) -> HttpResponse:
     execution = get_object_or_404(Execution, id=execution_id, onu=onu_id)
     result = execution.result or {}
-    read = in_order(result.get("facts", {}))
+    read = sort_facts(result.get("facts", {}))
     context = {
         "execution": execution,
         "open": execution.state in OPEN,
         "onu_id": onu_id,
         "read": [(fact_name(fact), fact_value(fact, value)) for fact, value in read],
-        "unread": _group_by_reason(in_order(result.get("unread", {}))).items(),
+        "unread": _group_by_reason(sort_facts(result.get("unread", {}))).items(),
     }
     return render(request, "onus/reading.html", context)
 
@@ -98,12 +98,12 @@ class WorstQuery:
 
 def parse_worst_query(given: Mapping[str, str]) -> WorstQuery:
     """Read the parameters of the address; invalid ones are ignored. A port needs an OLT."""
-    olt, port, days = given.get("olt", ""), given.get("port", "").strip(), given.get("days", "")
+    olt, port = given.get("olt", ""), given.get("port", "").strip()
     olt_id = int(olt) if _ID.fullmatch(olt) else None
     is_port = olt_id is not None and _PORT.fullmatch(port) is not None
     return WorstQuery(
         by=BY_FLAPS if given.get("by") == BY_FLAPS else BY_POWER,
-        days=int(days) if days in map(str, _WORST_DAYS) else _WORST_DAYS[0],
+        days=parse_choice(given, "days", _WORST_DAYS, _WORST_DAYS[0]),
         where=Where(given.get("site", "").strip(), olt_id, port if is_port else ""),
         invalid_port="" if is_port else port,
     )

@@ -17,7 +17,8 @@ from facho.apps.discovery.models import Onu, OnuEvent, PortOutage, Presence
 from facho.apps.history.selectors import Series, subject_series
 from facho.config import Config
 from facho.web.components.charts import Bar, Chart, Period, Values, histogram, line_chart
-from facho.web.olts.details import POWER, last_outages
+from facho.web.components.list_query import parse_choice, parse_page
+from facho.web.olts.details import POWER, recent_outages
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state", "seen": "last_seen"}
@@ -25,32 +26,30 @@ SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state", "seen": "
 DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
 _EVENTS_SHOWN: Final = 20
-_EVENTS_OF: Final = timedelta(days=7)
-_LONGEST_NUMBER: Final = 6
-_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online")
+_EVENTS_SINCE: Final = timedelta(days=7)
+_CHART_FACTS: Final = ("tx_dbm", "rx_dbm", "temperature_c", "onus_online")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """`sort` is by place when empty; with a minus, backwards."""
+class PortQuery:
+    """`sort` is empty for by place; a minus in front of it reverses the order."""
 
     sort: str = ""
     page: int = 1
     days: int = 1
 
 
-def asked_of(given: Mapping[str, str]) -> Asked:
-    """What makes no sense is left out."""
-    sort, page, days = given.get("sort", ""), given.get("page", ""), given.get("days", "")
-    return Asked(
+def parse_port_query(given: Mapping[str, str]) -> PortQuery:
+    sort = given.get("sort", "")
+    return PortQuery(
         sort=sort if sort.removeprefix("-") in SORTS else "",
-        page=int(page) if page.isdecimal() and len(page) < _LONGEST_NUMBER else 1,
-        days=int(days) if days in map(str, DAYS) else DAYS[0],
+        page=parse_page(given),
+        days=parse_choice(given, "days", DAYS, DAYS[0]),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Light:
+class PowerHistogram:
     """How many ONUs get how much, and where the cut is, in percent from the left."""
 
     bars: Sequence[Bar]
@@ -66,36 +65,36 @@ class PortPage:
     onus: Page[Any]
     known: int
     online: int
-    light: Light
+    light: PowerHistogram
     charts: Sequence[Chart]
     outages: Sequence[PortOutage]
     events: Sequence[OnuEvent]
 
 
-def port_page(port: PonPort, asked: Asked, now: datetime, config: Config) -> PortPage:
-    onus = _onus(port)
+def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Config) -> PortPage:
+    onus = _port_onus(port)
     told = list(onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power"))
     return PortPage(
         now=now,
         port=port,
-        onus=Paginator(_sorted(onus, asked.sort), ROWS).get_page(asked.page),
+        onus=Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page),
         known=len(told),
         online=sum(state == "online" for state, _power in told),
-        light=_light([power for _state, power in told if power is not None], config.optical_weak),
-        charts=_charts(port, asked.days, now, config),
-        outages=last_outages(port.olt_id, port.place),
+        light=_power_histogram([power for _state, power in told if power is not None], config.optical_weak),
+        charts=_charts(port, query.days, now, config),
+        outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),
     )
 
 
-def _onus(port: PonPort) -> QuerySet[Any]:
+def _port_onus(port: PonPort) -> QuerySet[Any]:
     place = {"frame": port.frame, "slot": port.slot, "port": port.port}
     empty = {f"{name}__isnull": True for name, value in place.items() if value is None}
     known = {name: value for name, value in place.items() if value is not None}
     return Onu.objects.filter(olt=port.olt_id, address__isnull=False, **known, **empty).annotate(power=POWER)
 
 
-def _sorted(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
+def _sort_onus(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
     """What has no value comes last, whichever way."""
     place = (F("onu_id").asc(nulls_last=True), "extra", "id")
     column = SORTS.get(sort.removeprefix("-"))
@@ -104,13 +103,13 @@ def _sorted(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
     return onus.order_by(OrderBy(F(column), descending=sort.startswith("-"), nulls_last=True), *place)
 
 
-def _light(powers: Sequence[float], weak: float) -> Light:
+def _power_histogram(powers: Sequence[float], weak: float) -> PowerHistogram:
     bars = histogram(powers, _STEP_DB, weak_below=weak)
     below = sum(power < weak for power in powers)
-    return Light(bars, _cut(powers, len(bars), weak), len(powers), below)
+    return PowerHistogram(bars, _limit_position(powers, len(bars), weak), len(powers), below)
 
 
-def _cut(powers: Sequence[float], bars: int, weak: float) -> float | None:
+def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | None:
     """Where the limit is among the bars; None when it is beside them."""
     if not bars:
         return None
@@ -123,14 +122,14 @@ def _charts(port: PonPort, days: int, now: datetime, config: Config) -> list[Cha
     if port._state.adding:
         return []
     period = Period(now - timedelta(days=days), now, config.time_zone)
-    series = subject_series(port.olt_id, port.pk, _FACTS, period.start, period.end)
+    series = subject_series(port.olt_id, port.pk, _CHART_FACTS, period.start, period.end)
     sent, received = (
         _values(series, "tx_dbm", gettext("sent")),
         _values(series, "rx_dbm", gettext("received")),
     )
     charts = [
         line_chart(
-            gettext("Optical power"), "dBm", [each for each in (sent, received) if _any(each)], period
+            gettext("Optical power"), "dBm", [each for each in (sent, received) if _has_values(each)], period
         ),
         line_chart(
             gettext("Temperature"), "°C", [_values(series, "temperature_c", gettext("module"))], period
@@ -144,11 +143,11 @@ def _values(series: Series, fact: str, name: str) -> Values:
     return Values(name, series.times, series.values[fact])
 
 
-def _any(values: Values) -> bool:
+def _has_values(values: Values) -> bool:
     return any(value is not None for value in values.values)
 
 
 def _events(port: PonPort, now: datetime) -> list[OnuEvent]:
     """Of the last days: those of an OLT are found by their time, not by their place."""
     here = Q(place=port.place) | Q(place__startswith=f"{port.place}:")
-    return list(OnuEvent.objects.filter(here, olt=port.olt_id, at__gte=now - _EVENTS_OF)[:_EVENTS_SHOWN])
+    return list(OnuEvent.objects.filter(here, olt=port.olt_id, at__gte=now - _EVENTS_SINCE)[:_EVENTS_SHOWN])

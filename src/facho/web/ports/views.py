@@ -12,7 +12,7 @@ from facho.apps.db.clock import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.web.components.page import page_for, render_page
-from facho.web.ports.data import DAYS, asked_of, port_page
+from facho.web.ports.data import DAYS, parse_port_query, read_port_page
 
 VIEW = ("view", "chassis.ponport")
 
@@ -38,8 +38,8 @@ def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, found: PonPort) -> HttpResponse:
-    asked = asked_of(request.GET)
-    page = port_page(found, asked, database_now(), current())
+    query = parse_port_query(request.GET)
+    page = read_port_page(found, query, database_now(), current())
     title = gettext("Port %(port)s of %(olt)s") % {"olt": found.olt.name, "port": found.place}
-    context = {"page": page, "asked": asked, "days": DAYS, "weak": current().optical_weak}
+    context = {"page": page, "query": query, "days": DAYS, "weak": current().optical_weak}
     return render_page(request, "ports/page.html", title, **context)

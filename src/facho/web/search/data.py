@@ -23,13 +23,13 @@ from facho.apps.discovery.onu_search import (
 )
 from facho.apps.hosts.models import Olt
 
-MOST: Final = 20
-LONGEST: Final = 100
+MOST_RESULTS: Final = 20
+LONGEST_TEXT: Final = 100
 _PLACE: Final = re.compile(r"\d{1,9}(/\d{1,9}){1,2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     text: str
     olts: Sequence[Olt] = ()
     ports: Sequence[PonPort] = ()
@@ -52,60 +52,60 @@ class Found:
         return has_trigrams()
 
 
-def find(text: str) -> Found:
-    text = " ".join(text.split())[:LONGEST]
+def search_all(text: str) -> SearchResults:
+    text = " ".join(text.split())[:LONGEST_TEXT]
     if not text:
-        return Found("")
+        return SearchResults("")
     exact = onus_named(text)
     olts = _olts(text)
     if len(exact) == 1 and not olts:
-        return Found(text, onus=exact, exact=exact[0])
-    return Found(text, olts, _ports(text), _onus(text, exact), _waiting(text))
+        return SearchResults(text, onus=exact, exact=exact[0])
+    return SearchResults(text, olts, _ports(text), _onus(text, exact), _unprovisioned(text))
 
 
 def _olts(text: str) -> list[Olt]:
     called = Q(name__icontains=text) | Q(site__icontains=text) | Q(address__istartswith=text)
     olts = Olt.objects.filter(called).defer("credentials").select_related("brand", "model")
-    return list(olts.order_by("name")[:MOST])
+    return list(olts.order_by("name")[:MOST_RESULTS])
 
 
 def _ports(text: str) -> list[PonPort]:
     """`OLT 0/1/3`, `0/1/3`, or what the OLT calls it."""
     name, _, place = text.rpartition(" ")
     if not _PLACE.fullmatch(place):
-        return _some_ports(PonPort.objects.filter(name__iexact=text))
+        return _first_ports(PonPort.objects.filter(name__iexact=text))
     ports = PonPort.objects.filter(Q(place=place) | Q(place__endswith=f"/{place}"))
-    return _some_ports(ports.filter(olt__name__icontains=name) if name else ports)
+    return _first_ports(ports.filter(olt__name__icontains=name) if name else ports)
 
 
-def _some_ports(ports: QuerySet[PonPort]) -> list[PonPort]:
+def _first_ports(ports: QuerySet[PonPort]) -> list[PonPort]:
     with_olt = ports.select_related("olt").defer("olt__credentials")
-    return list(with_olt.order_by("olt__name", "frame", "slot", "port", "id")[:MOST])
+    return list(with_olt.order_by("olt__name", "frame", "slot", "port", "id")[:MOST_RESULTS])
 
 
 def _onus(text: str, exact: Sequence[Onu]) -> list[Onu]:
     """Those that are called so, those at that place of an OLT, and those of whose names it is a part."""
-    known = {onu.id: onu for onu in (*exact, *_at_place(text))}
-    ids = search_onus(text, MOST)
+    known = {onu.id: onu for onu in (*exact, *_onus_at(text))}
+    ids = search_onus(text, MOST_RESULTS)
     others = Onu.objects.select_related("olt").defer("olt__credentials").in_bulk(ids)
     known.update((each, others[each]) for each in ids if each in others)
-    return list(known.values())[:MOST]
+    return list(known.values())[:MOST_RESULTS]
 
 
-def _at_place(text: str) -> list[Onu]:
+def _onus_at(text: str) -> list[Onu]:
     """`OLT 0/1/3:5`."""
     name, _, place = text.rpartition(" ")
     if not name or not is_interface(place):
         return []
-    olts = Olt.objects.filter(name__icontains=name).order_by("name")[:MOST]
+    olts = Olt.objects.filter(name__icontains=name).order_by("name")[:MOST_RESULTS]
     return onus_at(place, list(olts.values_list("id", flat=True)))
 
 
-def _waiting(text: str) -> list[Unprovisioned]:
+def _unprovisioned(text: str) -> list[Unprovisioned]:
     called = Q(identity__icontains=text)
     for serial in serials_of(text):
         called |= Q(serial__icontains=serial)
     if mac := mac_of(text):
         called |= Q(mac__icontains=mac)
     rows = Unprovisioned.objects.filter(called).select_related("olt").defer("olt__credentials")
-    return list(rows.order_by("-first_seen", "id")[:MOST])
+    return list(rows.order_by("-first_seen", "id")[:MOST_RESULTS])

@@ -12,14 +12,14 @@ from facho.apps.db.clock import database_now
 from facho.core.roles import Role
 from facho.web.access.pages import for_role
 from facho.web.components.page import render_page
-from facho.web.search.data import find
+from facho.web.search.data import search_all
 
 
 @require_safe
 @never_cache
 @for_role(Role.VIEWER)
 def search(request: HttpRequest) -> HttpResponse:
-    found = find(request.GET.get("q", ""))
+    found = search_all(request.GET.get("q", ""))
     if found.exact is not None:
         return redirect("onu", found.exact.id)
     return render_page(request, "search/page.html", _("Search"), found=found, now=database_now())

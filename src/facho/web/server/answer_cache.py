@@ -12,14 +12,14 @@ from django.core.cache import cache
 T = TypeVar("T")
 
 # For somebody else's answer, if it is the same question. Longer, and those who ask would pile up.
-_PATIENCE_S: Final = 2.0
+_WAIT_S: Final = 2.0
 
 
-class Busy(Exception):
+class AnswerBusy(Exception):
     """Somebody else is at it, and it takes long."""
 
 
-class Once:
+class AnswerCache:
     """Works out one answer at a time, and gives it again for a while."""
 
     def __init__(self, name: str) -> None:
@@ -31,8 +31,8 @@ class Once:
         found: T | None = cache.get(key)
         if found is not None:
             return found
-        if not self._turn.acquire(timeout=_PATIENCE_S):
-            raise Busy
+        if not self._turn.acquire(timeout=_WAIT_S):
+            raise AnswerBusy
         try:
             return cache.get(key) or self._keep(key, kept, work_out())
         finally:

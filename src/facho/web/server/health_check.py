@@ -17,22 +17,22 @@ from django.views.decorators.http import require_safe
 
 from facho.config import current
 from facho.engine.upkeep.health import Health, Reason, check_health
-from facho.web.server.answer_cache import Busy, Once
+from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 
 PATH: Final = "/health"
-_KEPT: Final = timedelta(seconds=2)
-_once: Final = Once("facho.health")
+_MAX_AGE: Final = timedelta(seconds=2)
+_cache: Final = AnswerCache("facho.health")
 
 
 class HealthCheck(MiddlewareMixin):
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        return answer(request) if request.path_info == PATH else None
+        return health_view(request) if request.path_info == PATH else None
 
 
 @require_safe
 @never_cache
-def answer(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    found = looked_at_lately()
+def health_view(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    found = recent_health()
     status = HTTPStatus.SERVICE_UNAVAILABLE if found.reasons else HTTPStatus.OK
     told = JsonResponse(found.as_json(), status=status)
     # Django's own mark. Who asks every second must not fill the log while the database is away.
@@ -40,9 +40,9 @@ def answer(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return told
 
 
-def looked_at_lately() -> Health:
+def recent_health() -> Health:
     """Also for the dashboard, which tells the same."""
     try:
-        return _once.get("all", _KEPT, lambda: check_health(current()))
-    except Busy:
+        return _cache.get("all", _MAX_AGE, lambda: check_health(current()))
+    except AnswerBusy:
         return Health((Reason("health", "it takes long to find out"),))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Answer = Callable[[HttpRequest], HttpResponseBase]
 
 # query_canceled, lock_not_available
-_TOO_LONG: Final = ("57014", "55P03")
-_TOO_LONG_IN_SQLITE: Final = ("interrupted", "database is locked")
+_TIMEOUT_SQLSTATES: Final = ("57014", "55P03")
+_TIMEOUT_SQLITE_ERRORS: Final = ("interrupted", "database is locked")
 # Steps of SQLite's machine between two looks at the clock: about a millisecond.
 _STEPS: Final = 50_000
 
@@ -36,25 +36,26 @@ def limit_queries(longest: timedelta) -> None:
     """
     seconds = longest.total_seconds()
     if not limit_new_connections(seconds):
-        connection_created.connect(_Limit(seconds).watch, weak=False, dispatch_uid=__name__)
+        install = _TimerInstaller(seconds).install
+        connection_created.connect(install, weak=False, dispatch_uid=__name__)
 
 
-class _Limit:
+class _TimerInstaller:
     """SQLite has no time limit: it asks us every so many steps whether to go on."""
 
     def __init__(self, longest_s: float) -> None:
         self.longest_s = longest_s
 
-    def watch(self, connection: Any, **_: Any) -> None:
-        watched = _Watched(connection, self.longest_s)
+    def install(self, connection: Any, **_: Any) -> None:
+        watched = _StatementTimer(connection, self.longest_s)
         connection.execute_wrappers[:] = [
-            each for each in connection.execute_wrappers if not isinstance(each, _Watched)
+            each for each in connection.execute_wrappers if not isinstance(each, _StatementTimer)
         ]
         connection.execute_wrappers.append(watched)
         connection.connection.set_progress_handler(watched.is_over, _STEPS)
 
 
-class _Watched:
+class _StatementTimer:
     """The statement of a connection that runs now, and when it has to be at its end."""
 
     def __init__(self, connection: Any, longest_s: float) -> None:
@@ -75,12 +76,12 @@ def database_is_busy(error: BaseException | None) -> bool:
     if not isinstance(error, OperationalError):
         return False
     cause = error.__cause__
-    if getattr(cause, "sqlstate", None) in _TOO_LONG or type(cause).__name__ == "PoolTimeout":
+    if getattr(cause, "sqlstate", None) in _TIMEOUT_SQLSTATES or type(cause).__name__ == "PoolTimeout":
         return True
-    return str(error) in _TOO_LONG_IN_SQLITE
+    return str(error) in _TIMEOUT_SQLITE_ERRORS
 
 
-def give_back_connection(answer: Answer) -> Answer:
+def release_connection(answer: Answer) -> Answer:
     """A middleware: who reads an answer slowly must not keep a connection that others wait for."""
 
     def answered(request: HttpRequest) -> HttpResponseBase:

@@ -10,7 +10,7 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from facho.web.server.refusals import Refused, refusal
+from facho.web.server.refusals import Refused, render_refusal
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
@@ -44,6 +44,6 @@ def refuse_long_queries(answer: Answer) -> Answer:
             "length": LONGEST_QUERY,
             "parameters": MOST_PARAMETERS,
         }
-        return refusal(request, Refused(HTTPStatus.REQUEST_URI_TOO_LONG, said, 0))
+        return render_refusal(request, Refused(HTTPStatus.REQUEST_URI_TOO_LONG, said, 0))
 
     return look

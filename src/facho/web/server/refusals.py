@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
 PROBLEM_TYPE: Final = "application/problem+json"
-_SLOW_WAIT_S: Final = 30
+_RETRY_AFTER_S: Final = 30
 
 
 class Refused(Exception):
@@ -37,17 +37,17 @@ class Refused(Exception):
         }
 
 
-def asked_too_often(wait_s: int) -> Refused:
+def too_many_requests(wait_s: int) -> Refused:
     said = _("too many requests: try again in %(seconds)d seconds") % {"seconds": wait_s}
     return Refused(HTTPStatus.TOO_MANY_REQUESTS, said, wait_s)
 
 
-def too_slow() -> Refused:
+def database_too_slow() -> Refused:
     said = _("the database took too long to answer: narrow the request, or try again later")
-    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _SLOW_WAIT_S)
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _RETRY_AFTER_S)
 
 
-def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+def render_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
     """As a problem for programs, as a page for people. It asks the database for nothing."""
     answer: HttpResponse
     if request.path_info.startswith("/api/"):
@@ -73,4 +73,4 @@ class RefusalPages:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        return refusal(request, error) if isinstance(error, Refused) else None
+        return render_refusal(request, error) if isinstance(error, Refused) else None

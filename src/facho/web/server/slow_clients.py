@@ -23,7 +23,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _LENGTH: Final = b"content-length"
 # While a client still has to read the rest of an answer whose application is at its end.
-_LOOK_EVERY_S: Final = 1.0
+_CHECK_EVERY_S: Final = 1.0
 
 TOO_LONG: Final = gettext_noop("the request is too long for this server")
 
@@ -44,10 +44,10 @@ def cut_off_slow_clients(
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await application(scope, receive, send)
-        sending = _Sending(send, write.total_seconds(), answer.total_seconds())
-        receiving = _Receiving(receive, body_bytes)
+        sending = _ResponseSender(send, write.total_seconds(), answer.total_seconds())
+        receiving = _BodyReader(receive, body_bytes)
         try:
-            if _announced(scope) > body_bytes:
+            if _content_length(scope) > body_bytes:
                 raise RequestTooLong
             await application(scope, receiving.receive, sending.send)
         except RequestTooLong:
@@ -58,7 +58,7 @@ def cut_off_slow_clients(
     return serve
 
 
-class _Sending:
+class _ResponseSender:
     """One answer, and the connection it is sent on.
 
     A server takes the last or only part of a body without waiting for the client to read it. `watch_rest`
@@ -77,7 +77,7 @@ class _Sending:
         if self._until is None:
             self._until = now + self._answer_s
             if self._transport is not None:
-                _last_on[self._transport] = self
+                _last_sender[self._transport] = self
         try:
             async with asyncio.timeout_at(min(now + self._write_s, self._until)):
                 await self._send(message)
@@ -90,12 +90,12 @@ class _Sending:
 
     def watch_rest(self) -> None:
         """Cut the client off if it does not read what the server still has of this answer, in time."""
-        if self._until is None or _last_on.get(self._transport) is not self:
+        if self._until is None or _last_sender.get(self._transport) is not self:
             # Nothing was sent; or the next answer of the connection is being sent, and has its own times.
             return
         left = self._transport.get_write_buffer_size()
         if not left:
-            del _last_on[self._transport]
+            del _last_sender[self._transport]
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -103,7 +103,7 @@ class _Sending:
             self._left, self._shrank_at = left, now
         over_at = min(self._shrank_at + self._write_s, self._until)
         if now < over_at:
-            loop.call_at(min(now + _LOOK_EVERY_S, over_at), self.watch_rest)
+            loop.call_at(min(now + _CHECK_EVERY_S, over_at), self.watch_rest)
             return
         self._cut_off()
 
@@ -111,15 +111,15 @@ class _Sending:
         """Close the connection at once: closed in order, it would wait for the client to read the rest."""
         log.info("a client that does not read was cut off", extra={"action": "client_cut_off"})
         if self._transport is not None:
-            _last_on.pop(self._transport, None)
+            _last_sender.pop(self._transport, None)
             self._transport.abort()
 
 
 # By transport: the answer that was begun last on it. One connection has several, one after another.
-_last_on: Final[dict[Any, _Sending]] = {}
+_last_sender: Final[dict[Any, _ResponseSender]] = {}
 
 
-class _Receiving:
+class _BodyReader:
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._most, self._taken = receive, most, 0
 
@@ -131,7 +131,7 @@ class _Receiving:
         return message
 
 
-def _announced(scope: Scope) -> int:
+def _content_length(scope: Scope) -> int:
     lengths = [value for name, value in scope.get("headers", ()) if name.lower() == _LENGTH]
     return int(lengths[0]) if lengths and lengths[0].isdigit() else 0
 

@@ -82,7 +82,7 @@ _UNITS: Final = {"C": "°C"}
 _DECIMALS: Final = {"V": 2}
 
 
-def in_order(facts: Mapping[str, object]) -> list[tuple[str, object]]:
+def sort_facts(facts: Mapping[str, object]) -> list[tuple[str, object]]:
     """As they are listed here: a database keeps no order in what it has as JSON."""
     places = {fact: place for place, fact in enumerate(ONU_FACTS)}
     return sorted(facts.items(), key=lambda each: places.get(each[0], len(places)))

@@ -1,0 +1,66 @@
+"""What the address of a page asks for: which OLTs, which page of a list, which period.
+
+Invalid parameters are ignored: they come from an address, not from a form with fields that can be marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Q, QuerySet
+
+from facho.apps.hosts.health import TROUBLE, Health
+
+# The hours of the timeline that one can choose.
+HOURS: Final = (1, 2, 6, 12)
+_DEFAULT_HOURS: Final = 2
+_LONGEST_TEXT: Final = 80
+_LONGEST_NUMBER: Final = 6
+
+
+def parse_page(given: Mapping[str, str]) -> int:
+    page = given.get("page", "")
+    return int(page) if page.isdecimal() and len(page) < _LONGEST_NUMBER else 1
+
+
+def parse_choice(given: Mapping[str, str], name: str, choices: Sequence[int], default: int) -> int:
+    value = given.get(name, "")
+    return int(value) if value in map(str, choices) else default
+
+
+@dataclass(frozen=True, slots=True)
+class OltQuery:
+    text: str = ""
+    # A value of `Health`, or "trouble" for all that need a person.
+    health: str = ""
+    site: str = ""
+    page: int = 1
+    hours: int = _DEFAULT_HOURS
+    # Not empty on a wall display, where the pages turn by themselves.
+    wall: str = ""
+
+    def filter(self, rows: QuerySet[Any], *, text_in: Sequence[str]) -> QuerySet[Any]:
+        """Filter OLTs that are annotated with their health; `text_in` are the columns to search."""
+        if self.text:
+            matches = Q()
+            for column in text_in:
+                matches |= Q(**{f"{column}__icontains": self.text})
+            rows = rows.filter(matches)
+        if self.site:
+            rows = rows.filter(site=self.site)
+        if self.health == "trouble":
+            return rows.filter(condition__in=TROUBLE)
+        return rows.filter(condition=self.health) if self.health in Health.values else rows
+
+
+def parse_olt_query(given: Mapping[str, str]) -> OltQuery:
+    return OltQuery(
+        text=given.get("text", "")[:_LONGEST_TEXT].replace("\0", "").strip(),
+        health=given.get("health", ""),
+        site=given.get("site", "")[:_LONGEST_TEXT].replace("\0", ""),
+        page=parse_page(given),
+        hours=parse_choice(given, "hours", HOURS, _DEFAULT_HOURS),
+        wall="1" if given.get("wall") else "",
+    )
