@@ -13,7 +13,7 @@ from django.db.models import Model, TextField, Value
 from django.db.models.functions import Cast
 
 from facho.apps.db.encrypted_fields import EncryptedField, PresetKeyField, SecretText, encrypt_for_rows, vault
-from facho.apps.executions.asked import about
+from facho.apps.executions.selectors import execution_subject
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
@@ -70,9 +70,9 @@ def test_what_an_execution_asks_with_is_that_of_its_olt() -> None:
     execution = make_execution(node, at("10:00"))
     node.olt.credentials = Credentials(community="its own")
     node.olt.save()
-    assert about(execution.pk).olt.credentials.community == "its own"
+    assert execution_subject(execution.pk).olt.credentials.community == "its own"
     store(Olt, "credentials", node.olt.pk, token(Olt, "credentials", olt_with("not its own", "other").pk))
-    assert isinstance(about(execution.pk).olt.credentials, Unreadable)
+    assert isinstance(execution_subject(execution.pk).olt.credentials, Unreadable)
 
 
 def test_the_address_of_a_channel_opens_for_no_other_channel_and_no_olt() -> None:

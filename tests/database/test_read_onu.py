@@ -15,7 +15,7 @@ import typer
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Collected, Onu, Presence
 from facho.apps.executions.models import Execution, ExecutionTotals, State, Trigger
-from facho.apps.executions.totals import by_olt
+from facho.apps.executions.totals import totals_by_olt
 from facho.apps.history.models import HistoryFrame
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
@@ -111,9 +111,9 @@ def test_its_facts_are_told_and_stored_and_those_of_nobody_else(site: Site) -> N
 def test_it_counts_for_nothing_that_is_said_of_the_olt(site: Site) -> None:
     Olt.objects.update(failed_in_a_row=2)
     ports, frames = PonPort.objects.count(), HistoryFrame.objects.count()
-    (before,) = by_olt()
+    (before,) = totals_by_olt()
     site.read(an_onu())
-    olt, (after,) = Olt.objects.get(), by_olt()
+    olt, (after,) = Olt.objects.get(), totals_by_olt()
     assert (olt.failed_in_a_row, olt.lacks, olt.reachable) == (2, {}, True)
     assert (PonPort.objects.count(), HistoryFrame.objects.count()) == (ports, frames + 1)
     assert after["all_succeeded"] == before["all_succeeded"] == 1

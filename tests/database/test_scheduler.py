@@ -14,7 +14,7 @@ from facho.engine.coordinate.changes import handle_changes
 from facho.engine.schedule import scheduler, slots
 from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.scheduler import scheduler_step
-from facho.engine.schedule.slots import Queued, queue_due_slots, reset_slots_too_far_ahead
+from facho.engine.schedule.slots import QueueResult, queue_due_slots, reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def next_run(node: SnmpJobHost) -> object:
 def test_a_due_node_is_queued_and_its_next_slot_set() -> None:
     node = make_node(next_run_at=at("10:01"), job=make_job(interval=600))
 
-    assert queue_due_slots(at("10:01"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:01"), CONFIG) == QueueResult(queued=1)
 
     execution = Execution.objects.get()
     assert (execution.state, execution.slot, execution.trigger) == ("WAITING", at("10:01"), "schedule")
@@ -39,18 +39,18 @@ def test_a_due_node_is_queued_and_its_next_slot_set() -> None:
 def test_a_second_step_does_nothing_more() -> None:
     make_node(next_run_at=at("10:01"))
     queue_due_slots(at("10:01"), CONFIG)
-    assert queue_due_slots(at("10:01:01"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:01:01"), CONFIG) == QueueResult()
 
 
 def test_a_node_that_is_not_due_is_left_alone() -> None:
     make_node(next_run_at=at("10:01"))
-    assert queue_due_slots(at("10:00:59"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:00:59"), CONFIG) == QueueResult()
 
 
 def test_after_a_stop_a_node_runs_once_and_the_rest_is_counted_as_skipped() -> None:
     node = make_node(next_run_at=at("10:00"), job=make_job(interval=300))
 
-    assert queue_due_slots(at("11:02"), CONFIG) == Queued(queued=1, skipped=12)
+    assert queue_due_slots(at("11:02"), CONFIG) == QueueResult(queued=1, skipped=12)
 
     assert Execution.objects.get().slot == at("11:00")
     skipped = SkippedSlots.objects.get()
@@ -68,14 +68,14 @@ def test_what_is_switched_off_is_not_queued(what: str) -> None:
         "olt": Olt,
     }
     models[what].objects.update(enabled=False)
-    assert queue_due_slots(at("10:00"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:00"), CONFIG) == QueueResult()
 
 
 def test_a_slot_is_skipped_while_the_one_before_runs() -> None:
     node = make_node(next_run_at=at("10:10"))
     running = make_execution(node, at("10:00"), State.RUNNING)
 
-    assert queue_due_slots(at("10:10"), CONFIG) == Queued(skipped=1)
+    assert queue_due_slots(at("10:10"), CONFIG) == QueueResult(skipped=1)
 
     skipped = SkippedSlots.objects.get()
     assert (skipped.why, skipped.execution_id) == ("still_running", running.id)
@@ -107,7 +107,7 @@ def test_a_slot_that_comes_before_the_retry_is_the_next_attempt() -> None:
         node, at("10:00"), attempt=1, trigger=Trigger.RETRY, not_before=at("10:11"), error="no answer"
     )
 
-    assert queue_due_slots(at("10:10"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:10"), CONFIG) == QueueResult(queued=1)
 
     failed.refresh_from_db()
     assert (failed.state, str(failed.error)) == ("FAILED", "no answer")
@@ -119,7 +119,7 @@ def test_a_run_that_a_person_asked_for_becomes_the_slots_run() -> None:
     node = make_node(next_run_at=at("10:10"))
     asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
 
-    assert queue_due_slots(at("10:10"), CONFIG) == Queued()
+    assert queue_due_slots(at("10:10"), CONFIG) == QueueResult()
 
     asked.refresh_from_db()
     assert (asked.trigger, asked.slot, asked.run_now) == ("schedule", at("10:10"), True)
@@ -134,7 +134,7 @@ def test_a_run_that_a_person_asked_for_becomes_the_slots_run() -> None:
 def test_slots_of_what_is_suspended_are_skipped_with_the_reason(olt: str, node: str, why: str) -> None:
     made = make_node(make_olt(suspended_reason=olt), next_run_at=at("10:00"), suspended_reason=node)
 
-    assert queue_due_slots(at("10:00"), CONFIG) == Queued(skipped=1)
+    assert queue_due_slots(at("10:00"), CONFIG) == QueueResult(skipped=1)
 
     skipped = SkippedSlots.objects.get()
     assert (str(skipped.why), str(skipped.detail)) == (why, olt or node)
@@ -158,7 +158,7 @@ def test_many_due_nodes_are_queued_in_one_step() -> None:
     job = make_job()
     for _ in range(1100):
         make_node(job=job, next_run_at=at("10:00"))
-    assert queue_due_slots(at("10:00"), CONFIG) == Queued(queued=1100)
+    assert queue_due_slots(at("10:00"), CONFIG) == QueueResult(queued=1100)
 
 
 def test_a_clock_that_was_set_back_does_not_silence_a_node() -> None:
@@ -194,7 +194,7 @@ def test_a_node_set_back_to_a_slot_that_it_has_had_keeps_no_other_from_its_own()
     node, other = (make_node(next_run_at=at("10:00")) for _ in range(2))
     make_execution(node, at("10:00"), State.SUCCESS)
 
-    assert queue_due_slots(at("10:00"), CONFIG) == Queued(queued=1)
+    assert queue_due_slots(at("10:00"), CONFIG) == QueueResult(queued=1)
 
     assert Execution.objects.get(state=State.WAITING).node == other
     assert (next_run(node), next_run(other)) == (at("10:10"), at("10:10"))
@@ -219,14 +219,14 @@ def test_a_slot_whose_run_by_hand_begins_just_then_is_skipped_and_not_lost(
     """On PostgreSQL it may be claimed between the scheduler's look and its change."""
     node = make_node(next_run_at=at("10:10"))
     asked = make_execution(node, at("10:09:58"), trigger=Trigger.RUN_NOW, run_now=True)
-    adopted = slots._adopted
+    adopted = slots._try_to_adopt
 
     def claimed_first(*args: object) -> bool:
         Execution.objects.filter(id=asked.id).update(state=State.PENDING)
         return adopted(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(slots, "_adopted", claimed_first)
-    assert queue_due_slots(at("10:10"), CONFIG) == Queued(skipped=1)
+    monkeypatch.setattr(slots, "_try_to_adopt", claimed_first)
+    assert queue_due_slots(at("10:10"), CONFIG) == QueueResult(skipped=1)
     skipped = SkippedSlots.objects.get()
     assert (skipped.first_slot, skipped.why, skipped.execution) == (at("10:10"), "still_running", asked)
 

@@ -1,17 +1,22 @@
-"""What waits, what runs and what ended, as people ask for it."""
+"""Reads of executions: what waits, runs and has ended, and what one of them asks."""
 
 from __future__ import annotations
 
 import enum
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Concat, NullIf
 
+from facho.apps.db import sql
 from facho.apps.executions.models import ACTIVE, Execution, State
+from facho.apps.hosts.models import Brand, Olt
+from facho.apps.snmp_jobs.selectors import NodeJob, members_to_ask
 from facho.core.order import Waiting, choose
 
 
@@ -22,7 +27,7 @@ def _what(execution: str = "") -> Case:
     return Case(read_alone, default=F(f"{execution}node__job__name"))
 
 
-# The job of an execution, or the ONU that is read alone; nothing for a collection by hand.
+# The job of an execution, or the ONU that is read alone; nothing for a manual execution.
 WHAT: Final = _what()
 # The same of the execution that held the OLT meanwhile.
 BLOCKED_BY: Final = _what("blocked_by__")
@@ -41,7 +46,7 @@ class Reason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An OLT that is not free, and the execution that holds it. `job` is empty for a collection by hand."""
+    """An OLT that is not free, and the execution that holds it. `job` is empty for a manual execution."""
 
     execution_id: int
     olt_id: int
@@ -56,7 +61,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A waiting execution, in its place. `because_of` is the job that it waits for on its OLT."""
+    """A waiting execution in its place. `because_of` is the job that it waits for on its OLT."""
 
     execution_id: int
     # None for an ONU that is read alone.
@@ -108,7 +113,7 @@ class Ended:
 
 
 def held(now: datetime) -> list[Held]:
-    """What runs, and who was aborted but may not know it yet: the OLT is not given to another before."""
+    """Return what runs, and what was aborted while its holder may not know it yet: that OLT is not free."""
     columns = ("id", "olt_id", "olt__name", WHAT, "state", "started_at", "worker", "lease_expires_at")
     rows = Execution.objects.order_by().values_list(*columns)
     # Each half has an index of its own; for both at once SQLite would look through the whole table.
@@ -122,7 +127,7 @@ def held(now: datetime) -> list[Held]:
 
 
 def queue(now: datetime, holding: Iterable[Held], pollers: int, free: int, *, limit: int) -> Queue:
-    """The first `limit` of the queue, in the order in which they would go, each with what it waits for."""
+    """Return the first `limit` of the queue, in the order of their start, each with what it waits for."""
     busy = {each.olt_id: each.job for each in holding}
     every = list(_waiting())
     due = [each for each in every if each.slot <= now]
@@ -136,7 +141,7 @@ def queue(now: datetime, holding: Iterable[Held], pollers: int, free: int, *, li
 
 
 def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: datetime) -> Iterator[Waiting]:
-    """In rounds, since an OLT runs one at a time: first of each free OLT, then those that wait for one."""
+    """Order them in rounds, since an OLT runs one at a time: the first of each free OLT, then the others."""
     left = {each.execution_id: each for each in waiting}
     busy: Mapping[int, str] = busy_olts
     while left:
@@ -148,15 +153,13 @@ def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: date
 
 
 def last_ended(limit: int) -> list[Ended]:
-    """The last to end. By their end alone: asked for the state too, SQLite would sort all that ever ended."""
+    """Return the last to end. By the end alone: with the state, SQLite would sort all that ever ended."""
     rows = Execution.objects.filter(ended_at__isnull=False).order_by("-ended_at")
     return list(map(_ended, _ended_rows(rows[:limit])))
 
 
 def _waiting() -> Iterator[Waiting]:
-    """All that waits for a poller, also before its time. What has neither node nor ONU is started by who
-    made it.
-    """
+    """Return all that waits for a poller, also before its time; not manual executions, which need none."""
     rows = (
         Execution.objects.filter(state=State.WAITING)
         .exclude(node=None, onu=None)
@@ -278,7 +281,7 @@ def _ended(row: Mapping[str, Any]) -> Ended:
 
 
 def busy_time(now: datetime, window: timedelta) -> timedelta:
-    """How long pollers worked in the window that ends now, all added up."""
+    """Return how long all pollers together worked in the window that ends now."""
     begins = now - window
     rows = Execution.objects.filter(Q(ended_at__gt=begins) | Q(state=State.RUNNING), started_at__isnull=False)
     # In no order: in that of the table, SQLite would look through all of it.
@@ -287,3 +290,44 @@ def busy_time(now: datetime, window: timedelta) -> timedelta:
         (max(timedelta(), min(ended or now, now) - max(began, begins)) for began, ended in times if began),
         timedelta(),
     )
+
+
+# The columns that are needed to ask it; any other is read on first use.
+_OLT_COLUMNS: Final = (
+    "id", "name", "brand_id", "model_id", "address", "port", "snmp_version", "max_in_flight", "max_varbinds",
+    "max_requests_per_second", "cpu_pct", "version", "uptime_s",
+)  # fmt: skip
+_SELECTED: Final = ", ".join(f"o.{column}" for column in _OLT_COLUMNS)
+_SUBJECT: Final = (
+    "SELECT e.node_id, e.onu_id, b.name, o.credentials, o.learned, o.lacks, o.cpu_read_at, o.uptime_read_at,"  # noqa: S608
+    f" {_SELECTED} FROM snmp_executions e JOIN olts o ON o.id = e.olt_id JOIN brands b ON b.id = o.brand_id"
+    " WHERE e.id = %s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionSubject:
+    """What an execution asks: its OLT, and the jobs of its composite node or one ONU."""
+
+    olt: Olt
+    # The master's first; none for a manual collection of everything, or the reading of one ONU.
+    jobs: list[NodeJob]
+    onu_id: int | None = None
+
+
+def execution_subject(execution_id: int) -> ExecutionSubject:
+    (row,) = sql.fetch_rows(_SUBJECT, [execution_id])
+    node_id, onu_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
+    values = dict(zip(_OLT_COLUMNS, rest, strict=True))
+    values["credentials"] = Olt._meta.get_field("credentials").from_db_value(credentials)
+    values["learned"], values["lacks"] = json.loads(learned), json.loads(lacks)
+    for name, when in (("cpu_read_at", cpu_read_at), ("uptime_read_at", uptime_read_at)):
+        values[name] = None if when is None else sql.parse_time(when)
+    olt = _build_olt(values)
+    olt.brand = Brand(id=olt.brand_id, name=brand)
+    return ExecutionSubject(olt, [] if node_id is None else members_to_ask(node_id), onu_id)
+
+
+def _build_olt(values: dict[str, Any]) -> Olt:
+    names = [field.attname for field in Olt._meta.concrete_fields if field.attname in values]
+    return Olt.from_db(connection.alias, names, [values[name] for name in names])

@@ -1,7 +1,7 @@
-"""The totals of executions: added to where an attempt ends, read by who draws curves of them.
+"""The totals of executions, for metrics: every attempt is added when it ends.
 
-An OLT has one execution under way at a time, and who ends an attempt has its row locked: nobody else adds to
-the same row meanwhile.
+An OLT has one execution under way at a time, and its row is locked while an attempt is ended: nobody else
+adds to the same totals meanwhile.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from django.db.models import Q, Sum
 from facho.apps.db import sql
 from facho.apps.executions.models import ExecutionTotals, State
 
-# Up to how many seconds the durations are counted apart.
+# The upper bounds of the classes of durations, in seconds.
 WITHIN: Final = (1, 3, 10, 30, 60, 120, 300, 600, 1800)
 _LOAD: Final = ("requests", "timeouts", "varbinds", "bytes_sent", "bytes_received")
 _ENDED: Final = (State.SUCCESS, State.FAILED)
-# The kind of readings of one ONU: what became of them says nothing about the OLT's collections.
+# The kind of readings of one ONU: they say nothing about the OLT's collections.
 ONE_ONU: Final = "onu"
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """`state` is that of the execution afterwards: it may wait for another attempt."""
+    """The end of an attempt. `state` is that of the execution afterwards: it may wait for another attempt."""
 
     execution_id: int
     state: State
@@ -35,8 +35,8 @@ class AttemptEnd:
     load: Mapping[str, float] = field(default_factory=dict)
 
 
-def add(end: AttemptEnd) -> None:
-    """In the transaction that ends the attempt, after its row is closed."""
+def add_attempt(end: AttemptEnd) -> None:
+    """Add an attempt, in the transaction that ends it, after its row is closed."""
     wait = _waited(end) if end.number > 1 else timedelta()
     counts = {
         **_outcome(end),
@@ -61,7 +61,7 @@ def _outcome(end: AttemptEnd) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """PostgreSQL adds no truth values."""
+    """Return a number for a bool: PostgreSQL does not add those."""
     return int(value) if isinstance(value, bool) else value
 
 
@@ -93,10 +93,10 @@ _ADD: Final = (
 )
 
 
-def by_olt() -> list[dict[str, Any]]:
-    """Of each OLT that is still there: all of its kinds together, with its name as `olt__name`.
+def totals_by_olt() -> list[dict[str, Any]]:
+    """Return the totals of each OLT that still exists, all kinds together, with its name as `olt__name`.
 
-    That one ONU was read is no collection of its OLT, but a load.
+    A reading of one ONU counts as load, but not as a collection of its OLT.
     """
     columns = [name for name in _COLUMNS if not name.startswith("within_")]
     collections = ~Q(kind=ONE_ONU)
@@ -110,8 +110,8 @@ def by_olt() -> list[dict[str, Any]]:
     return [dict(row) for row in sums]
 
 
-def by_kind() -> list[dict[str, Any]]:
-    """Of all OLTs there ever were."""
+def totals_by_kind() -> list[dict[str, Any]]:
+    """Return the totals of each kind, of all OLTs there ever were."""
     columns = ("succeeded", "failed", "seconds", *(f"within_{most}s" for most in WITHIN))
     rows = ExecutionTotals.objects.order_by("kind")
     sums = rows.values("kind").annotate(**{f"all_{name}": Sum(name) for name in columns})

@@ -1,4 +1,4 @@
-"""How an OLT lets us in, as one encrypted column: never shown, never logged, not searchable."""
+"""The SNMP credentials of an OLT, as one encrypted column: never shown, never logged, not searchable."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Credentials:
         return cls(user=user)
 
     def secrets(self) -> list[str]:
-        """What must never be seen anywhere."""
+        """Return the texts that must never be shown anywhere."""
         if self.user is None:
             return [self.community]
         return [secret for secret in (self.user.auth_password, self.user.priv_password) if secret]
 
 
 class Unreadable(Credentials):
-    """Those that no key here opens. Their OLT can be read, changed and given others, but not asked."""
+    """Credentials that no key here decrypts. Their OLT can be read and changed, but not asked."""
 
     __slots__ = ("_problem",)
 
@@ -70,7 +70,7 @@ class Unreadable(Credentials):
 
     @property
     def problem(self) -> KeyProblem:
-        """Why they cannot be opened."""
+        """Return why they cannot be decrypted."""
         found: KeyProblem = object.__getattribute__(self, "_problem")
         return found
 

@@ -1,4 +1,4 @@
-"""How OLTs do, in the words of people and for all rows at once. `core.olt_status` decides it."""
+"""The health of OLTs, as `core.olt_status` decides it: its texts, and an expression for all rows at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
 
 
 def health_of(olt: Olt, maintained: Container[int]) -> Health:
-    """`maintained` are the OLTs under maintenance now: their windows are worked out, not looked up."""
+    """`maintained` are the ids of the OLTs under maintenance now."""
     status = olt_status.olt_status(
         enabled=olt.enabled,
         maintained=olt.id in maintained,
@@ -41,7 +41,7 @@ def health_of(olt: Olt, maintained: Container[int]) -> Health:
 
 
 def _case(maintained: Collection[int]) -> Case:
-    """As `olt_status` says it, of all rows at once."""
+    """Return the rule of `olt_status` as an expression."""
     return Case(
         When(enabled=False, then=Value(Health.DISABLED)),
         When(id__in=list(maintained), then=Value(Health.MAINTENANCE)),
@@ -54,7 +54,7 @@ def _case(maintained: Collection[int]) -> Case:
 
 
 def with_health(maintained: Collection[int], rows: QuerySet[Olt] | None = None) -> QuerySet[Any]:
-    """Each OLT with its health as `condition`."""
+    """Return the OLTs with their health as `condition`."""
     return (Olt.objects.all() if rows is None else rows).annotate(condition=_case(maintained))
 
 

@@ -1,4 +1,4 @@
-"""The OID table follows the profiles, and never takes back what an operator changed in it."""
+"""Syncs brands and OIDs with the profiles, and never undoes what an operator changed."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _FIELDS = ("name", "oid", "entity", "provides", "profile_oid")
 class SyncReport:
     created: int
     updated: int
-    # Rows that an operator changed, or that bear a name which the profile would use.
+    # Rows that an operator changed, or that have a name which the profile would use.
     kept: int
     removed: int
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """A row of the OID table as the profile would have it."""
+    """A row of the OID table as the profile describes it."""
 
     name: str
     oid: str
     entity: str = ""
-    # Empty for a column that only serves to read others: the names of an index, a column that decides.
+    # Empty for a helper column, which only serves to read others.
     provides: str = ""
 
 
-class _Known(NamedTuple):
-    """Whose row it is by what the last sync wrote, which a person who renames it does not change."""
+class _RowIdentity(NamedTuple):
+    """The identity of a row, as the last sync wrote it: renaming the row does not change it."""
 
     brand: str
     name: str
 
 
 def sync_profiles(profiles: Mapping[str, Profile]) -> SyncReport:
-    """Brings brands and OIDs up to these profiles. Brands of other profiles are left as they are.
+    """Create and update the brands and OIDs of these profiles. Other brands are left as they are.
 
-    A row that a person deleted comes back: to leave it out for good, its OID is changed or its fact emptied.
+    A row that a person deleted is created again: to leave it out for good, change its OID or empty its fact.
     """
-    # What the profiles say is no person's doing, whoever starts the program.
+    # In nobody's name: the changes come from the profiles, whoever starts the program.
     with acting(None), transaction.atomic():
-        return _sync(_locked_brands(profiles), profiles)
+        return _sync(_lock_brands(profiles), profiles)
 
 
 def profile_rows(profile: Profile) -> list[ProfileRow]:
-    """One row for each table, fact and source: `gpon_config.mac`, `gpon_config.mac.2`."""
+    """Return a row for each table, fact and source: `gpon_config.mac`, `gpon_config.mac.2`."""
     rows = [row for table in profile.tables for column in table.columns for row in _sources(table, column)]
     read = {row.oid for row in rows}
     for helper in _helpers(profile):
@@ -87,8 +87,8 @@ def _helpers(profile: Profile) -> Iterator[ProfileRow]:
                     yield ProfileRow(f"{name}.{purpose}", oid)
 
 
-def _locked_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:
-    """A second sync waits here, and then sees what the first one did. Titles are an operator's to change."""
+def _lock_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:
+    """Create missing brands and lock all: a second sync waits here. Titles of existing brands stay."""
     Brand.objects.bulk_create(
         [Brand(name=name, title=profile.title) for name, profile in profiles.items()], ignore_conflicts=True
     )
@@ -98,25 +98,27 @@ def _locked_brands(profiles: Mapping[str, Profile]) -> dict[str, Brand]:
 
 def _sync(brands: Mapping[str, Brand], profiles: Mapping[str, Profile]) -> SyncReport:
     rows = list(Oid.objects.filter(brand__in=brands.values()).select_related("brand"))
-    written = {_known(row): row for row in rows if row.synced}
-    taken = {_Known(row.brand.name, row.name) for row in rows if row.model_id is None}
+    written = {_identity_of(row): row for row in rows if row.synced}
+    taken = {_RowIdentity(row.brand.name, row.name) for row in rows if row.model_id is None}
     wanted = {
-        _Known(name, row.name): _Wanted(brands[name], row)
+        _RowIdentity(name, row.name): _WantedRow(brands[name], row)
         for name, profile in profiles.items()
         for row in profile_rows(profile)
     }
     new = [want for known, want in wanted.items() if known not in written and known not in taken]
-    stale = [row for known, row in written.items() if known in wanted and _follows(row, wanted[known])]
-    gone = [row for known, row in written.items() if known not in wanted and not _changed(row)]
+    stale = [
+        row for known, row in written.items() if known in wanted and _update_from_profile(row, wanted[known])
+    ]
+    gone = [row for known, row in written.items() if known not in wanted and not _is_changed(row)]
     Oid.objects.bulk_create([want.new() for want in new])
     Oid.objects.bulk_update(stale, [*_FIELDS, "synced"])
-    kept = sum(_changed(row) for row in written.values())
+    kept = sum(_is_changed(row) for row in written.values())
     kept += sum(known in taken and known not in written for known in wanted)
     return SyncReport(len(new), len(stale), kept, _remove_unused(gone))
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedRow:
     brand: Brand
     row: ProfileRow
 
@@ -139,22 +141,22 @@ class _Wanted:
         return Oid(brand=self.brand, model=None, synced=self.synced, **self.values)
 
 
-def _known(row: Oid) -> _Known:
-    return _Known(row.synced.get("brand", row.brand.name), row.synced.get("name", row.name))
+def _identity_of(row: Oid) -> _RowIdentity:
+    return _RowIdentity(row.synced.get("brand", row.brand.name), row.synced.get("name", row.name))
 
 
-def _current(row: Oid) -> dict[str, str]:
+def _current_values(row: Oid) -> dict[str, str]:
     return {"brand": row.brand.name, **{field: getattr(row, field) for field in _FIELDS}}
 
 
-def _changed(row: Oid) -> bool:
-    """Whether an operator did; also one who made it a row of one model only."""
-    return row.model_id is not None or _current(row) != row.synced
+def _is_changed(row: Oid) -> bool:
+    """Return whether an operator changed the row, or made it one of a single model."""
+    return row.model_id is not None or _current_values(row) != row.synced
 
 
-def _follows(row: Oid, want: _Wanted) -> bool:
-    """Takes over what the profile says now, unless an operator changed the row; whether there was a need."""
-    if row.synced == want.synced or _changed(row):
+def _update_from_profile(row: Oid, want: _WantedRow) -> bool:
+    """Update the row from the profile, unless an operator changed it. Return whether it has changed."""
+    if row.synced == want.synced or _is_changed(row):
         return False
     for field, value in want.values.items():
         setattr(row, field, value)
@@ -163,6 +165,6 @@ def _follows(row: Oid, want: _Wanted) -> bool:
 
 
 def _remove_unused(rows: list[Oid]) -> int:
-    """Those that no job asks for."""
+    """Delete the rows that no job asks for. Return how many."""
     unused = Oid.objects.filter(pk__in=[row.pk for row in rows], job_oids__isnull=True)
     return unused.delete()[1].get(Oid._meta.label, 0)

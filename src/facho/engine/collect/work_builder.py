@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from facho.apps.discovery.selectors import known_onus
-from facho.apps.executions.asked import about
+from facho.apps.executions.selectors import execution_subject
 from facho.apps.hosts.models import Oid, Olt
-from facho.apps.hosts.remembered import columns_now
 from facho.apps.hosts.selectors import (
     DISCOVERY_FACTS,
     NOBODY,
     AskedFact,
+    cached_columns_for,
     columns_for,
     explicit_columns,
     facts_offered,
@@ -65,7 +65,7 @@ class Planned:
 
 def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
     """Raises NothingToAsk."""
-    asked_about = about(execution_id)
+    asked_about = execution_subject(execution_id)
     olt = asked_about.olt
     profile = profile_of(olt)
     lacks = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
@@ -103,7 +103,7 @@ def _reading(onu_id: int, olt: Olt, profile: Profile) -> Reading:
     onu = next(_known(olt.id, only=onu_id), None)
     if onu is None:
         raise NothingToAsk(Reason.of("onu_has_no_place"))
-    asked = columns_now(olt, facts_of_onu(profile), JobKind.GET)
+    asked = cached_columns_for(olt, facts_of_onu(profile), JobKind.GET)
     found = plan_reading(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
     if not found.parts:
         raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
@@ -134,14 +134,14 @@ def profile_of(olt: Olt) -> Profile:
 def _part(job: NodeJob, olt: Olt) -> Part:
     facts = _facts(job, profile_of(olt))
     named = explicit_columns(_named_by(job)) if job.has_oids else []
-    columns = dict.fromkeys(_columns(olt, [*columns_now(olt, facts, job.kind), *named]))
+    columns = dict.fromkeys(_columns(olt, [*cached_columns_for(olt, facts, job.kind), *named]))
     return Part(
         job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns), _if_nobody(olt, job.kind)
     )
 
 
 def _if_nobody(olt: Olt, kind: str) -> tuple[AskedColumn, ...]:
-    return tuple(_columns(olt, columns_now(olt, (), NOBODY))) if kind == JobKind.DISCOVERY else ()
+    return tuple(_columns(olt, cached_columns_for(olt, (), NOBODY))) if kind == JobKind.DISCOVERY else ()
 
 
 def _named_by(job: NodeJob) -> Iterable[Oid]:

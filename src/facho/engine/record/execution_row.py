@@ -88,7 +88,7 @@ def end_attempt(
     close_attempt(execution_id, attempt, now, error)
     seconds = max(0.0, (now - started_at).total_seconds())
     load = more.get("load", {})
-    totals.add(totals.AttemptEnd(execution_id, state, attempt, seconds, load))
+    totals.add_attempt(totals.AttemptEnd(execution_id, state, attempt, seconds, load))
     if state is not State.WAITING:
         log_ended_executions([execution_id])
 

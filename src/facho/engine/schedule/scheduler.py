@@ -21,7 +21,7 @@ from facho.engine.process.loops import StepFailures, run_step
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.pollers import PollerActivity, write_poller_stats
 from facho.engine.schedule.recovery import Recovered, extend_leases_after_clock_jump, recover
-from facho.engine.schedule.slots import Queued, queue_due_slots, reset_slots_too_far_ahead
+from facho.engine.schedule.slots import QueueResult, queue_due_slots, reset_slots_too_far_ahead
 
 _CHECK_EVERY: Final = timedelta(seconds=60)
 _RECORD_STEP: Final = (
@@ -32,7 +32,7 @@ _RECORD_STEP: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    queued: Queued
+    queued: QueueResult
     recovered: Recovered
 
 
@@ -48,7 +48,7 @@ def scheduler_step(now: datetime, config: Config, jumps: ClockJumpDetector | Non
     failures = StepFailures()
     recovered = failures.run(lambda: recover(now, config), Recovered())
     failures.run(lambda: _check_slots(now, config), None)
-    queued = failures.run(lambda: _queue_and_record(now, config), Queued())
+    queued = failures.run(lambda: _queue_and_record(now, config), QueueResult())
     failures.run(lambda: abort_in_maintenance(now, config), None)
     failures.run(lambda: write_poller_stats(now, config), None)
     failures.raise_first()
@@ -67,7 +67,7 @@ def _check_slots(now: datetime, config: Config) -> None:
         reset_slots_too_far_ahead(now, config)
 
 
-def _queue_and_record(now: datetime, config: Config) -> Queued:
+def _queue_and_record(now: datetime, config: Config) -> QueueResult:
     queued = queue_due_slots(now, config)
     with sql.write_transaction():
         sql.execute(_RECORD_STEP, [SCHEDULER, sql.db_time(now)])

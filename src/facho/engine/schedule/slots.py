@@ -54,62 +54,62 @@ from facho.engine.events.types import ClockChanged
 
 log = logging.getLogger(__name__)
 
-# A transaction holds so many nodes at most, so that others get a turn between two of them.
+# The most nodes of one transaction: others get a turn between two.
 CHUNK: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
-    """What a step did."""
+class QueueResult:
+    """How many slots a step queued and skipped."""
 
     queued: int = 0
     skipped: int = 0
 
-    def __add__(self, other: Queued) -> Queued:
-        return Queued(self.queued + other.queued, self.skipped + other.skipped)
+    def __add__(self, other: QueueResult) -> QueueResult:
+        return QueueResult(self.queued + other.queued, self.skipped + other.skipped)
 
 
-def queue_due_slots(now: datetime, config: Config) -> Queued:
-    done = Queued()
+def queue_due_slots(now: datetime, config: Config) -> QueueResult:
+    done = QueueResult()
     while True:
         try:
             with sql.write_transaction():
-                due = _due(now)
-                queued = _queue(due, now, config)
+                due = _lock_due_nodes(now)
+                queued = _queue_nodes(due, now, config)
         except IntegrityError:
-            # One of them is refused: that must not keep the others waiting, now and at every step.
+            # One of them is refused. It must not keep the others waiting at every step.
             return done + _queue_one_by_one(now, config)
         done += queued
         if len(due) < CHUNK:
             return done
 
 
-def _queue_one_by_one(now: datetime, config: Config) -> Queued:
-    done = Queued()
+def _queue_one_by_one(now: datetime, config: Config) -> QueueResult:
+    done = QueueResult()
     for node_id in enabled_nodes().filter(next_run_at__lte=now).values_list("id", flat=True):
         try:
             with sql.write_transaction():
-                done += _queue(_due(now, only=node_id), now, config)
+                done += _queue_nodes(_lock_due_nodes(now, only=node_id), now, config)
         except IntegrityError as error:
             log.error(
-                "a slot cannot be queued",
+                "slot not queued",
                 extra={"action": "not_queued", "node_id": node_id, "error": str(error)},
             )
-            _pass_over_slot_that_ran(node_id, now, config)
+            _skip_slot_that_ran(node_id, now, config)
     return done
 
 
-def _pass_over_slot_that_ran(node_id: int, now: datetime, config: Config) -> None:
-    """Somebody set the node's time back by hand, to a slot that it has had."""
+def _skip_slot_that_ran(node_id: int, now: datetime, config: Config) -> None:
+    """Skip a slot that was executed already: somebody set the node's next run back in the database."""
     with sql.write_transaction():
-        for row in _due(now, only=node_id):
+        for row in _lock_due_nodes(now, only=node_id):
             ahead = advance(row.next_run_at, row.interval, now)
             if Execution.objects.filter(node=node_id, slot=ahead.slot).exists():
                 update_rows(SnmpJobHost, ["next_run_at"], [(node_id, ahead.next_run_at)])
                 reconcile_trackers([row.olt_id], now, config)
 
 
-class _Due(NamedTuple):
+class _DueNode(NamedTuple):
     node_id: int
     olt_id: int
     next_run_at: datetime
@@ -125,7 +125,7 @@ class _Due(NamedTuple):
         return timedelta(seconds=self.interval_s)
 
 
-def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
+def _lock_due_nodes(now: datetime, *, only: int | None = None) -> list[_DueNode]:
     nodes = enabled_nodes() if only is None else enabled_nodes().filter(id=only)
     rows = (
         nodes.filter(next_run_at__lte=now)
@@ -145,66 +145,67 @@ def _due(now: datetime, *, only: int | None = None) -> list[_Due]:
             "olt__cpu_read_at",
         )[:CHUNK]
     )
-    return [_Due(*row) for row in rows]
+    return [_DueNode(*row) for row in rows]
 
 
-def _queue(due: Sequence[_Due], now: datetime, config: Config) -> Queued:
+def _queue_nodes(due: Sequence[_DueNode], now: datetime, config: Config) -> QueueResult:
     if not due:
-        return Queued()
-    unfinished = _unfinished([row.node_id for row in due], now)
+        return QueueResult()
+    unfinished = _read_unfinished([row.node_id for row in due], now)
     busy = dict(
         Execution.objects.filter(olt__in={row.olt_id for row in due}, state__in=ACTIVE).values_list(
             "olt", "id"
         )
     )
-    closed = _closed(due, now, config)
+    closed = _read_closed_times(due, now, config)
     advanced = ((row, advance(row.next_run_at, row.interval, now)) for row in due)
     fates: _Fates = [
-        (row, ahead, _fate(row, ahead.slot, closed, unfinished, busy, now, config)) for row, ahead in advanced
+        (row, ahead, _decide(row, ahead.slot, closed, unfinished, busy, now, config))
+        for row, ahead in advanced
     ]
     owed = owed_by([row.node_id for row in due])
     update_rows(SnmpJobHost, ["next_run_at"], [(row.node_id, ahead.next_run_at) for row, ahead, _ in fates])
-    _end_replaced(fates, now, config)
-    fates = _adopt(fates, owed, now)
+    _fail_replaced_retries(fates, now, config)
+    fates = _adopt_waiting(fates, owed, now)
     queued = [
-        _waiting(row, ahead.slot, fate.attempt, owed[row.node_id], now)
+        _execution_row(row, ahead.slot, fate.attempt, owed[row.node_id], now)
         for row, ahead, fate in fates
         if isinstance(fate, Queue)
     ]
-    insert_rows(Execution, _QUEUED, queued)
-    skipped = [*_missed(fates, closed), *_skipped(fates)]
+    insert_rows(Execution, _EXECUTION_FIELDS, queued)
+    skipped = [*_missed_slots(fates, closed), *_skipped_slots(fates)]
     SkippedSlots.objects.bulk_create(skipped)
-    count_skipped_slots(_passed(skipped, owed), now, config)
-    return Queued(len(queued), sum(each.count for each in skipped))
+    count_skipped_slots(_skipped_ranges(skipped, owed), now, config)
+    return QueueResult(len(queued), sum(each.count for each in skipped))
 
 
-def _passed(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[SkippedRange]:
-    """A reason names the job that was in the way, where one was; else it is what was said of it."""
+def _skipped_ranges(skipped: Sequence[SkippedSlots], owed: _OwedBy) -> Iterable[SkippedRange]:
+    """Return what the quotas count. The reason names the job that was in the way, if there was one."""
     in_the_way = {each.execution_id for each in skipped if each.execution_id is not None}
     jobs = dict(Execution.objects.filter(id__in=in_the_way).values_list("id", "node__job__name"))
     for each in skipped:
         if each.why == Why.MAINTENANCE:
-            # Nobody owed them.
+            # Slots in maintenance are not owed.
             continue
         job = (jobs.get(each.execution_id) if each.execution_id else None) or ""
         what = text_reason(job) or each.detail
         yield SkippedRange(each.olt_id, each.first_slot, each.last_slot, owed[each.node_id], each.why, what)
 
 
-_Fates = Sequence[tuple[_Due, Advance, Fate]]
+_Fates = Sequence[tuple[_DueNode, Advance, Fate]]
 _OwedBy = Mapping[int, tuple[Owed, ...]]
-_Closed = Mapping[int, Sequence[Span]]
+_ClosedTimes = Mapping[int, Sequence[Span]]
 
 
-def _closed(due: Sequence[_Due], now: datetime, config: Config) -> _Closed:
-    """When the OLTs were left alone, as far back as anybody accounts for slots."""
+def _read_closed_times(due: Sequence[_DueNode], now: datetime, config: Config) -> _ClosedTimes:
+    """Return the maintenance of the OLTs, as far back as slots are counted."""
     after = max(min(row.next_run_at for row in due), now - config.quota_catch_up)
     olt_ids = list({row.olt_id for row in due})
     return closed_times(olt_ids, after, now + timedelta(microseconds=1), config.time_zone)
 
 
-def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
-    """Of each node the one that matters: what waits, before what runs."""
+def _read_unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]:
+    """Return the open execution of each node; of two the waiting one."""
     rows = Execution.objects.filter(node__in=node_ids, state__in=OPEN).values_list(
         "node", "id", "state", "trigger", "not_before", "attempt"
     )
@@ -212,15 +213,15 @@ def _unfinished(node_ids: Sequence[int], now: datetime) -> dict[int, Unfinished]
     for node, execution, state, trigger, not_before, attempt in rows:
         waiting = state == State.WAITING
         if waiting or node not in found:
-            retrying, by_hand = waiting and not_before > now, trigger == Trigger.RUN_NOW
-            found[node] = Unfinished(execution, waiting, retrying, by_hand, attempt)
+            retrying, is_run_now = waiting and not_before > now, trigger == Trigger.RUN_NOW
+            found[node] = Unfinished(execution, waiting, retrying, is_run_now, attempt)
     return found
 
 
-def _fate(
-    row: _Due,
+def _decide(
+    row: _DueNode,
     slot: datetime,
-    closed: _Closed,
+    closed: _ClosedTimes,
     unfinished: dict[int, Unfinished],
     busy: dict[int, int],
     now: datetime,
@@ -237,19 +238,19 @@ def _fate(
     return fate_of_slot(node, unfinished.get(row.node_id))
 
 
-_QUEUED: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
+_EXECUTION_FIELDS: Final = ("node", "olt", "trigger", "slot", "not_before", "queued_at", "attempt", "owes")
 
 
-def _waiting(
-    row: _Due, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
+def _execution_row(
+    row: _DueNode, slot: datetime, attempt: int, owes: tuple[Owed, ...], now: datetime
 ) -> tuple[Any, ...]:
-    """A row of what is _QUEUED."""
+    """Return the values of _EXECUTION_FIELDS."""
     trigger = Trigger.RETRY if attempt else Trigger.SCHEDULE
     return row.node_id, row.olt_id, trigger.value, slot, slot, now, attempt, owes
 
 
-def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
-    """Retries whose time has not come: their slot has failed, and the new slot is the next attempt."""
+def _fail_replaced_retries(fates: _Fates, now: datetime, config: Config) -> None:
+    """End retries that still wait: their slot has failed, and the new slot is the next attempt."""
     ids = [fate.replaces for _, _, fate in fates if isinstance(fate, Queue) and fate.replaces is not None]
     if not ids:
         return
@@ -261,23 +262,24 @@ def _end_replaced(fates: _Fates, now: datetime, config: Config) -> None:
     log_ended_executions([row[0] for row in rows])
 
 
-def _adopt(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
-    """One that began since we looked is nobody's slot any more: the slot is skipped because of it."""
+def _adopt_waiting(fates: _Fates, owed: _OwedBy, now: datetime) -> _Fates:
+    """Give waiting executions the new slot. One that has started meanwhile makes the slot a skipped one."""
     return [
         (row, ahead, Skip(Why.STILL_RUNNING, fate.execution_id))
-        if isinstance(fate, Adopt) and not _adopted(fate.execution_id, ahead.slot, owed[row.node_id], now)
+        if isinstance(fate, Adopt)
+        and not _try_to_adopt(fate.execution_id, ahead.slot, owed[row.node_id], now)
         else (row, ahead, fate)
         for row, ahead, fate in fates
     ]
 
 
-def _adopted(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
+def _try_to_adopt(execution_id: int, slot: datetime, owes: tuple[Owed, ...], now: datetime) -> bool:
     waiting = Execution.objects.filter(id=execution_id, state=State.WAITING)
     return bool(waiting.update(trigger=Trigger.SCHEDULE, slot=slot, queued_at=now, owes=owes))
 
 
-def _missed(fates: _Fates, closed: _Closed) -> Iterable[SkippedSlots]:
-    """Slots that went by while nobody stepped."""
+def _missed_slots(fates: _Fates, closed: _ClosedTimes) -> Iterable[SkippedSlots]:
+    """Return the slots that passed while no step was made."""
     for row, ahead, fate in fates:
         if ahead.first_skipped is not None and ahead.last_skipped is not None:
             suspended = isinstance(fate, Skip) and fate.why in (Why.SUSPENDED, Why.OLT_UNREACHABLE)
@@ -294,7 +296,7 @@ def _missed(fates: _Fates, closed: _Closed) -> Iterable[SkippedSlots]:
                 )
 
 
-def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
+def _skipped_slots(fates: _Fates) -> Iterable[SkippedSlots]:
     for row, ahead, fate in fates:
         if isinstance(fate, Skip):
             yield SkippedSlots(
@@ -310,7 +312,7 @@ def _skipped(fates: _Fates) -> Iterable[SkippedSlots]:
 
 
 def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
-    """Nodes whose next slot is further away than any rule puts it: the clock was set back."""
+    """Reset nodes whose next slot is further away than any rule puts it: the clock was set back."""
     slack = config.first_run_delay + config.spread_limit
     with sql.write_transaction():
         rows = list(
@@ -329,14 +331,14 @@ def reset_slots_too_far_ahead(now: datetime, config: Config) -> int:
         update_rows(SnmpJobHost, ["next_run_at"], too_far)
         if too_far:
             reconcile_trackers(sorted({olt_of[node_id] for node_id, _ in too_far}), now, config)
-    _probe_sooner(now, config)
+    _bring_probes_forward(now, config)
     if too_far:
-        publish(ClockChanged(seconds=-_set_back(now, rows).total_seconds()), now)
+        publish(ClockChanged(seconds=-_clock_change(now, rows).total_seconds()), now)
     return len(too_far)
 
 
-def _set_back(now: datetime, rows: Iterable[tuple[int, int, datetime | None, int]]) -> timedelta:
-    """At least: no slot was further away than its interval."""
+def _clock_change(now: datetime, rows: Iterable[tuple[int, int, datetime | None, int]]) -> timedelta:
+    """Return by how much the clock was set back, at least: no slot was further away than its interval."""
     return max(
         next_run_at - now - timedelta(seconds=interval_s)
         for *_, next_run_at, interval_s in rows
@@ -344,8 +346,8 @@ def _set_back(now: datetime, rows: Iterable[tuple[int, int, datetime | None, int
     )
 
 
-def _probe_sooner(now: datetime, config: Config) -> None:
-    """What is suspended, and would not be asked until the clock has caught up."""
+def _bring_probes_forward(now: datetime, config: Config) -> None:
+    """Bring forward probes that would not be made until the clock has caught up."""
     longest = now + max(config.probe_after)
     for suspended in (Olt.objects, SnmpJobHost.objects):
         suspended.filter(next_probe_at__gt=longest).update(next_probe_at=longest)

@@ -111,7 +111,7 @@ def _room(now: datetime) -> Iterator[Sample]:
 
 def _durations() -> Iterator[Sample]:
     name = "facho_execution_duration_seconds"
-    for row in totals.by_kind():
+    for row in totals.totals_by_kind():
         kind = (row["kind"] or _BY_HAND,)
         for most in totals.WITHIN:
             yield Sample(name, row[f"all_within_{most}s"], kind, "_bucket", f"{most}.0")
@@ -146,7 +146,7 @@ _COUNTERS: Final = {
 
 
 def _totals() -> Iterator[Sample]:
-    for row in totals.by_olt():
+    for row in totals.totals_by_olt():
         olt = row["olt__name"]
         ended = {"success": row["all_succeeded"], "failed": row["all_failed"]}
         for result, count in ended.items():
