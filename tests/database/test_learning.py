@@ -127,14 +127,14 @@ def test_what_says_nothing_about_the_next_run_teaches_nothing(columns: dict[str,
 def test_who_learned_the_same_meanwhile_has_done_it_for_us(monkeypatch: pytest.MonkeyPatch) -> None:
     node = make_node()
     ended(node)
-    teach = forecast_learning._taught
+    teach = forecast_learning._updated_forecasts
 
     def with_another(*args: Any) -> list[TaskForecast]:
-        monkeypatch.setattr(forecast_learning, "_taught", teach)
+        monkeypatch.setattr(forecast_learning, "_updated_forecasts", teach)
         learn_from_ended(NOW, CONFIG)
         return teach(*args)
 
-    monkeypatch.setattr(forecast_learning, "_taught", with_another)
+    monkeypatch.setattr(forecast_learning, "_updated_forecasts", with_another)
     learn_from_ended(NOW, CONFIG)
     assert learned(node).samples == 1
 

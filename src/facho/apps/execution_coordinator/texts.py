@@ -1,4 +1,4 @@
-"""What became of an hour, in the words of who reads it: on a page, or in a message."""
+"""Texts about the hours of quotas, for pages and notifications."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WHY_LOST: Final[Mapping[str, Text]] = {
 
 
 def hour_in_words(start: datetime, end: datetime) -> str:
-    """`10 Jun 2025, 10:00-11:00`, on the operator's clock."""
+    """Return `10 Jun 2025, 10:00-11:00`, in the operator's time zone."""
     since, until = localtime(start), localtime(end)
     return f"{date_format(since, 'j M Y')}, {since:%H:%M}\N{EN DASH}{until:%H:%M}"
 
 
 def why_lost(lost: LostSlots) -> str:
-    """Without figures: `OLT busy with discovery`, `failed: no answer`."""
+    """Return the reason without figures: `OLT busy with discovery`, `failed: no answer`."""
     why = str(WHY_LOST.get(lost.why, lost.why))
     if not lost.what:
         return why
@@ -48,7 +48,7 @@ def why_lost(lost: LostSlots) -> str:
 
 
 def lost_in_words(lost: LostSlots) -> str:
-    """`OLT busy with discovery, 8 slots, 40 min`."""
+    """Return `OLT busy with discovery, 8 slots, 40 min`."""
     text = ngettext("%(why)s, %(count)d slot, %(time)s", "%(why)s, %(count)d slots, %(time)s", lost.count)
     return text % {
         "why": why_lost(lost),
@@ -58,7 +58,7 @@ def lost_in_words(lost: LostSlots) -> str:
 
 
 def missed_in_words(tasks: Iterable[TaskReport], *, at_most: int = 3) -> str:
-    """`discovery 2 of 4, get_power 5 of 12`: those that did not get enough."""
+    """Return the tasks that missed their quota: `discovery 2 of 4, get_power 5 of 12`."""
     missed = [task for task in tasks if task.severity]
     text = ", ".join(
         pgettext("task", "%(task)s %(completed)d of %(required)d")

@@ -24,7 +24,7 @@ from facho.engine.commands.nodes import KEEP, NodeChanges
 from facho.engine.commands.olts import olts_named
 from facho.engine.coordinate.changes import PlannedNode, plan_first_runs
 from facho.engine.coordinate.forecasts import LearnedTasks, TaskToPredict, count_named_columns
-from facho.engine.coordinate.workloads import Node, tasks_of
+from facho.engine.coordinate.workloads import EnabledNode, composite_tasks
 
 # Ids of rows that are not saved: later than every row of the database, as new rows are.
 _FIRST_DRAFT_ID: Final = 2**62
@@ -245,11 +245,11 @@ class ScheduleDraft:
         """Return what each OLT has to do, as `workloads` reads it from the database."""
         asked = {each.key: each for each in (_asked(node) for node in reversed(self._nodes.values()))}
         known = self._learned.predict(asked, lambda: self._columns_named, self._now, self._config)
-        on: dict[int, list[Node]] = defaultdict(list)
+        on: dict[int, list[EnabledNode]] = defaultdict(list)
         for node in self._nodes.values():
             if node.enabled and node.job.enabled and node.olt.enabled:
                 on[node.olt_id].append(_node(node))
-        return {olt_id: list(tasks_of(some, known)) for olt_id, some in on.items()}
+        return {olt_id: list(composite_tasks(some, known)) for olt_id, some in on.items()}
 
 
 def _reset_nodes(some: Iterable[SnmpJobHost]) -> None:
@@ -259,9 +259,9 @@ def _reset_nodes(some: Iterable[SnmpJobHost]) -> None:
             setattr(node, column, value)
 
 
-def _node(node: SnmpJobHost) -> Node:
+def _node(node: SnmpJobHost) -> EnabledNode:
     job = node.job
-    return Node(
+    return EnabledNode(
         node_id=node.pk,
         olt_id=node.olt_id,
         job_id=job.pk,

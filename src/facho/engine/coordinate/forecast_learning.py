@@ -1,6 +1,6 @@
-"""Teaches the forecasts what executions took that ended since the last time.
+"""Updates the forecasts with the durations of executions that ended since the last step.
 
-In the coordinator's step, a bounded number of them each time, so that nobody who stores results waits for it.
+The coordinator does this for a limited number in each step, so that the recorder does not have to.
 """
 
 from __future__ import annotations
@@ -24,63 +24,62 @@ from facho.engine.coordinate.forecasts import Key
 
 LEARNING: Final = "learning"
 _AT_ONCE: Final = 500
-# What is longer ago than a day was taught by the days before, or is not worth the work of catching up.
-_CATCHES_UP: Final = timedelta(days=1)
-# What ended now may be stored a little after what ended later, and must not be passed over.
-_SETTLES: Final = timedelta(seconds=10)
+# Older executions are not worth catching up with.
+_MAX_AGE: Final = timedelta(days=1)
+# An execution can be stored a little after one that ended later, and must not be left out.
+_STORE_DELAY: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class _Until:
-    """All that ended before has taught, and of what ended just then all up to this execution."""
+class _Position:
+    """The last execution that was learned from, in the order of end and id."""
 
     ended_at: datetime
     execution_id: int
 
-    def written(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, object]:
         return {"until": self.ended_at.isoformat(), "execution": self.execution_id}
 
 
-class _Ran(NamedTuple):
-    """A part that succeeded."""
+class _PartRun(NamedTuple):
+    """A successful run of a part."""
 
     began_at: datetime
     seconds: float
 
 
 def learn_from_ended(now: datetime, config: Config) -> int:
-    """How many executions were looked at. The work is done before the transaction, which is short so."""
-    state = _state(now)
-    until = _until(state, now)
-    ended = _ended(until, now - _SETTLES)
+    """Learn from ended executions; return their number. The work is done before the transaction."""
+    state = _load_state(now)
+    ended = _load_ended(_start_position(state, now), now - _STORE_DELAY)
     if not ended:
         return 0
-    ran = _ran(ended)
-    taught = _taught(ran, now, config) if ran else []
+    runs = _runs_by_task(ended)
+    updated = _updated_forecasts(runs, now, config) if runs else []
     with sql.write_transaction():
-        if _claim(state, _Until(ended[-1].ended_at, ended[-1].id), now):
-            _store(taught)
+        if _claim(state, _Position(ended[-1].ended_at, ended[-1].id), now):
+            _store(updated)
     return len(ended)
 
 
-def _state(now: datetime) -> CoordinatorState:
-    begins = _Until(now - _CATCHES_UP, 0).written()
-    defaults = {"value": begins, "updated_at": now}
+def _load_state(now: datetime) -> CoordinatorState:
+    start = _Position(now - _MAX_AGE, 0).as_json()
+    defaults = {"value": start, "updated_at": now}
     return CoordinatorState.objects.get_or_create(name=LEARNING, defaults=defaults)[0]
 
 
-def _until(state: CoordinatorState, now: datetime) -> _Until:
-    """Not in the future: a clock that was set back would have us wait for as long."""
+def _start_position(state: CoordinatorState, now: datetime) -> _Position:
+    """Return where to go on. A position in the future, from before the clock was set back, is not used."""
     ended_at = datetime.fromisoformat(state.value["until"])
-    if now - _CATCHES_UP <= ended_at <= now:
-        return _Until(ended_at, state.value["execution"])
-    return _Until(now - _CATCHES_UP, 0)
+    if now - _MAX_AGE <= ended_at <= now:
+        return _Position(ended_at, state.value["execution"])
+    return _Position(now - _MAX_AGE, 0)
 
 
-def _claim(state: CoordinatorState, until: _Until, now: datetime) -> bool:
-    """Who steps at the same time has taught the same, and only one of us may store it."""
-    ours = CoordinatorState.objects.filter(id=state.id, value=state.value, updated_at=state.updated_at)
-    return bool(ours.update(value=until.written(), updated_at=now))
+def _claim(state: CoordinatorState, position: _Position, now: datetime) -> bool:
+    """Return True for one of several steps at the same time: all learned the same, and one stores it."""
+    unchanged = CoordinatorState.objects.filter(id=state.id, value=state.value, updated_at=state.updated_at)
+    return bool(unchanged.update(value=position.as_json(), updated_at=now))
 
 
 class _Ended(NamedTuple):
@@ -92,46 +91,48 @@ class _Ended(NamedTuple):
     parts: Sequence[Mapping[str, object]]
 
 
-def _ended(after: _Until, upto: datetime) -> list[_Ended]:
+def _load_ended(after: _Position, upto: datetime) -> list[_Ended]:
     rows = Execution.objects.filter(ended_at__gte=after.ended_at, ended_at__lte=upto)
     rows = rows.filter(Q(ended_at__gt=after.ended_at) | Q(id__gt=after.execution_id))
     return [_Ended(*row) for row in rows.order_by("ended_at", "id").values_list(*_Ended._fields)[:_AT_ONCE]]
 
 
-def _ran(ended: Iterable[_Ended]) -> dict[Key, list[_Ran]]:
-    """What succeeded, in its order: how long a time-out takes says nothing about the next run."""
-    found: dict[Key, list[_Ran]] = defaultdict(list)
+def _runs_by_task(ended: Iterable[_Ended]) -> dict[Key, list[_PartRun]]:
+    """Return the successful runs in order. The duration of a time-out tells nothing about the next run."""
+    found: dict[Key, list[_PartRun]] = defaultdict(list)
     for each in ended:
         if each.state == State.SUCCESS and each.started_at is not None:
-            for task_type, seconds in _parts(each.parts):
-                found[each.olt_id, task_type].append(_Ran(each.started_at, seconds))
+            for task_type, seconds in _successful_parts(each.parts):
+                found[each.olt_id, task_type].append(_PartRun(each.started_at, seconds))
     return found
 
 
-def _parts(parts: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, float]]:
-    """Of nodes: what a person asks for by hand is no task. What took no time asked for nothing."""
+def _successful_parts(parts: Iterable[Mapping[str, object]]) -> Iterator[tuple[str, float]]:
+    """Yield task type and seconds. A part without a node is no task, one without seconds asked nothing."""
     for part in parts:
         seconds = part.get("seconds")
         if part.get("state") == PartState.SUCCESS and part.get("node") and isinstance(seconds, int | float):
             yield str(part["task_type"]), float(seconds)
 
 
-def _taught(ran: Mapping[Key, Sequence[_Ran]], now: datetime, config: Config) -> list[TaskForecast]:
-    olts = sorted({olt for olt, _ in ran})
+def _updated_forecasts(
+    runs: Mapping[Key, Sequence[_PartRun]], now: datetime, config: Config
+) -> list[TaskForecast]:
+    olts = sorted({olt for olt, _ in runs})
     onus = onus_present(olts)
-    rows = TaskForecast.objects.filter(olt__in=olts, task_type__in={task for _, task in ran})
+    rows = TaskForecast.objects.filter(olt__in=olts, task_type__in={task for _, task in runs})
     before = {(olt, task): Learned.from_json(state) for olt, task, state in rows.values_list(*_STATE)}
     return [
-        _forecast(key, _learned(before.get(key, Learned()), ran[key], onus.get(key[0], 0), config), now)
-        for key in sorted(ran)
+        _forecast(key, _learn(before.get(key, Learned()), runs[key], onus.get(key[0], 0), config), now)
+        for key in sorted(runs)
     ]
 
 
 _STATE: Final = ("olt_id", "task_type", "state")
 
 
-def _learned(learned: Learned, ran: Iterable[_Ran], onus: int, config: Config) -> Learned:
-    for each in ran:
+def _learn(learned: Learned, runs: Iterable[_PartRun], onus: int, config: Config) -> Learned:
+    for each in runs:
         learned = learn(learned, each.began_at, each.seconds, onus, config.time_zone)
     return learned
 
@@ -149,9 +150,9 @@ def _forecast(key: Key, learned: Learned, now: datetime) -> TaskForecast:
     )
 
 
-def _store(taught: Sequence[TaskForecast]) -> None:
+def _store(forecasts: Sequence[TaskForecast]) -> None:
     TaskForecast.objects.bulk_create(
-        [each for each in taught if each.samples],
+        [each for each in forecasts if each.samples],
         update_conflicts=True,
         unique_fields=["olt", "task_type"],
         update_fields=["state", "fixed_s", "per_onu_s", "samples", "error_pct", "updated_at"],

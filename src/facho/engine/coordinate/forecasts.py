@@ -1,4 +1,4 @@
-"""How long the tasks of OLTs will take: as they were learned, and guessed where they never ran."""
+"""Predicts how long the tasks of OLTs will take: from learned durations, by a guess where they never ran."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors import schema as profiles
 
 Key = tuple[int, str]
-# Of others like it, so many tell enough: those that ran last.
-_MOST_OTHERS: Final = 2000
+# Forecasts of other OLTs that a guess uses, the most recent ones.
+_MAX_OTHERS: Final = 2000
 _DISCOVERED: Final = (*DISCOVERY_FACTS, "state", "description")
 
 
 def predict_durations(
     olt_ids: Sequence[int] | None, now: datetime, config: Config
 ) -> Mapping[Key, Predicted]:
-    """By OLT and task type, for all nodes of these OLTs, or of all: also of those that are switched off.
+    """Return predictions by OLT and task type for all nodes of these OLTs (None: of all), disabled ones too.
 
-    In five queries at most, and two where every task ran before.
+    In five queries at most, and in two where every task has run before.
     """
-    asked = _asked(olt_ids)
-    named = {each.job_id for each in asked.values()}
-    return LearnedTasks(olt_ids).predict(asked, lambda: count_named_columns(named), now, config)
+    tasks = _load_tasks(olt_ids)
+    job_ids = {each.job_id for each in tasks.values()}
+    return LearnedTasks(olt_ids).predict(tasks, lambda: count_named_columns(job_ids), now, config)
 
 
 class LearnedTasks:
-    """The learned durations of the tasks of some OLTs, read once and asked as often as needed."""
+    """The learned durations of the tasks of some OLTs, read once for any number of predictions."""
 
     def __init__(self, olt_ids: Sequence[int] | None) -> None:
-        self._learned, self._onus = _learned(olt_ids)
+        self._learned, self._onus = _load_learned(olt_ids)
 
     def predict(
         self,
-        asked: Mapping[Key, TaskToPredict],
-        named: Callable[[], Mapping[int, int]],
+        tasks: Mapping[Key, TaskToPredict],
+        named_columns: Callable[[], Mapping[int, int]],
         now: datetime,
         config: Config,
     ) -> Mapping[Key, Predicted]:
-        """`named` tells how many columns jobs name one by one; it is asked only where a task never ran."""
-        known = [key for key in asked if key in self._learned]
+        """Predict durations. `named_columns` counts the columns jobs name, for tasks that never ran."""
+        known = [key for key in tasks if key in self._learned]
         found = {key: predict(self._learned[key], now, self._onus[key[0]], config.time_zone) for key in known}
-        cold = [each for key, each in asked.items() if key not in found]
-        return found | (_guessed(cold, self._onus, named(), config) if cold else {})
+        never_ran = [each for key, each in tasks.items() if key not in found]
+        return found | (_guess(never_ran, self._onus, named_columns(), config) if never_ran else {})
 
 
 class TaskToPredict(NamedTuple):
-    """A task of an OLT, as far as it tells how long it may take."""
+    """A task of an OLT, with what its duration depends on."""
 
     olt_id: int
     task_type: str
@@ -88,8 +88,8 @@ class TaskToPredict(NamedTuple):
         return builtin().get(self.brand) or builtin()[GENERIC]
 
 
-def _asked(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:
-    """Of several nodes with one task type, the first."""
+def _load_tasks(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:
+    """Return a task for each task type of an OLT; of several nodes with one type, the first."""
     nodes = SnmpJobHost.objects.order_by("-id")
     rows = (nodes if olt_ids is None else nodes.filter(olt__in=olt_ids)).values_list(
         "olt_id", "job__task_type", "job_id", "job__kind", "job__facts", "olt__brand__name", "olt__model_id",
@@ -98,8 +98,8 @@ def _asked(olt_ids: Sequence[int] | None) -> dict[Key, TaskToPredict]:
     return {each.key: each for each in (TaskToPredict(*row) for row in rows)}
 
 
-def _learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[int, int]]:
-    """And how many ONUs each OLT had when something was last learned of it: counting a million takes long."""
+def _load_learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[int, int]]:
+    """Return learned durations, and the ONUs of each OLT at the last of them: counting a million is slow."""
     rows: QuerySet[TaskForecast] = TaskForecast.objects.order_by("updated_at")
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
@@ -111,24 +111,24 @@ def _learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], dict[in
 _STATE: Final = ("olt_id", "task_type", "state")
 
 
-def _guessed(
-    asked: Sequence[TaskToPredict], onus: Mapping[int, int], named: Mapping[int, int], config: Config
+def _guess(
+    tasks: Sequence[TaskToPredict], onus: Mapping[int, int], named_columns: Mapping[int, int], config: Config
 ) -> dict[Key, Predicted]:
-    others = _others(asked)
-    onus = {**onus_present(sorted({each.olt_id for each in asked} - onus.keys())), **onus}
+    others = _load_others(tasks)
+    onus = {**onus_present(sorted({each.olt_id for each in tasks} - onus.keys())), **onus}
     found = {}
-    for each in asked:
-        paces, count = others.like(each), onus.get(each.olt_id, 0)
-        found[each.key] = (
+    for task in tasks:
+        paces, count = others.of_same_kind(task), onus.get(task.olt_id, 0)
+        found[task.key] = (
             guess_from_others(paces, count)
             if paces
-            else _by_asking(each, count, named.get(each.job_id, 0), config)
+            else _guess_from_requests(task, count, named_columns.get(task.job_id, 0), config)
         )
     return found
 
 
-class _Others:
-    """What tasks take where they ran: by brand and model, and by brand."""
+class _OtherOlts:
+    """Durations of tasks on OLTs where they ran: by brand and model, and by brand."""
 
     def __init__(self, rows: Iterable[tuple[str, str, int | None, float, float]]) -> None:
         self._paces: dict[tuple[str, str, int | None], list[Pace]] = defaultdict(list)
@@ -137,64 +137,60 @@ class _Others:
             if model is not None:
                 self._paces[task_type, brand, model].append(Pace(*pace))
 
-    def like(self, asked: TaskToPredict) -> Sequence[Pace]:
-        models = (asked.model_id, None)
-        return next(
-            filter(None, (self._paces.get((asked.task_type, asked.brand, each)) for each in models)), ()
-        )
+    def of_same_kind(self, task: TaskToPredict) -> Sequence[Pace]:
+        of_model = self._paces.get((task.task_type, task.brand, task.model_id))
+        return of_model or self._paces.get((task.task_type, task.brand, None)) or ()
 
 
-def _others(asked: Iterable[TaskToPredict]) -> _Others:
-    tasks, brands = {each.task_type for each in asked}, {each.brand for each in asked}
+def _load_others(tasks: Iterable[TaskToPredict]) -> _OtherOlts:
+    task_types, brands = {each.task_type for each in tasks}, {each.brand for each in tasks}
     rows = TaskForecast.objects.filter(
-        task_type__in=tasks, olt__brand__name__in=brands, samples__gte=SURE_AFTER
+        task_type__in=task_types, olt__brand__name__in=brands, samples__gte=SURE_AFTER
     ).order_by("-updated_at")
-    return _Others(rows.values_list(*_PACE)[:_MOST_OTHERS])
-
-
-_PACE: Final = ("task_type", "olt__brand__name", "olt__model_id", "fixed_s", "per_onu_s")
+    columns = ("task_type", "olt__brand__name", "olt__model_id", "fixed_s", "per_onu_s")
+    return _OtherOlts(rows.values_list(*columns)[:_MAX_OTHERS])
 
 
 def count_named_columns(job_ids: Iterable[int]) -> dict[int, int]:
-    """How many columns these jobs name one by one."""
+    """Return the number of columns that each of these jobs names one by one."""
     rows = SnmpJobOid.objects.filter(job__in=job_ids).order_by().values_list("job_id")
     return dict(rows.annotate(count=Count("id")))
 
 
-def _by_asking(asked: TaskToPredict, onus: int, named: int, config: Config) -> Predicted:
-    rules = asked.profile.request_rules
-    in_flight = min(asked.max_in_flight or config.requests_in_flight, rules.in_flight or 99)
-    return guess_from_requests(_tables(asked, onus, named, config), in_flight, asked.most_per_second)
+def _guess_from_requests(task: TaskToPredict, onus: int, named_columns: int, config: Config) -> Predicted:
+    rules = task.profile.request_rules
+    in_flight = min(task.max_in_flight or config.requests_in_flight, rules.in_flight or 99)
+    return guess_from_requests(_tables(task, onus, named_columns, config), in_flight, task.most_per_second)
 
 
-def _tables(asked: TaskToPredict, onus: int, named: int, config: Config) -> Iterator[Table]:
-    """As the profile says that each is to be asked: a GET names its values, a walk gets them by pages."""
-    walked = _rows_per_walk(asked, config)
-    if named:
-        yield Table(named, 1 if asked.kind == JobKind.GET else onus, walked)
-    for table, columns in _columns(asked):
+def _tables(task: TaskToPredict, onus: int, named_columns: int, config: Config) -> Iterator[Table]:
+    """Yield the tables to read: a GET names its values, a walk reads them in pages."""
+    walked = _rows_per_walk(task, config)
+    if named_columns:
+        yield Table(named_columns, 1 if task.kind == JobKind.GET else onus, walked)
+    for table, columns in _columns(task):
         rows = onus if table.entity is Entity.ONU else ROWS_OF_CHASSIS
-        if asked.kind == JobKind.GET and table.entity is Entity.ONU:
-            values = min(asked.max_varbinds or config.varbinds, config.varbinds, table.batch or 99)
+        if task.kind == JobKind.GET and table.entity is Entity.ONU:
+            values = min(task.max_varbinds or config.varbinds, config.varbinds, table.batch or 99)
             slow = table.read_method is profiles.ReadMethod.GET_ONLINE
             yield Table(columns, rows, values, FROM_ONU_S if slow else LATENCY_S)
         else:
             yield Table(columns, rows, walked)
 
 
-def _rows_per_walk(asked: TaskToPredict, config: Config) -> int:
-    rules = asked.profile.request_rules
-    most = asked.max_varbinds or config.walk_repetitions
+def _rows_per_walk(task: TaskToPredict, config: Config) -> int:
+    rules = task.profile.request_rules
+    most = task.max_varbinds or config.walk_repetitions
     return min(most, rules.repetitions or most) if rules.bulk else 1
 
 
-def _columns(asked: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:
-    """The tables that have what the job asks for, with the number of their columns."""
-    facts = {*spelled_out(asked.facts, asked.profile)}
-    if asked.kind == JobKind.DISCOVERY:
+def _columns(task: TaskToPredict) -> Iterator[tuple[profiles.Table, int]]:
+    """Yield the tables that provide what the job asks for, with the number of their columns."""
+    facts = {*spelled_out(task.facts, task.profile)}
+    if task.kind == JobKind.DISCOVERY:
         facts |= {*_DISCOVERED}
-    for table in asked.profile.tables:
-        about = "" if table.entity is Entity.ONU else f"{table.entity.value}."
-        columns = sum(f"{about}{column.fact}" in facts for column in table.columns)
+    for table in task.profile.tables:
+        prefix = "" if table.entity is Entity.ONU else f"{table.entity.value}."
+        columns = sum(f"{prefix}{column.fact}" in facts for column in table.columns)
         if columns:
             yield table, columns

@@ -1,4 +1,4 @@
-"""What has an OLT planned anew at once: it went away, it is back, or too much fails on it."""
+"""Replans an OLT at once when it stops answering, answers again, or fails too often."""
 
 from __future__ import annotations
 

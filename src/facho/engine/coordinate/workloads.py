@@ -1,4 +1,4 @@
-"""What OLTs have to do: their tasks as they are planned, and what waits and runs there now."""
+"""The workloads of OLTs: their tasks as they are planned, and what waits and runs there now."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from facho.core.plan import ClosedSpans, Plan, Queued, Running, Task, simulate
 from facho.core.reasons import Reason
 from facho.engine.coordinate.forecasts import predict_durations
 
-# Of a task that nobody knows anything about.
+# For a task without a prediction.
 GUESS: Final = Predicted(10.0, 30.0, sure=False)
-# A run that takes longer than nearly all before it may end any moment.
-_ANY_MOMENT: Final = timedelta(seconds=5)
+# The expected rest of a run that takes longer than nearly all before it.
+_OVERDUE_REST: Final = timedelta(seconds=5)
 
 Predictions = Mapping[tuple[int, str], Predicted]
 
@@ -52,22 +52,22 @@ class Workload:
 def load_workloads(
     olt_ids: Sequence[int] | None, now: datetime, until: datetime, config: Config
 ) -> dict[int, Workload]:
-    """Of those that are enabled and have something to do. A fixed number of queries."""
-    nodes: dict[int, list[Node]] = defaultdict(list)
-    for node in _nodes(olt_ids):
+    """Return the workloads of enabled OLTs that have nodes, in a fixed number of queries."""
+    nodes: dict[int, list[EnabledNode]] = defaultdict(list)
+    for node in _load_nodes(olt_ids):
         nodes[node.olt_id].append(node)
-    known = predict_durations(olt_ids, now, config)
-    opened: dict[int, list[_Open]] = defaultdict(list)
-    for each in _open(olt_ids):
-        opened[each.olt_id].append(each)
+    predictions = predict_durations(olt_ids, now, config)
+    open_executions: dict[int, list[_Open]] = defaultdict(list)
+    for each in _load_open(olt_ids):
+        open_executions[each.olt_id].append(each)
     closed = closed_times(olt_ids, now, until, config.time_zone)
     return {
-        olt_id: _workload(olt_id, some, opened[olt_id], closed.get(olt_id, ()), known, now)
+        olt_id: _workload(olt_id, some, open_executions[olt_id], closed.get(olt_id, ()), predictions, now)
         for olt_id, some in nodes.items()
     }
 
 
-class Node(NamedTuple):
+class EnabledNode(NamedTuple):
     node_id: int
     olt_id: int
     job_id: int
@@ -76,7 +76,7 @@ class Node(NamedTuple):
     master_job_id: int | None
     interval_s: int
     priority: int
-    # None for what is chained to another node.
+    # None for a chained node.
     next_run_at: datetime | None
     suspended: Reason
     olt_suspended: Reason
@@ -86,14 +86,14 @@ class Node(NamedTuple):
         return Link(self.node_id, self.job_id, self.olt_id, self.master_job_id, self.priority, enabled=True)
 
 
-def _nodes(olt_ids: Sequence[int] | None) -> list[Node]:
+def _load_nodes(olt_ids: Sequence[int] | None) -> list[EnabledNode]:
     nodes = enabled_nodes() if olt_ids is None else enabled_nodes().filter(olt__in=olt_ids)
     rows = nodes.order_by("id").values_list(
         "id", "olt_id", "job_id", "job__name", "job__task_type", "job__master_id",
         Coalesce("interval_s", "job__interval_s"), Coalesce("priority", "job__priority"), "next_run_at",
         "suspended_reason", "olt__suspended_reason",
     )  # fmt: skip
-    return [Node(*row) for row in rows]
+    return [EnabledNode(*row) for row in rows]
 
 
 class _Open(NamedTuple):
@@ -112,7 +112,7 @@ class _Open(NamedTuple):
         return self.trigger == Trigger.RUN_NOW
 
 
-def _open(olt_ids: Sequence[int] | None) -> list[_Open]:
+def _load_open(olt_ids: Sequence[int] | None) -> list[_Open]:
     rows = Execution.objects.filter(state__in=OPEN)
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
@@ -127,22 +127,22 @@ def _open(olt_ids: Sequence[int] | None) -> list[_Open]:
 
 def _workload(
     olt_id: int,
-    nodes: Sequence[Node],
-    opened: Sequence[_Open],
+    nodes: Sequence[EnabledNode],
+    open_executions: Sequence[_Open],
     closed: ClosedSpans,
-    known: Predictions,
+    predictions: Predictions,
     now: datetime,
 ) -> Workload:
-    tasks = tuple(tasks_of(nodes, known))
+    tasks = tuple(composite_tasks(nodes, predictions))
     by_node = {task.node_id: task for task in tasks}
-    active = next((each for each in opened if each.state != State.WAITING), None)
+    active = next((each for each in open_executions if each.state != State.WAITING), None)
     return Workload(
         olt_id,
         tasks,
         None if active is None else _running(active, by_node.get(active.node_id or 0), now),
         tuple(
             Queued(each.node_id, each.slot, max(each.slot, each.not_before), each.run_now, each.by_hand)
-            for each in opened
+            for each in open_executions
             if each.state == State.WAITING and each.node_id is not None
         ),
         closed,
@@ -153,22 +153,24 @@ def _running(active: _Open, task: Task | None, now: datetime) -> Running:
     started = active.started_at or now
     slot = None if active.by_hand else active.slot
     p50, p95 = (task.p50, task.p95) if task else (timedelta(seconds=GUESS.p50_s),) * 2
-    until = next((at for at in (started + p50, started + p95) if at > now), now + _ANY_MOMENT)
+    until = next((at for at in (started + p50, started + p95) if at > now), now + _OVERDUE_REST)
     return Running(active.node_id or 0, active.job or "", started, until, slot)
 
 
-def tasks_of(nodes: Iterable[Node], known: Predictions) -> Iterator[Task]:
-    """The composites of one OLT."""
+def composite_tasks(nodes: Iterable[EnabledNode], predictions: Predictions) -> Iterator[Task]:
+    """Yield a task for each composite node of one OLT."""
     by_id = {node.node_id: node for node in nodes}
     for composite in composites(node.link for node in by_id.values()):
         master = by_id[composite.master]
         if master.next_run_at is not None:
             members = [by_id[node_id] for node_id in composite.members]
-            yield _task(master, members, known, master.next_run_at)
+            yield _task(master, members, predictions, master.next_run_at)
 
 
-def _task(master: Node, parts: Sequence[Node], known: Predictions, next_slot: datetime) -> Task:
-    predicted = combine_predictions([known.get((part.olt_id, part.task_type), GUESS) for part in parts])
+def _task(
+    master: EnabledNode, parts: Sequence[EnabledNode], predictions: Predictions, next_slot: datetime
+) -> Task:
+    predicted = combine_predictions([predictions.get((part.olt_id, part.task_type), GUESS) for part in parts])
     return Task(
         node_id=master.node_id,
         job=master.job,
@@ -184,7 +186,7 @@ def _task(master: Node, parts: Sequence[Node], known: Predictions, next_slot: da
 
 
 def combine_predictions(parts: Sequence[Predicted]) -> Predicted:
-    """One after the other. That all are slow at once is rare, so what is above the middle does not add up."""
-    middle = sum(part.p50_s for part in parts)
-    above = math.sqrt(sum((part.p95_s - part.p50_s) ** 2 for part in parts))
-    return Predicted(middle, middle + above, sure=all(part.sure for part in parts))
+    """Return the duration of parts in sequence. All are rarely slow at once, so p95 is less than the sum."""
+    p50_s = sum(part.p50_s for part in parts)
+    spread_s = math.sqrt(sum((part.p95_s - part.p50_s) ** 2 for part in parts))
+    return Predicted(p50_s, p50_s + spread_s, sure=all(part.sure for part in parts))
