@@ -44,7 +44,7 @@ def test_onus_are_counted_by_what_is_known_of_them() -> None:
     store(olt, discovered({1: "A", 2: "B", 3: "C"}), absent_after=1)
     online, unknown = State("online", "1"), State("unknown", "9")
     store(olt, Finding(facts([(1, {"state": online}), (2, {"state": unknown})])))
-    assert census(olt.pk) == {"gpon": Census(known=4, present=3, online=1, told=1)}
+    assert census(olt.pk) == {"gpon": Census(known=4, present=3, online=1, with_state=1)}
     assert census(an_olt("other").pk) == {}
 
 

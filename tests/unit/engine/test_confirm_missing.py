@@ -17,7 +17,7 @@ HOUR_S = 3600.0
 PORT_STATE = f"{XPON}.21.1.10"
 PORT = b"\x8f\xd0\x80\x80\x00"
 ONU = PORT + b"\x01"
-ALL_ONLINE = Census(known=50, present=50, online=50, told=50)
+ALL_ONLINE = Census(known=50, present=50, online=50, with_state=50)
 
 
 def lacked(
@@ -68,7 +68,7 @@ def test_a_few_onus_say_nothing() -> None:
 
 
 def test_where_no_states_are_known_everybody_counts() -> None:
-    assert lacked(GPON_DISTANCE, gpon=replace_census(online=0, told=0)) == {GPON_DISTANCE}
+    assert lacked(GPON_DISTANCE, gpon=replace_census(online=0, with_state=0)) == {GPON_DISTANCE}
 
 
 def test_an_olt_that_has_just_started_says_nothing() -> None:

@@ -1,4 +1,4 @@
-"""What an OLT says of itself, and of the unprovisioned ONUs at its ports."""
+"""The ports and parts of OLTs, and the unprovisioned ONUs at their ports."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from django.db import connection, models
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
+from facho.apps.db import sql
 from facho.apps.db.bulk import insert_rows, update_rows
 from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import EventKind, OnuEvent
@@ -54,12 +55,12 @@ def store_ports(
     olt_id: int, findings: Sequence[Facts], now: datetime, *, partial: Sequence[Facts] = ()
 ) -> FrameValues:
     """Return the numbers of this collection, for the history of ports."""
-    told = _merge_rows(findings, partial, _port_rows)
-    ids = upsert_rows(OltRows(PonPort, olt_id, "place", "updated_at"), told, now).ids
+    given = _merge_rows(findings, partial, _port_rows)
+    ids = upsert_rows(OltRows(PonPort, olt_id, "place", "updated_at"), given, now).ids
     numbers = {
-        fact: [told[place].get(column) for place in ids]
+        fact: [given[place].get(column) for place in ids]
         for fact, column in _NUMBERS.items()
-        if any(column in values for values in told.values())
+        if any(column in values for values in given.values())
     }
     return FrameValues(list(ids.values()), numbers)
 
@@ -75,21 +76,21 @@ def store_health(
     with_gaps: Collection[Entity] = (),
 ) -> None:
     """`with_gaps` are the kinds of which some rows could not be read: none of these counts as removed."""
-    told = _merge_rows((*olt, *boards, *fans), partial, _part_rows)
+    given = _merge_rows((*olt, *boards, *fans), partial, _part_rows)
     whole = [facts for facts in (*boards, *fans) if facts.entity not in with_gaps]
-    asked = {facts.entity.value for facts in whole if "state" in facts.columns}
-    if asked:
-        told |= _removed_parts(olt_id, asked, told)
-    upsert_rows(OltRows(OltHealth, olt_id, "part", "updated_at"), told, now)
+    kinds = {facts.entity.value for facts in whole if "state" in facts.columns}
+    if kinds:
+        given |= _removed_parts(olt_id, kinds, given)
+    upsert_rows(OltRows(OltHealth, olt_id, "part", "updated_at"), given, now)
 
 
-def _removed_parts(olt_id: int, kinds: Iterable[str], told: Mapping[str, Values]) -> dict[str, Values]:
+def _removed_parts(olt_id: int, kinds: Iterable[str], given: Mapping[str, Values]) -> dict[str, Values]:
     """Return the boards and fans that had a state, and are not in the whole list of states any more: they
     were removed, and have no values now.
     """
     had = OltHealth.objects.filter(olt=olt_id, kind__in=kinds).exclude(state="")
     removed: Values = {"state": "offline", **dict.fromkeys(_PART_NUMBERS)}
-    return {part: removed for part in had.values_list("part", flat=True) if part not in told}
+    return {part: removed for part in had.values_list("part", flat=True) if part not in given}
 
 
 def store_unprovisioned(
@@ -100,15 +101,15 @@ def store_unprovisioned(
 
     If a row of the list could not be read (`has_gaps`), ONUs that are not in it may still wait.
     """
-    told = dict(row for facts in findings for row in _unprovisioned_rows(facts))
+    given = dict(row for facts in findings for row in _unprovisioned_rows(facts))
     rows = Unprovisioned.objects.filter(olt=olt_id)
     if not has_gaps:
-        rows.exclude(identity__in=list(told)).delete()
+        rows.exclude(identity__in=list(given)).delete()
     new = upsert_rows(
-        OltRows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), told, now
+        OltRows(Unprovisioned, olt_id, "identity", "last_seen", {"first_seen": now}), given, now
     ).new
-    (rows.filter(identity__in=list(told)) if has_gaps else rows).update(last_seen=now)
-    added = {identity: told[identity] for identity in new}
+    (rows.filter(identity__in=list(given)) if has_gaps else rows).update(last_seen=now)
+    added = {identity: given[identity] for identity in new}
     _write_events(olt_id, added.values(), now)
     return added
 
@@ -133,15 +134,15 @@ def _merge_rows(
     """Join the rows of several findings by name. What was read to its end counts more, and of several the
     last one.
     """
-    told: dict[str, Values] = {}
+    given: dict[str, Values] = {}
     for facts in partial:
         for name, values in read(facts):
             known = {column: value for column, value in values.items() if value not in (None, "")}
-            told.setdefault(name, {}).update(known)
+            given.setdefault(name, {}).update(known)
     for facts in findings:
         for name, values in read(facts):
-            told.setdefault(name, {}).update(values)
-    return told
+            given.setdefault(name, {}).update(values)
+    return given
 
 
 def _port_rows(facts: Facts) -> Iterator[Named]:
@@ -212,8 +213,7 @@ def _text(value: Any, longest: int | None) -> str:
     if value is None:
         return ""
     text = value.meaning if isinstance(value, State) else str(value)
-    # PostgreSQL refuses NUL in a text.
-    return text.replace("\0", "").strip()[:longest]
+    return sql.db_text(text).strip()[:longest]
 
 
 def _place_numbers(key: Key) -> Values:
@@ -244,7 +244,7 @@ class UpsertedRows:
 
 def upsert_rows(rows: OltRows, given: Mapping[str, Values], now: datetime) -> UpsertedRows:
     """Write the given values, in two statements however many rows there are. Other columns and rows stay."""
-    assert connection.in_atomic_block, "what an OLT says of itself is stored with what else it said"
+    assert connection.in_atomic_block, "the rows of an OLT are stored with the rest of its collection"
     if not given:
         return UpsertedRows({}, [])
     columns = sorted({column for values in given.values() for column in values})

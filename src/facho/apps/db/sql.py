@@ -81,6 +81,11 @@ def db_time(moment: datetime | None) -> Any:
     return connection.ops.adapt_datetimefield_value(moment)
 
 
+def db_text(text: str, longest: int | None = None) -> str:
+    """Return a text as a column takes it: without NUL, which PostgreSQL refuses, and cut."""
+    return text.replace("\0", "")[:longest]
+
+
 def parse_time(moment: Any) -> datetime:
     """Return a time that a plain statement has read: SQLite's are texts or naive, and in UTC."""
     found = parse_datetime(moment) if isinstance(moment, str) else moment

@@ -1,4 +1,4 @@
-"""What the parts of a collection found about ONUs, and how it fills the columns of the roster."""
+"""The findings of a collection about ONUs: they fill the columns of the roster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONLINE: Final = "online"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one part of a collection found about ONUs."""
+    """The ONUs that one part of a collection found, and what may be concluded from them."""
 
     facts: Facts
     # It is a discovery, and read its tables to the end.

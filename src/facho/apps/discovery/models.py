@@ -99,7 +99,7 @@ class Onu(models.Model):
 
 
 class Collected(models.Model):
-    """When rows of each datum of an OLT last arrived, in a collection that did not break off."""
+    """The time at which rows of a datum last arrived, in a collection that did not break off."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="collected", verbose_name=_("OLT"))
     datum = models.CharField(_("datum"), max_length=60)

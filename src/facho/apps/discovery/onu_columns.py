@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.db import models
 
+from facho.apps.db.sql import db_text
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.onu_identity import is_blank
 from facho.vendors import Key
@@ -51,8 +52,7 @@ def _cut_text(name: str) -> Callable[[Any], str]:
     field = Onu._meta.get_field(name)
     assert isinstance(field, models.Field)
     longest = field.max_length
-    # PostgreSQL refuses NUL in a text.
-    return lambda value: str(value).replace("\0", "")[:longest]
+    return lambda value: db_text(str(value), longest)
 
 
 def _number(value: Any) -> float | None:

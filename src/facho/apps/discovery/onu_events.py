@@ -138,10 +138,10 @@ class EventLog:
         """Return the causes of this collection: the stored ones may be those of an earlier time."""
         findings = [rows for rows in self._collection if rows.has("down_cause")] if positions else []
         return {
-            position: said.meaning
+            position: cause.meaning
             for rows in findings
-            for position, said in zip(rows.positions, rows.facts.columns["down_cause"], strict=True)
-            if position in positions and isinstance(said, State)
+            for position, cause in zip(rows.positions, rows.facts.columns["down_cause"], strict=True)
+            if position in positions and isinstance(cause, State)
         }
 
     def write(self, olt_id: int, now: datetime) -> None:

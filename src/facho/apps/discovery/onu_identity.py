@@ -137,7 +137,7 @@ class _Matching:
         return choose
 
     def _best(self, row: int, numbers: Iterable[int]) -> int | None:
-        """Of several with one identity, prefer the one at this place, then with this MAC, then present."""
+        """Choose one of several of an identity: the one at this place, then with this MAC, then present."""
         free = [number for number in numbers if number not in self._taken]
         found, known = self._found, self._known
         return min(

@@ -79,7 +79,7 @@ def _queries(text: str) -> Iterator[IndexQuery]:
 
 
 def prefix_queries(text: str) -> list[IndexQuery]:
-    """In any case, and a serial or a MAC with any separators."""
+    """Return queries for texts that begin so: in any case, serials and MACs with any separators."""
     queries = [begins_with("serial", serial) for serial in serials_of(text)]
     if mac := mac_of(text):
         queries.append(begins_with("mac", mac))

@@ -108,14 +108,15 @@ class Roster:
         """Put a known ONU at a place, which the one that was there before must have left."""
         self.load(*_PARTS, "told_parts")
         self._places[position] = place
-        told = self._told_parts(position)
+        by_columns = self._told_parts(position)
         for column, value in zip(PLACE, place, strict=True):
-            if column in self and (value is not None or column not in told):
+            if column in self and (value is not None or column not in by_columns):
                 self.editable(column)[position] = value
         # A number from a column holds until a column provides another, or the index does.
         by_index = {column for column, value in zip(PLACE, place, strict=True) if value is not None}
-        if by_index.intersection(told):
-            self.editable("told_parts")[position] = " ".join(part for part in told if part not in by_index)
+        if by_index.intersection(by_columns):
+            kept = [part for part in by_columns if part not in by_index]
+            self.editable("told_parts")[position] = " ".join(kept)
 
     def fill(self, stored: StoredFact, positions: Positions, values: Sequence[Any], *, keep: bool) -> None:
         """Set the values at these positions. With `keep`, an empty value keeps what was there."""
@@ -137,10 +138,10 @@ class Roster:
 
     def mark_told(self, part: str, positions: Positions) -> None:
         """Note that a column, not the index, provided this number of their places."""
-        values, told = self[part], self.editable("told_parts")
+        values, parts = self[part], self.editable("told_parts")
         for position in positions:
             if position >= 0 and values[position] is not None and part not in self._told_parts(position):
-                told[position] = f"{told[position]} {part}".strip()
+                parts[position] = f"{parts[position]} {part}".strip()
 
     def settle(self) -> None:
         """Look for differences once, when all values are in."""
@@ -177,8 +178,9 @@ class Roster:
         return any(before is not None and now is not None and before != now for before, now in parts)
 
     def _told_parts(self, position: int) -> list[str]:
-        told: list[str] = self["told_parts"][position].split()
-        return told
+        """Return the numbers of its place that come from columns."""
+        parts: list[str] = self["told_parts"][position].split()
+        return parts
 
     def place(self, position: int) -> dict[str, Any]:
         """Return what is known here of a place: all columns of PLACE for an ONU that is new or moved."""
@@ -186,7 +188,7 @@ class Roster:
         return {**given, **{column: self[column][position] for column in PLACE if column in self}}
 
     def write(self, now: datetime) -> None:
-        # An address is unique at every moment: all who leave one do so before anybody takes it.
+        # An address is unique at every moment: old ones are cleared before any is set.
         before = self._before["address"]
         leaving = [position for position in self._differing("address") if before[position] is not None]
         _update(("address",), [(self.ids[position], None) for position in leaving])

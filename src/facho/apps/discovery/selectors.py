@@ -123,7 +123,7 @@ class Census(NamedTuple):
     present: int
     online: int
     # Those whose state is known at all.
-    told: int
+    with_state: int
 
 
 def census(olt_id: int) -> dict[str, Census]:
@@ -134,7 +134,7 @@ def census(olt_id: int) -> dict[str, Census]:
         known=Count("id"),
         present=Count("id", filter=present),
         online=Count("id", filter=present & Q(state="online")),
-        told=Count("id", filter=present & ~Q(state__in=("", "unknown"))),
+        with_state=Count("id", filter=present & ~Q(state__in=("", "unknown"))),
     )
     return {technology: Census(*counts) for technology, *counts in counted}
 
@@ -238,7 +238,7 @@ def _olt_condition(where: Where) -> dict[str, object]:
 
 
 def _port_condition(port: str) -> Q:
-    """Of two numbers the first is the slot."""
+    """Match the port of an ONU. Of two numbers the first is the slot."""
     parts = ("port", "slot", "frame")
     return Q(**{part: int(number) for part, number in zip(parts, reversed(port.split("/")), strict=False)})
 

@@ -48,7 +48,7 @@ _LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class StoredOnus:
-    """What became of the ONUs of an OLT in one collection. The counts are stored with the execution."""
+    """The result of storing the findings of one collection. Its counts are stored with the execution."""
 
     new: int = 0
     moved: int = 0
@@ -121,7 +121,7 @@ class _FindingsWriter:
         self._optical_changes: list[PowerChange] = []
 
     def match(self, absent_after: int) -> None:
-        """Find out who is there, and which ONU each row is about."""
+        """Find the ONU of each row, and those that are new, gone or back."""
         self._discoveries.match()
         self._tables.match()
         whole = [rows for rows in self._others if rows.finding.complete]

@@ -10,8 +10,6 @@ from facho.apps.hosts.models import Olt
 
 
 class Subject(models.TextChoices):
-    """What the numbers are about."""
-
     ONU = "onu", "ONU"
     PORT = "port", _("port")
 

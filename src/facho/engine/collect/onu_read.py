@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from facho.apps.db.sql import db_text
 from facho.apps.discovery.findings import Finding
 from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
 from facho.apps.snmp_jobs.models import JobKind
@@ -125,8 +126,7 @@ def _plain(value: object) -> int | float | str | None:
     """As JSON has it: a state is its meaning, and a moment or an address its text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    # PostgreSQL refuses NUL in a text.
-    return value if isinstance(value, int | float) else str(value).replace("\0", "")[:_LONGEST]
+    return value if isinstance(value, int | float) else db_text(str(value), _LONGEST)
 
 
 def _why_not(fact: str, reading: Reading, outcome: PartOutcome) -> Reason:

@@ -57,7 +57,7 @@ def write_quotas(recording: Recording) -> None:
 def write_manual_execution(
     started: StartedExecution, part: PartOutcome, end: AttemptEnd, now: datetime
 ) -> None:
-    """Store that a person asked by hand, without what came."""
+    """Store that a person asked by hand, without the answers."""
     columns = {"parts": [_part_json(part)], "counts": {"rows": part.rows}, "load": _sum_loads([part.load])}
     end_attempt(
         started.execution_id, started.attempt, started.started_at, end, part.error, now, columns=columns

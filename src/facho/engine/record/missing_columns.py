@@ -81,7 +81,7 @@ def _is_empty_for_good(part: PartOutcome, onus: Census, technology: str) -> bool
         return False
     if kind != JobKind.GET and not _has_rows(part, technology):
         return False
-    return (onus.online if onus.told else onus.present) >= ENOUGH
+    return (onus.online if onus.with_state else onus.present) >= ENOUGH
 
 
 def _count_onus(technology: str, inventory: Inventory) -> Census:

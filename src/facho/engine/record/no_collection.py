@@ -23,7 +23,7 @@ from facho.masking import masked
 
 
 def record_failure(started: StartedExecution, error: Reason, now: datetime, config: Config) -> State:
-    """Store that the OLT could not even be asked: a job without columns, or a bug. Raises LeaseLost."""
+    """Store that the OLT could not be asked: a job without columns, or a bug. Raises LeaseLost."""
     with sql.write_transaction():
         before = check_lease(started, now)
         error = error.with_texts(masked)
@@ -55,7 +55,7 @@ def record_failure(started: StartedExecution, error: Reason, now: datetime, conf
 
 
 def record_by_hand(started: StartedExecution, part: PartOutcome, now: datetime) -> None:
-    """Store that a person asked, who kept what came. Raises LeaseLost."""
+    """Store that a person asked by hand. The answers went to that person. Raises LeaseLost."""
     with sql.write_transaction():
         check_lease(started, now)
         state = EndState.SUCCESS if part.state is PartState.SUCCESS else EndState.FAILED

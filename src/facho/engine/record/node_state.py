@@ -23,7 +23,7 @@ def lock_failed_node(
 ) -> LockedNode | None:
     """Lock the node of a failed attempt and its OLT, either of which may be suspended now.
 
-    `retry_delay` is that of its job, if nothing else is said.
+    `retry_delay` is that of its job, if none is given.
     """
     if node_id is None:
         return None

@@ -82,8 +82,7 @@ def _versions(collection: Collection) -> Iterator[str]:
         if part.decoded is not None:
             for value in part.decoded[Entity.OLT].columns.get("version", ()):
                 if isinstance(value, str) and value:
-                    # PostgreSQL refuses NUL in a text.
-                    yield value.replace("\0", "")[:_LONGEST_VERSION]
+                    yield sql.db_text(value, _LONGEST_VERSION)
 
 
 def _is_another_version(before: Before, version: str) -> bool:
