@@ -12,7 +12,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import Collection, PartOutcome, PartState
+from facho.engine.collect.work import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.coordinate.coordinator import CoordinatorResult, coordinator_step
 from facho.engine.coordinate.maintenance import abort_in_maintenance
@@ -64,7 +64,7 @@ class Day:
         for part in planned.work.parts:
             wrong = ends(part.job)
             state = PartState.FAILED if wrong else PartState.SUCCESS
-            parts.append(PartOutcome(part, state, text_reason(wrong), seconds=seconds, load=Load(requests=1)))
+            parts.append(PartResult(part, state, text_reason(wrong), seconds=seconds, load=Load(requests=1)))
         return record(started, planned, Collection(parts), self.now, self.config)
 
     def silent(self, begun: Iterable[StartedExecution]) -> None:
@@ -72,7 +72,7 @@ class Day:
         for each in begun:
             planned = plan_execution(each.execution_id, each.run_id, self.now, self.config)
             first, why = planned.work.parts[0], text_reason("no answer")
-            part = PartOutcome(first, PartState.FAILED, why, silent=True, load=Load(requests=1))
+            part = PartResult(first, PartState.FAILED, why, silent=True, load=Load(requests=1))
             record(each, planned, Collection([part]), self.now, self.config)
 
     def run(self, ends: Ends = well, *, takes: float = 2.0) -> list[State]:

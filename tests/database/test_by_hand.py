@@ -15,8 +15,8 @@ from facho.apps.executions.models import Execution, State
 from facho.cli.manual_execution import wait_for_turn
 from facho.config import current
 from facho.core.reasons import text_reason
-from facho.engine.collect.conversation import Guard
-from facho.engine.collect.work import PartOutcome
+from facho.engine.collect.session import Guard
+from facho.engine.collect.work import PartResult
 from facho.engine.commands.runs import collect_all
 from facho.engine.process.leases import LeaseLost, StartedExecution
 from facho.engine.process.snmp_loop import SnmpLoop
@@ -123,7 +123,7 @@ def test_what_came_is_not_lost_with_a_database_that_is_locked_for_a_moment(
 
     troubles = [OperationalError("database is locked")]
 
-    def store(started: StartedExecution, outcome: PartOutcome, now: datetime) -> None:
+    def store(started: StartedExecution, outcome: PartResult, now: datetime) -> None:
         if troubles:
             raise troubles.pop()
         record_by_hand(started, outcome, now)

@@ -15,7 +15,7 @@ from facho.apps.hosts.models import Olt
 from facho.cli.olt import show
 from facho.cli.olt.details import chassis_json
 from facho.cli.onu import unprovisioned
-from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState
 from facho.engine.record.chassis import store_chassis
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
@@ -39,7 +39,7 @@ def part(
     facts: Iterable[str] = (),
     state: PartState = PartState.SUCCESS,
     rows: Mapping[str, Any] | None = None,
-) -> PartOutcome:
+) -> PartResult:
     """What came of asking a simulated OLT for these facts, or for all there are of these entities."""
     profile = builtin()[brand]
     columns = [
@@ -52,10 +52,10 @@ def part(
         rows = simulated.rows({"huawei": HUAWEI, "zte": ZTE}[brand], simulated.model(SHAPE))
     asked = {column.oid for column in columns}
     decoded = Decoder(profile).decode({oid: found for oid, found in rows.items() if oid in asked})
-    return PartOutcome(Part(1, "job", "table", "job", (), tuple(columns)), state, decoded=decoded)
+    return PartResult(Part(1, "job", "table", "job", (), tuple(columns)), state, decoded=decoded)
 
 
-def store(olt: Olt, *parts: PartOutcome, now: datetime = NOW) -> None:
+def store(olt: Olt, *parts: PartResult, now: datetime = NOW) -> None:
     store_chassis(olt.pk, builtin()[olt.brand.name], parts, now)
 
 
@@ -182,7 +182,7 @@ def test_who_waits_is_told_for_all_olts_or_one(capsys: pytest.CaptureFixture[str
     ],
     ids=["empty", "broken off", "not asked", "without identity", "unreadable"],
 )
-def test_only_a_whole_list_says_that_somebody_waits_no_more(answer: PartOutcome, left: int) -> None:
+def test_only_a_whole_list_says_that_somebody_waits_no_more(answer: PartResult, left: int) -> None:
     olt = make_olt("north")
     store(olt, part("huawei", {Entity.AUTOFIND}))
     store(olt, answer)
@@ -213,7 +213,7 @@ def test_what_tells_nothing_of_the_olt_costs_no_statement(
         store_chassis(olt.pk, profile, [states], NOW)
 
 
-def with_odd_row(outcome: PartOutcome, entity: Entity) -> PartOutcome:
+def with_odd_row(outcome: PartResult, entity: Entity) -> PartResult:
     """As if one row of the entity's table had an index that the profile cannot read."""
     assert outcome.decoded is not None
     outcome.decoded.unreadable["a table"] = UnreadableRows(entity, 1, "9.9.9")

@@ -71,7 +71,7 @@ PERSON = {"username": "beto", "role": "viewer", "password1": PASSWORD, "password
 TOUCHED = (Olt, NotificationChannel, User, ApiToken, AuditEntry)
 
 
-class Asking:
+class Administrator:
     """An administrator in a browser and with a token: who may see most."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Asking:
 
 
 @pytest.fixture
-def asking(monkeypatch: pytest.MonkeyPatch) -> Asking:
+def administrator(monkeypatch: pytest.MonkeyPatch) -> Administrator:
     for kind in (throttling.AuthenticatedThrottle, throttling.RefusedAddressThrottle):
         monkeypatch.setattr(kind, "get_rate", lambda _self: None)
     # It tells of every variable that is looked for in vain, below what the system logs.
@@ -99,16 +99,16 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Asking:
     for olt in Olt.objects.all():
         olt.credentials = Credentials(community=COMMUNITY)
         olt.save()
-    return Asking()
+    return Administrator()
 
 
-def all_read(asking: Asking) -> Iterator[tuple[str, Any]]:
-    other = User.objects.exclude(pk=asking.person.pk).first()
+def all_read(administrator: Administrator) -> Iterator[tuple[str, Any]]:
+    other = User.objects.exclude(pk=administrator.person.pk).first()
     assert other is not None
     wanted = [path for path, _statuses in PAGES.values()]
     for path in (*wanted, *BEFORE_ALL, *pages_of_rows(), f"/admin/auth/user/{other.pk}/password/"):
-        yield path, asking.page.get(path)
-    for path, answer in answers(asking.program):
+        yield path, administrator.page.get(path)
+    for path, answer in answers(administrator.program):
         yield path, answer
 
 
@@ -119,9 +119,9 @@ def told(answers: Iterator[tuple[str, Any]]) -> dict[str, str]:
     return found
 
 
-def test_nothing_that_can_be_read_has_a_secret(asking: Asking) -> None:
-    found = told(all_read(asking))
-    assert leaks(found, asking.secrets()) == set()
+def test_nothing_that_can_be_read_has_a_secret(administrator: Administrator) -> None:
+    found = told(all_read(administrator))
+    assert leaks(found, administrator.secrets()) == set()
     # Unlike /health, which says that nothing runs here.
     assert not [where for where in found if where.endswith((" 500", " 502"))]
     assert sum(where.endswith(" 200") for where in found) > 150
@@ -193,18 +193,18 @@ def tomorrow() -> datetime:
     return datetime.now(UTC) + timedelta(days=2)
 
 
-def made_tokens(asking: Asking) -> Iterator[tuple[str, str]]:
+def made_tokens(administrator: Administrator) -> Iterator[tuple[str, str]]:
     """Each is in the answer that made it, and in no other one."""
     first = {"name": "first", "role": "viewer"}
-    by_api = asking.page.post(f"{API}/tokens/", first, content_type="application/json")
+    by_api = administrator.page.post(f"{API}/tokens/", first, content_type="application/json")
     yield by_api.json()["token"], told_by(by_api)
     given = {
-        "owner": asking.person.pk,
+        "owner": administrator.person.pk,
         "name": "second",
         "role": "viewer",
         "expires_at_0": f"{tomorrow():%Y-%m-%d}",
     }
-    by_person = asking.page.post("/admin/access/apitoken/add/", {**given, "expires_at_1": "00:00:00"})
+    by_person = administrator.page.post("/admin/access/apitoken/add/", {**given, "expires_at_1": "00:00:00"})
     yield by_person.context["secret"], told_by(by_person)
 
 
@@ -226,17 +226,17 @@ def left_behind(config: Config) -> dict[str, str]:
 
 
 def test_nothing_that_is_written_comes_back(
-    asking: Asking, config_with_logs: Config, monkeypatch: pytest.MonkeyPatch
+    administrator: Administrator, config_with_logs: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection_test, "ask", seen)
-    for token, answer in made_tokens(asking):
+    for token, answer in made_tokens(administrator):
         assert token in answer
-        asking.made.append(token)
-    found = told(written_by_a_program(asking.program))
-    found |= told(written_by_a_person(asking.page))
-    found |= told((path, asking.page.get(path)) for path in pages_of_rows(*TOUCHED))
+        administrator.made.append(token)
+    found = told(written_by_a_program(administrator.program))
+    found |= told(written_by_a_person(administrator.page))
+    found |= told((path, administrator.page.get(path)) for path in pages_of_rows(*TOUCHED))
     found |= left_behind(config_with_logs)
-    assert leaks(found, asking.secrets()) == set()
+    assert leaks(found, administrator.secrets()) == set()
     # It was done, and refused, and recorded.
     assert {"north", "v3", "seen", "south"} <= {*Olt.objects.values_list("name", flat=True)}
     assert {"noc", "hook"} <= {*NotificationChannel.objects.values_list("name", flat=True)}
@@ -246,7 +246,7 @@ def test_nothing_that_is_written_comes_back(
 
 
 def test_a_database_that_says_how_it_is_reached_is_not_repeated(
-    asking: Asking, config_with_logs: Config, monkeypatch: pytest.MonkeyPatch
+    administrator: Administrator, config_with_logs: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: Any) -> Any:
         raise OperationalError(f"{DATABASE_URL} and {BROKER_URL} for {COMMUNITY}")
@@ -255,8 +255,8 @@ def test_a_database_that_says_how_it_is_reached_is_not_repeated(
         monkeypatch.setattr(place, "olts_under_maintenance", away)
     monkeypatch.setattr("facho.engine.upkeep.health.check_reachable", away)
     failing = {
-        "page": asking.page.get("/admin/hosts/olt/"),
-        "answer": asking.program.get(f"{API}/olts/"),
+        "page": administrator.page.get("/admin/hosts/olt/"),
+        "answer": administrator.program.get(f"{API}/olts/"),
         "health": Client().get("/health"),
     }
     assert {name: answer.status_code for name, answer in failing.items()} == {
@@ -264,10 +264,10 @@ def test_a_database_that_says_how_it_is_reached_is_not_repeated(
     }  # fmt: skip
     found = told(iter(failing.items())) | left_behind(config_with_logs)
     assert "postgresql://facho:***@db/facho and redis://:***@broker" in found["engine.log"]
-    assert leaks(found, asking.secrets()) == set()
+    assert leaks(found, administrator.secrets()) == set()
 
 
-def test_a_message_to_a_poller_has_an_id_and_nothing_else(asking: Asking) -> None:
+def test_a_message_to_a_poller_has_an_id_and_nothing_else(administrator: Administrator) -> None:
     app = Celery(broker="memory://", set_as_current=False)
     execution_id = Execution.objects.order_by("id")[0].pk
     CeleryBackend(app).submit(execution_id)
@@ -276,13 +276,19 @@ def test_a_message_to_a_poller_has_an_id_and_nothing_else(asking: Asking) -> Non
         message.ack()
     assert message.payload[:2] == [[execution_id], {}]
     sent = {"message": f"{message.body!r} {message.headers} {message.properties}"}
-    assert leaks(sent, asking.secrets()) == set()
+    assert leaks(sent, administrator.secrets()) == set()
 
 
-def test_those_that_are_planted_in_an_answer_are_found(asking: Asking) -> None:
+def test_those_that_are_planted_in_an_answer_are_found(administrator: Administrator) -> None:
     """Else all of the above would prove nothing."""
-    digest = ApiToken.objects.get(owner=asking.person).digest
-    planted = {COMMUNITY, CHANNEL, digest, asking.person.password, asking.page.cookies["sessionid"].value}
+    digest = ApiToken.objects.get(owner=administrator.person).digest
+    planted = {
+        COMMUNITY,
+        CHANNEL,
+        digest,
+        administrator.person.password,
+        administrator.page.cookies["sessionid"].value,
+    }
     CoordinatorLog.objects.update(message=f"<{' '.join(planted)}>")
-    found = leaks(told(iter([("logs", asking.program.get(f"{API}/logs/"))])), asking.secrets())
+    found = leaks(told(iter([("logs", administrator.program.get(f"{API}/logs/"))])), administrator.secrets())
     assert planted <= {secret for _where, secret in found}

@@ -22,7 +22,7 @@ from facho.core.reasons import in_english
 from facho.core.roles import Role
 from facho.core.severity import Severity
 from facho.engine.collect.column_reader import Answers
-from facho.engine.collect.outcome import outcome_of
+from facho.engine.collect.part_results import judge_part
 from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.commands.olts import OltChanges, update_olt
@@ -71,7 +71,7 @@ class Site:
         planned = plan_execution(execution.id, started.run_id, self._now, CONFIG)
         work = planned.work
         answers = Answers(rows={SERIAL: found}, heard=True, load=Load(requests=1))  # type: ignore[dict-item]
-        outcome = outcome_of(work.parts[0], answers, Decoder(work.profile).decode(answers.rows), work)
+        outcome = judge_part(work.parts[0], answers, Decoder(work.profile).decode(answers.rows), work)
         recorder.record(started, planned, Collection([outcome]), self._now, CONFIG)
         execution.refresh_from_db()
         return execution

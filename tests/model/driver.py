@@ -23,8 +23,8 @@ from facho.apps.snmp_jobs.selectors import members_to_ask
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import Collection, Part, PartOutcome, PartState, Work
-from facho.engine.collect.work_builder import Before, Planned
+from facho.engine.collect.work import Collection, Part, PartResult, PartState, Work
+from facho.engine.collect.work_builder import OltSnapshot, Planned
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.process.leases import (
     HeldLease,
@@ -215,7 +215,7 @@ class Driver:
             return record_failure(each.started, text_reason("simulated"), self.now, self.config)
         collection = Collection(
             [
-                PartOutcome(
+                PartResult(
                     part,
                     state,
                     text_reason("" if state is PartState.SUCCESS else "simulated"),
@@ -298,7 +298,7 @@ def _planned(started: StartedExecution, parts: list[Part]) -> Planned:
     work = Work(
         started.execution_id, started.run_id, started.olt_id, "simulated", target, profile, tuple(parts)
     )
-    return Planned(work, (), Before({}, "", None, None))
+    return Planned(work, (), OltSnapshot({}, "", None, None))
 
 
 def _replace(monkeypatch: pytest.MonkeyPatch, real: Any, name: str, other: Any) -> None:

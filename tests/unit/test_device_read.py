@@ -8,7 +8,7 @@ from typing import Any
 
 from facho.cli.device_read import DeviceRead, read_online_onus
 from facho.core.reasons import text_reason
-from facho.engine.collect.column_reader import Clock
+from facho.engine.collect.column_reader import TimeLeft
 from facho.snmp import Load, Oid
 from facho.vendors import Detection, builtin
 from facho.vendors.index import join_arcs
@@ -51,7 +51,7 @@ def ask(*numbers: int) -> tuple[list[int], DeviceRead]:
     asked, agent = DeviceRead(ZTE, Detection("zte", "", text_reason("")), rows), Agent()
 
     async def run() -> None:
-        await read_online_onus(agent, asked, 64, Clock(10.0), lambda _: None)  # type: ignore[arg-type]
+        await read_online_onus(agent, asked, 64, TimeLeft(10.0), lambda _: None)  # type: ignore[arg-type]
 
     asyncio.run(run())
     of_optics = [each for each in agent.asked if each.startswith(f"{OPTICS}.5.")]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from facho.core.reasons import Reason
-from facho.engine.collect.column_reader import Clock, add_load
-from facho.engine.collect.conversation import with_manners
+from facho.engine.collect.column_reader import TimeLeft, add_load
 from facho.engine.collect.identify import identify, identity_of, text_of
-from facho.engine.collect.questions import SuffixFinder
+from facho.engine.collect.request_plan import SuffixFinder
+from facho.engine.collect.session import apply_request_rules
 from facho.engine.collect.work import KnownOnu
 from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
@@ -85,13 +85,13 @@ async def read_device(
     Raises SnmpError when the device cannot even be detected.
     """
     late = DeadlineExceeded(f"{target.host}: not everything was read in {deadline:g} s")
-    clock = Clock(deadline)
+    clock = TimeLeft(deadline)
     async with Client() as client:
         try:
             async with asyncio.timeout(deadline):
                 identified = await identify(client, target, _add_profile(given, profiles))
                 read = _start_read(given, profiles, identified.detection)
-                gentle = await client.agent(with_manners(target, read.profile))
+                gentle = await client.agent(apply_request_rules(target, read.profile))
         except TimeoutError:
             raise late from None
         await _walk(gentle, read, clock, progress)
@@ -101,7 +101,7 @@ async def read_device(
         return read
 
 
-async def _walk(agent: Agent, read: DeviceRead, clock: Clock, progress: Callable[[int], None]) -> None:
+async def _walk(agent: Agent, read: DeviceRead, clock: TimeLeft, progress: Callable[[int], None]) -> None:
     walked = [table for table in read.profile.tables if table.read_method is ReadMethod.WALK]
     oids = dict.fromkeys(oid for table in walked for oid in table_oids(table))
     result = await agent.walk_table(map(Oid.parse, oids), deadline=clock.left, progress=progress)
@@ -111,7 +111,7 @@ async def _walk(agent: Agent, read: DeviceRead, clock: Clock, progress: Callable
 
 
 async def read_online_onus(
-    agent: Agent, read: DeviceRead, most: int, clock: Clock, progress: Callable[[int], None]
+    agent: Agent, read: DeviceRead, most: int, clock: TimeLeft, progress: Callable[[int], None]
 ) -> None:
     """Read the facts that the OLT must fetch from ONUs, of up to `most` online ones, in batches."""
     tables = [table for table in read.profile.tables if table.read_method is ReadMethod.GET_ONLINE]
@@ -149,7 +149,7 @@ async def _get_table(
     read: DeviceRead,
     table: Table,
     suffixes: list[bytes],
-    clock: Clock,
+    clock: TimeLeft,
     progress: Callable[[int], None],
 ) -> bool:
     """Read the table for these indexes; return False when the agent has stopped answering."""

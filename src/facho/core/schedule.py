@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from facho.core.delay import Why
 from facho.core.reasons import NO_REASON, Reason
-from facho.core.request_rules import Asking
+from facho.core.request_rules import RequestPace
 
 FIRST_RUN_DELAY: Final = timedelta(seconds=60)
 SPREAD_LIMIT: Final = timedelta(seconds=300)
@@ -111,7 +111,7 @@ class Node:
     is_get: bool
     suspended: Reason
     olt_suspended: Reason
-    asking: Asking
+    pace: RequestPace
     # The execution that holds the OLT now, if any.
     olt_busy_with: int | None
     # The slot lies in a maintenance window.
@@ -150,7 +150,7 @@ def fate_of_slot(node: Node, unfinished: Unfinished | None) -> Fate:
         return Skip(Why.OLT_UNREACHABLE, detail=node.olt_suspended)
     if node.suspended:
         return Skip(Why.SUSPENDED, detail=node.suspended)
-    if node.is_get and node.asking is Asking.SKIP_GETS:
+    if node.is_get and node.pace is RequestPace.SKIP_GETS:
         return Skip(Why.CPU_HIGH)
     if unfinished is None:
         return Queue()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from unittest.mock import Mock, patch
 
 from facho.engine.collect.collector import collect
-from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartOutcome, Work
+from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartResult, Work
 from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
 from facho.sim.fleet import FleetConfig
 from facho.sim.report import OltReport
@@ -70,7 +70,7 @@ class Site:
             for key, technology, state in rows
         )
 
-    def discover(self) -> PartOutcome:
+    def discover(self) -> PartResult:
         return self.ask(self.part("discovery", "serial", "state"), execution_id=1).parts[0]
 
     def misbehave(self, **knobs: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from facho.core.request_rules import Asking
+from facho.core.request_rules import RequestPace
 from facho.engine.collect.work import Batching, PartState
 from facho.snmp import Learned, Limits
 from tests.integration.engine.site import FAMILIES, site
@@ -30,13 +30,13 @@ def most_requests(onus: int, values: int, *, failing: int, silent: int, varbinds
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("asking", [Asking.NORMAL, Asking.ONE_AT_A_TIME])
-def test_bad_onus_cost_only_themselves_and_are_named(family: str, asking: Asking) -> None:
+@pytest.mark.parametrize("pace", [RequestPace.NORMAL, RequestPace.ONE_AT_A_TIME])
+def test_bad_onus_cost_only_themselves_and_are_named(family: str, pace: RequestPace) -> None:
     with site(family, onus=1000) as olt:
         known = olt.known()
         olt.misbehave(generr_rows=(20, 300, 777), silent_rows=(500,))
         with olt.counted() as seen:
-            found = olt.ask(olt.part("get", "description", "distance_m"), known=known, asking=asking)
+            found = olt.ask(olt.part("get", "description", "distance_m"), known=known, pace=pace)
         (part,) = found.parts
         assert part.state is PartState.SUCCESS
         assert str(part.error) == ""

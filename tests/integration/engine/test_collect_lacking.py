@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from facho.engine.collect.work import PartOutcome, PartState
-from facho.engine.collect.work_builder import without
+from facho.engine.collect.work import PartResult, PartState
+from facho.engine.collect.work_builder import leave_out_missing
 from tests.integration.engine.site import Site, site
 
 XPON = "1.3.6.1.4.1.2011.6.128.1.1.2"
@@ -13,7 +13,7 @@ CONFIG, STATE, OPTICS = f"{XPON}.43", f"{XPON}.46", f"{XPON}.51"
 NO_ONU_TABLES = tuple(f"{XPON}.{table}" for table in (43, 45, 46, 53, 55, 57))
 
 
-def discovered(olt: Site) -> PartOutcome:
+def discovered(olt: Site) -> PartResult:
     return olt.ask(olt.part("discovery", "serial", "mac", "state")).parts[0]
 
 
@@ -49,7 +49,7 @@ def test_what_it_lacks_is_not_asked_again() -> None:
         first = olt.ask(part).parts[0]
         # There is no EPON board in it.
         assert {oid.removeprefix(f"{XPON}.").split(".")[0] for oid in first.lacking} == {"53", "57", "45"}
-        again = without(part, first.lacking)
+        again = leave_out_missing(part, first.lacking)
         assert {column.oid for column in again.left_out} == first.lacking
         with olt.counted() as seen:
             second = olt.ask(again).parts[0]
@@ -73,7 +73,7 @@ def test_values_that_no_onu_has_are_not_asked_for_again() -> None:
 def test_a_part_of_which_nothing_is_left_asks_nothing_and_says_so() -> None:
     with site(onus=5) as olt:
         part = olt.part("table", "distance_m")
-        left = without(part, frozenset(column.oid for column in part.columns))
+        left = leave_out_missing(part, frozenset(column.oid for column in part.columns))
         with olt.counted() as seen:
             collection = olt.ask(left)
         (found,) = collection.parts
@@ -86,7 +86,7 @@ def test_a_part_of_which_nothing_is_left_asks_nothing_and_says_so() -> None:
 def test_a_discovery_is_never_left_with_nothing_to_ask() -> None:
     with site(onus=5) as olt:
         part = olt.part("discovery", "serial", "mac")
-        assert without(part, frozenset(column.oid for column in part.columns)) == part
+        assert leave_out_missing(part, frozenset(column.oid for column in part.columns)) == part
 
 
 def test_optics_are_not_walked() -> None:

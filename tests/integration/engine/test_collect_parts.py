@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from facho.core.request_rules import Asking
+from facho.core.request_rules import RequestPace
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartState
 from facho.engine.process.snmp_loop import SnmpTask
@@ -231,11 +231,13 @@ def test_onus_of_another_technology_are_not_asked_for() -> None:
 def test_gets_are_skipped_while_the_olt_is_too_busy() -> None:
     with site(onus=50) as olt:
         parts = (olt.part("discovery", "serial"), olt.part("get", "description"))
-        found = olt.ask(*parts, asking=Asking.SKIP_GETS)
+        found = olt.ask(*parts, pace=RequestPace.SKIP_GETS)
         assert states(found) == [PartState.SUCCESS, PartState.SKIPPED]
         assert str(found.parts[1].error) == "skipped: OLT CPU too high"
         with olt.counted() as seen:
-            alone = olt.ask(parts[1], olt.part("walk", "state"), asking=Asking.SKIP_GETS, known=olt.known())
+            alone = olt.ask(
+                parts[1], olt.part("walk", "state"), pace=RequestPace.SKIP_GETS, known=olt.known()
+            )
         assert states(alone) == [PartState.SKIPPED, PartState.SKIPPED]
         assert str(alone.parts[1].error) == "not run: get was skipped"
         assert not alone.succeeded
@@ -243,13 +245,13 @@ def test_gets_are_skipped_while_the_olt_is_too_busy() -> None:
         assert sum(part.load.requests for part in alone.parts) == 0
 
 
-@pytest.mark.parametrize("asking", [Asking.ONE_AT_A_TIME, Asking.SKIP_GETS])
-def test_a_busy_olt_never_has_two_requests_at_once(asking: Asking) -> None:
+@pytest.mark.parametrize("pace", [RequestPace.ONE_AT_A_TIME, RequestPace.SKIP_GETS])
+def test_a_busy_olt_never_has_two_requests_at_once(pace: RequestPace) -> None:
     with site(onus=200, latency_s=0.002) as olt:
         found = olt.ask(
             olt.part("discovery", "serial", "state", "description", "distance_m"),
             olt.part("get", "description", "distance_m"),
-            asking=asking,
+            pace=pace,
             learned=Learned(20, 5),
         )
         assert found.succeeded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from facho.engine.collect.column_reader import ask_walked
+from facho.engine.collect.column_reader import walk_columns
 from facho.engine.collect.work import AskedColumn
 from facho.snmp import Agent, WalkResult
 from facho.snmp.errors import TooMuch, UnreadableRows
@@ -25,6 +25,6 @@ class EndedWalk:
 
 def test_of_a_table_that_does_not_end_nothing_is_kept() -> None:
     columns = [AskedColumn(name, oid, name) for name, oid in (("a", ENDLESS), ("b", UNREADABLE))]
-    answers = asyncio.run(ask_walked(cast(Agent, EndedWalk()), columns, 60.0))
+    answers = asyncio.run(walk_columns(cast(Agent, EndedWalk()), columns, 60.0))
     assert answers.rows == {"a": {}, "b": {b"\x01": 5}}
     assert len(answers.errors) == 2

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from facho.engine.collect import collector, questions
+from facho.engine.collect import collector, request_plan
 from facho.engine.collect.column_reader import Answers
-from facho.engine.collect.questions import Plan
+from facho.engine.collect.request_plan import GetPlan
 from facho.engine.collect.work import AskedColumn, KnownOnu, Part, Work
 from facho.snmp import Load, Target
 from facho.vendors import Key, builtin
@@ -26,10 +26,10 @@ class HandedOver(Exception):
 
 
 def test_a_get_is_planned_before_the_loop_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    planned: list[Plan] = []
+    planned: list[GetPlan] = []
 
-    def plan_get(*arguments: Any) -> Plan:
-        planned.append(questions.plan_get(*arguments))
+    def plan_get(*arguments: Any) -> GetPlan:
+        planned.append(request_plan.plan_get(*arguments))
         return planned[-1]
 
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -50,10 +50,10 @@ def test_after_a_discovery_with_unreadable_rows_a_get_asks_for_those_known_befor
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever is in a row that could not be read is still asked about."""
-    planned: list[Plan] = []
+    planned: list[GetPlan] = []
 
-    def plan_get(*arguments: Any) -> Plan:
-        planned.append(questions.plan_get(*arguments))
+    def plan_get(*arguments: Any) -> GetPlan:
+        planned.append(request_plan.plan_get(*arguments))
         return planned[-1]
 
     rows: dict[bytes, object] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facho.apps.discovery.selectors import Census
-from facho.engine.collect.work import AskedColumn, Collection, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Collection, Part, PartResult, PartState
 from facho.engine.record.missing_columns import Inventory, confirm_missing
 from facho.vendors import Decoder, builtin
 
@@ -35,7 +35,7 @@ def lacked(
     rows = {oid: {PORT: 1} for oid in came}
     decoded = Decoder(HUAWEI).decode(rows | ({GPON_STATE: {ONU: 1}} if sees_gpon else {}))
     assert len(decoded.onus) == sees_gpon
-    outcome = PartOutcome(part, PartState.SUCCESS, decoded=decoded, lacking=frozenset(oids))
+    outcome = PartResult(part, PartState.SUCCESS, decoded=decoded, lacking=frozenset(oids))
     counted = {"gpon": gpon, "epon": epon}
     onus = {name: census for name, census in counted.items() if census is not None}
     return confirm_missing(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: Inventory(onus, had))

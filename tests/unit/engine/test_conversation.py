@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from facho.engine.collect.conversation import carried, tag_of, with_manners
+from facho.engine.collect.session import apply_request_rules, merge_learned, request_tag
 from facho.snmp import Learned, Limits, Target
 from facho.snmp.peer import MAX_TAG
 from facho.vendors import Profile, builtin
@@ -19,28 +19,28 @@ def polite(**rules: int | bool) -> Profile:
 
 
 def test_manners_make_it_gentler_and_never_harder() -> None:
-    assert with_manners(TARGET, polite()) == TARGET
-    gentle = with_manners(TARGET, polite(in_flight=2, repetitions=10, bulk=False))
+    assert apply_request_rules(TARGET, polite()) == TARGET
+    gentle = apply_request_rules(TARGET, polite(in_flight=2, repetitions=10, bulk=False))
     assert gentle == replace(TARGET, bulk=False, limits=Limits(2, 10, 10.0))
-    assert with_manners(TARGET, polite(in_flight=9, repetitions=100)) == TARGET
-    assert not with_manners(replace(TARGET, bulk=False), polite()).bulk
+    assert apply_request_rules(TARGET, polite(in_flight=9, repetitions=100)) == TARGET
+    assert not apply_request_rules(replace(TARGET, bulk=False), polite()).bulk
 
 
 def test_every_run_has_a_tag_and_neighbours_have_others() -> None:
-    tags = [tag_of(run_id) for run_id in range(2 * MAX_TAG)]
+    tags = [request_tag(run_id) for run_id in range(2 * MAX_TAG)]
     assert (min(tags), max(tags)) == (1, MAX_TAG)
     assert all(one != other for one, other in pairwise(tags))
 
 
 def test_what_limits_held_back_is_not_forgotten() -> None:
-    assert carried(Learned(50, 5), Learned(20, 1), Limits(1, 20)) == Learned(50, 5)
+    assert merge_learned(Learned(50, 5), Learned(20, 1), Limits(1, 20)) == Learned(50, 5)
 
 
 def test_what_the_olt_did_not_bear_is_remembered() -> None:
-    assert carried(Learned(50, 5), Learned(10, 1), Limits(5, 20)) == Learned(10, 1)
-    assert carried(Learned(50, 5), Learned(10, 5, 10), Limits(5, 20)) == Learned(10, 5, 10)
+    assert merge_learned(Learned(50, 5), Learned(10, 1), Limits(5, 20)) == Learned(10, 1)
+    assert merge_learned(Learned(50, 5), Learned(10, 5, 10), Limits(5, 20)) == Learned(10, 5, 10)
 
 
 def test_what_it_was_found_to_bear_is_remembered() -> None:
-    assert carried(Learned(10, 2), Learned(20, 5), Limits(5, 20)) == Learned(20, 5)
-    assert carried(None, Learned(20, 5), Limits(5, 20)) == Learned(20, 5)
+    assert merge_learned(Learned(10, 2), Learned(20, 5), Limits(5, 20)) == Learned(20, 5)
+    assert merge_learned(None, Learned(20, 5), Limits(5, 20)) == Learned(20, 5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState
+from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState
 from facho.engine.record.collected import collected_data, tables_read
 from facho.engine.record.onus import findings_of, kept_facts
 from facho.vendors import Decoder, Profile
@@ -92,7 +92,7 @@ def test_only_what_was_walked_to_its_end_is_whole(
     profile: Profile, kind: str, state: PartState, expected: tuple[bool, bool]
 ) -> None:
     decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
-    outcome = PartOutcome(
+    outcome = PartResult(
         part(f"{GPON}.3", kind=kind), state, decoded=decoded, unanswered={"1:3": text_reason("silent")}
     )
     (finding,) = findings_of([outcome], profile)
@@ -106,7 +106,7 @@ def test_an_empty_table_says_something_only_if_it_was_read_to_its_end(
     profile: Profile, state: PartState, count: int
 ) -> None:
     nothing = Decoder(profile).decode({})
-    outcomes = [PartOutcome(part(kind="discovery"), state, decoded=nothing), PartOutcome(part(), state)]
+    outcomes = [PartResult(part(kind="discovery"), state, decoded=nothing), PartResult(part(), state)]
     assert len(list(findings_of(outcomes, profile))) == count
 
 
@@ -114,7 +114,7 @@ def collected(profile: Profile, facts: tuple[str, ...], rows: dict[str, dict[byt
     asked = replace(part(f"{GPON}.3", f"{GPON}.4", NAMES, WAITING), facts=facts)
     decoded = Decoder(profile).decode(rows)
     rows_read = sum(map(len, decoded.facts.values()))
-    outcome = PartOutcome(asked, PartState.SUCCESS, decoded=decoded, rows=rows_read)
+    outcome = PartResult(asked, PartState.SUCCESS, decoded=decoded, rows=rows_read)
     return collected_data(outcome, profile)
 
 
@@ -144,7 +144,7 @@ def test_an_empty_list_of_who_waits_is_an_answer(profile: Profile) -> None:
 
 def test_what_broke_off_is_not_dated_as_collected(profile: Profile) -> None:
     decoded = Decoder(profile).decode({f"{GPON}.3": {b"\x01\x02": b"Ana"}})
-    outcome = PartOutcome(part(f"{GPON}.3"), PartState.FAILED, decoded=decoded, rows=1)
+    outcome = PartResult(part(f"{GPON}.3"), PartState.FAILED, decoded=decoded, rows=1)
     assert collected_data(outcome, profile) == set()
 
 
@@ -162,6 +162,6 @@ def test_a_table_was_read_if_its_columns_were_asked_for_in_fact(
     """A discovery that found nobody has asked for the tables that it looks into last, too."""
     fallback = part(f"{EPON}.3").columns
     asked = replace(part(f"{GPON}.3", kind=kind), otherwise=fallback)
-    outcome = PartOutcome(asked, state, asked=(*asked.columns, *fallback))
+    outcome = PartResult(asked, state, asked=(*asked.columns, *fallback))
     assert tables_read(outcome, profile) == expected
     assert "epon" not in tables_read(replace(outcome, asked=asked.columns), profile)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facho.engine.collect.known_onus import Known, discovered, updated
+from facho.engine.collect.collector import KnownOnus, known_after_discovery, known_after_part
 from facho.engine.collect.work import KnownOnu
 from facho.vendors import Entity, Facts, Key, State
 
@@ -16,47 +16,49 @@ def facts(*rows: tuple[Key, object], technology: str = "gpon", state: bool = Tru
     return Facts(Entity.ONU, keys, [b""] * len(keys), [technology] * len(keys), columns)
 
 
-def known(*onus: KnownOnu) -> Known:
+def known(*onus: KnownOnu) -> KnownOnus:
     return {onu.key: onu for onu in onus}
 
 
 def test_a_discovery_replaces_who_was_known() -> None:
     before = known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon", online=True))
-    after = discovered(before, facts((B, LOS), (C, ONLINE)))
+    after = known_after_discovery(before, facts((B, LOS), (C, ONLINE)))
     assert after == known(KnownOnu(B, "gpon", online=False), KnownOnu(C, "gpon", online=True))
 
 
 def test_a_discovery_leaves_those_that_another_table_named() -> None:
     named = KnownOnu(A, "gpon", online=True, undiscovered=True)
-    after = discovered(known(named, KnownOnu(B, "gpon")), facts((C, ONLINE)))
+    after = known_after_discovery(known(named, KnownOnu(B, "gpon")), facts((C, ONLINE)))
     assert after == known(named, KnownOnu(C, "gpon", online=True))
 
 
 def test_a_discovery_without_states_keeps_those_that_were_known() -> None:
     before = known(KnownOnu(A, "gpon", online=True))
-    after = discovered(before, facts((A, None), (B, None), state=False))
+    after = known_after_discovery(before, facts((A, None), (B, None), state=False))
     assert after == known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon", online=False))
 
 
 def test_a_state_that_the_olt_could_not_tell_keeps_the_one_before() -> None:
     before = known(KnownOnu(A, online=True))
-    assert updated(before, facts((A, None))) == known(KnownOnu(A, "gpon", online=True))
+    assert known_after_part(before, facts((A, None))) == known(KnownOnu(A, "gpon", online=True))
 
 
 def test_other_parts_bring_states_and_nobody_new() -> None:
     before = known(KnownOnu(A, online=True), KnownOnu(B))
-    after = updated(before, facts((A, LOS), (C, ONLINE)))
+    after = known_after_part(before, facts((A, LOS), (C, ONLINE)))
     assert after == known(KnownOnu(A, "gpon"), KnownOnu(B))
 
 
 def test_a_table_that_is_of_no_technology_keeps_that_of_the_onu() -> None:
     before = known(KnownOnu(A, "epon"))
-    assert discovered(before, facts((A, ONLINE), technology="")) == known(KnownOnu(A, "epon", online=True))
+    assert known_after_discovery(before, facts((A, ONLINE), technology="")) == known(
+        KnownOnu(A, "epon", online=True)
+    )
 
 
 def test_after_a_discovery_with_rows_that_cannot_be_read_who_was_known_is_asked_about_too() -> None:
     before = known(KnownOnu(A, "gpon", online=True), KnownOnu(B, "gpon"))
-    after = discovered(before, facts((C, ONLINE)), has_gaps=True)
+    after = known_after_discovery(before, facts((C, ONLINE)), has_gaps=True)
     assert after == {**before, **known(KnownOnu(C, "gpon", online=True))}
 
 
@@ -64,5 +66,5 @@ def test_the_index_is_that_of_the_discovery_rather_than_that_of_another_table() 
     found = facts((A, ONLINE), (B, ONLINE))
     found.indexes = [b"\x01", b"\x02"]
     before = known(KnownOnu(A, index=b"\x07"), KnownOnu(B))
-    assert [onu.index for onu in discovered(before, found).values()] == [b"\x01", b"\x02"]
-    assert [onu.index for onu in updated(before, found).values()] == [b"\x07", b"\x02"]
+    assert [onu.index for onu in known_after_discovery(before, found).values()] == [b"\x01", b"\x02"]
+    assert [onu.index for onu in known_after_part(before, found).values()] == [b"\x07", b"\x02"]

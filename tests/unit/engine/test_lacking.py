@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from facho.engine.collect.column_reader import Answers
-from facho.engine.collect.missing_columns import lacking
+from facho.engine.collect.part_results import find_missing_columns
 from facho.engine.collect.work import AskedColumn, Part
-from facho.engine.collect.work_builder import without
+from facho.engine.collect.work_builder import leave_out_missing
 from facho.vendors import Decoder, builtin
 
 VSOL = builtin()["vsol_epon"]
@@ -31,7 +31,7 @@ POWER, STATE = oid_of("optics.onu_rx_dbm"), oid_of("onus.state")
 def lacked(kind: str, *columns: AskedColumn, came: tuple[str, ...] = (), onus: int = 0) -> frozenset[str]:
     answers = Answers(rows={oid: {b"\x01\x01": 1} for oid in came}, onus_asked=onus)
     decoded = Decoder(VSOL).decode(answers.rows)
-    return lacking(Part(1, "job", kind, "get_optics", (), columns), answers, decoded, VSOL)
+    return find_missing_columns(Part(1, "job", kind, "get_optics", (), columns), answers, decoded, VSOL)
 
 
 def asked(oid: str, *, helps: bool = False) -> AskedColumn:
@@ -53,7 +53,9 @@ def test_what_serves_to_read_the_others_is_never_left_out_of_a_walk() -> None:
 def test_names_that_were_lacking_as_names_are_asked_for_where_an_index_needs_them() -> None:
     columns = (asked(STATE), asked(POWER), asked(NAMES, helps=True))
     part = Part(1, "discovery", "discovery", "discovery", (), columns)
-    rest = without(part, frozenset({NAMES, POWER}))
+    rest = leave_out_missing(part, frozenset({NAMES, POWER}))
     assert (rest.columns, rest.left_out) == ((columns[0], columns[2]), (columns[1],))
-    everything = without(Part(1, "job", "table", "get_state", (), columns), frozenset({NAMES, POWER, STATE}))
+    everything = leave_out_missing(
+        Part(1, "job", "table", "get_state", (), columns), frozenset({NAMES, POWER, STATE})
+    )
     assert everything.columns == ()

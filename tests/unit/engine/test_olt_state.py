@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from facho.engine.collect.work import Collection, Part, PartOutcome, PartState
-from facho.engine.collect.work_builder import Before
+from facho.engine.collect.work import Collection, Part, PartResult, PartState
+from facho.engine.collect.work_builder import OltSnapshot
 from facho.engine.record.olt_state import changed_columns
 from facho.vendors import Decoder, builtin
 
@@ -16,14 +16,14 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 VERSION = "1.3.6.1.4.1.2011.6.3.1.999"
 NOTED = {"1.2.3": NOW.isoformat()}
-BEFORE = Before(NOTED, "V1", 7200, NOW - HOUR)
+BEFORE = OltSnapshot(NOTED, "V1", 7200, NOW - HOUR)
 PART = Part(1, "job", "table", "get_state", (), ())
 
 
 def collection(uptime_s: float | None = 7200 + 3600, version: str = "", **more: Any) -> Collection:
     rows = {VERSION: {b"\0": version.encode()}} if version else {}
     decoded = Decoder(builtin()["huawei"]).decode(rows)
-    return Collection([PartOutcome(PART, PartState.SUCCESS, decoded=decoded, **more)], uptime_s=uptime_s)
+    return Collection([PartResult(PART, PartState.SUCCESS, decoded=decoded, **more)], uptime_s=uptime_s)
 
 
 def test_uptime_is_kept_with_the_time_of_its_reading() -> None:
@@ -45,7 +45,7 @@ def test_what_came_after_all_is_not_missing_any_more() -> None:
 
 def test_when_one_thing_came_after_all_the_others_are_asked_for_too() -> None:
     """They mostly belong to the same board, which was plugged in."""
-    before = Before({**NOTED, "1.2.5": NOW.isoformat()}, "V1", 7200, NOW - HOUR)
+    before = OltSnapshot({**NOTED, "1.2.5": NOW.isoformat()}, "V1", 7200, NOW - HOUR)
     assert changed_columns(before, collection(found=frozenset({"1.2.3"})), (), NOW)["lacks"] == {}
 
 
@@ -54,7 +54,7 @@ def test_after_a_restart_it_may_have_everything() -> None:
 
 
 def test_a_clock_that_wraps_after_497_days_is_no_restart() -> None:
-    before = Before(NOTED, "V1", 2**32 // 100 - 1800, NOW - HOUR)
+    before = OltSnapshot(NOTED, "V1", 2**32 // 100 - 1800, NOW - HOUR)
     assert "lacks" not in changed_columns(before, collection(uptime_s=1800), (), NOW)
 
 
@@ -64,6 +64,6 @@ def test_a_clock_that_wraps_after_497_days_is_no_restart() -> None:
 )
 def test_another_version_may_have_everything(before: str, expected: dict[str, object]) -> None:
     assert (
-        changed_columns(Before(NOTED, before, None, None), collection(None, version="V2"), (), NOW)
+        changed_columns(OltSnapshot(NOTED, before, None, None), collection(None, version="V2"), (), NOW)
         == expected
     )

@@ -8,8 +8,8 @@ import pytest
 
 from facho.core.reasons import text_reason
 from facho.engine.collect.column_reader import Answers, Rows
-from facho.engine.collect.outcome import join_outcomes, largest_cpu, outcome_of
-from facho.engine.collect.work import AskedColumn, Part, PartOutcome, PartState, Work
+from facho.engine.collect.part_results import join_results, judge_part, largest_cpu
+from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState, Work
 from facho.snmp import Load, SnmpError, Target
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
 from facho.vendors import Decoder, Entity, Key, builtin
@@ -24,9 +24,9 @@ def part(kind: str = "get") -> Part:
     return Part(1, "job", kind, kind, (), (AskedColumn("serial", SERIAL, SERIAL),))
 
 
-def outcome(answers: Answers, kind: str = "get") -> PartOutcome:
+def outcome(answers: Answers, kind: str = "get") -> PartResult:
     work = Work(1, 1, 1, "olt", Target("10.0.0.1"), HUAWEI, (part(kind),), time_limit=timedelta(minutes=30))
-    return outcome_of(part(kind), answers, Decoder(HUAWEI).decode(answers.rows), work)
+    return judge_part(part(kind), answers, Decoder(HUAWEI).decode(answers.rows), work)
 
 
 @pytest.mark.parametrize(("mute", "state"), [(20, PartState.SUCCESS), (21, PartState.FAILED)])
@@ -91,7 +91,7 @@ def test_the_busiest_board_counts() -> None:
     assert largest_cpu([outcome(Answers())]) is None
 
 
-def walked(rows: Rows, requests: int) -> PartOutcome:
+def walked(rows: Rows, requests: int) -> PartResult:
     """A walk that succeeded, whatever its rows were."""
     return outcome(Answers(rows=rows, load=Load(requests=requests)), "table")
 
@@ -104,7 +104,7 @@ FOUND: Rows = {SERIAL: {GOOD_INDEX: b"HWTC1234"}}
     ("first", "second"), [(UNREADABLE, FOUND), ({}, UNREADABLE), (UNREADABLE, {}), (UNREADABLE, UNREADABLE)]
 )
 def test_rows_that_either_walk_of_a_discovery_could_not_read_are_kept(first: Rows, second: Rows) -> None:
-    found = join_outcomes(walked(first, 3), walked(second, 4))
+    found = join_results(walked(first, 3), walked(second, 4))
     assert found.state is PartState.SUCCESS
     assert found.load.requests == 7
     assert found.has_onus == (second is FOUND)

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from facho.core.reasons import NO_REASON
-from facho.engine.collect.raw_values import plain, raw_rows
+from facho.engine.collect.part_results import collect_raw_rows, raw_value
 from facho.snmp import Missing, Oid, Value
 from facho.snmp.values import Counter64, OpaqueFloat, Unknown
 
@@ -34,20 +34,20 @@ from facho.snmp.values import Counter64, OpaqueFloat, Unknown
     ],
 )
 def test_a_value_is_written_as_json_can_hold_it(value: Value, told: object) -> None:
-    written = plain(value)
+    written = raw_value(value)
     assert written == told
     assert type(written) in (int, float, str, type(None))
     assert json.loads(json.dumps(written)) == told
 
 
 def test_a_long_text_is_cut() -> None:
-    written = plain(b"a" * 5000)
+    written = raw_value(b"a" * 5000)
     assert isinstance(written, str)
     assert written == "a" * 1000 + "..."
 
 
 def test_rows_have_their_index_in_dots() -> None:
-    assert raw_rows({"names": {b"\x01\x82\x00": b"x", b"": b"y", b"\x80": b"z"}}) == (
+    assert collect_raw_rows({"names": {b"\x01\x82\x00": b"x", b"": b"y", b"\x80": b"z"}}) == (
         {"names": {"1.256": "x", "": "y", "0x80": "z"}},
         NO_REASON,
     )
@@ -55,6 +55,6 @@ def test_rows_have_their_index_in_dots() -> None:
 
 def test_of_too_many_rows_the_first_are_kept_and_it_is_told() -> None:
     rows: dict[bytes, Value] = {bytes([row]): row for row in range(100)}
-    raw, cut = raw_rows({"one": rows, "two": rows}, most=120)
+    raw, cut = collect_raw_rows({"one": rows, "two": rows}, most=120)
     assert (len(raw["one"]), len(raw["two"])) == (100, 20)
     assert str(cut) == "of 200 rows of own OIDs the first 120 were kept"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from facho.core.reasons import Reason
-from facho.engine.collect.questions import (
+from facho.engine.collect.request_plan import (
     CannotAsk,
     SuffixFinder,
-    by_place_or_walked,
     check_allowed,
     check_walkable,
     plan_get,
-    readable,
+    resolve_read_as,
+    split_addressable,
 )
 from facho.engine.collect.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
@@ -207,7 +207,7 @@ tables:
 
 
 def test_a_fallback_that_cannot_be_asked_for_by_place_is_walked() -> None:
-    by_place, walked = by_place_or_walked(ODD, columns(ODD, "state"))
+    by_place, walked = split_addressable(ODD, columns(ODD, "state"))
     assert [column.name for column in by_place] == ["onus.state"]
     assert [column.name for column in walked] == ["interfaces.state"]
 
@@ -215,7 +215,7 @@ def test_a_fallback_that_cannot_be_asked_for_by_place_is_walked() -> None:
 def test_an_onu_of_c_data_is_asked_for_as_firmware_3_counts_and_its_module_is_looked_for() -> None:
     cdata, onu = builtin()["cdata_gpon"], KnownOnu(Key(0, 0, 2, 2), "gpon", online=True)
     assert asked(cdata, ("serial",), onu) == {onu.key: ["4722690"]}
-    by_place, walked = by_place_or_walked(cdata, columns(cdata, "onu_rx_dbm", "olt_rx_dbm"))
+    by_place, walked = split_addressable(cdata, columns(cdata, "onu_rx_dbm", "olt_rx_dbm"))
     assert [column.name for column in by_place] == ["olt_optics.olt_rx_dbm"]
     assert [column.name for column in walked] == ["optics.onu_rx_dbm"]
 
@@ -273,11 +273,11 @@ def test_what_lies_beside_it_is_allowed() -> None:
 
 def test_a_column_that_the_profile_has_no_rules_for_is_the_operators_own() -> None:
     strange, (serial,) = AskedColumn("x", "1.3.6.1.9", "1.3.6.1.9"), columns(HUAWEI, "serial")
-    assert readable(HUAWEI, [strange, serial]) == [AskedColumn("x", "1.3.6.1.9"), serial]
+    assert resolve_read_as(HUAWEI, [strange, serial]) == [AskedColumn("x", "1.3.6.1.9"), serial]
 
 
 def test_what_has_no_index_of_the_onus_place_is_walked_instead() -> None:
-    by_place, walked = by_place_or_walked(HUAWEI, columns(HUAWEI, "ip", "description"))
+    by_place, walked = split_addressable(HUAWEI, columns(HUAWEI, "ip", "description"))
     assert [column.name for column in by_place] == ["gpon_config.description", "epon_config.description"]
     assert [column.name for column in walked] == ["gpon_ip.ip"]
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from facho.cli.device_read import DeviceRead, read_online_onus
 from facho.cli.progress import Steps
-from facho.engine.collect.column_reader import Clock, add_load
-from facho.engine.collect.conversation import Guard, with_manners
-from facho.engine.collect.questions import is_under
+from facho.engine.collect.column_reader import TimeLeft, add_load
+from facho.engine.collect.request_plan import is_under
+from facho.engine.collect.session import Guard, apply_request_rules
 from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
 from facho.snmp.errors import BadOid, BerError, DeadlineExceeded, NoAnswer, SecurityError
@@ -128,9 +128,9 @@ async def record_device(
     tag: int = 0,
 ) -> None:
     """Add all that the device answers to `read`, also when this ends early. Raises AddressError."""
-    clock = Clock(scope.deadline)
+    clock = TimeLeft(scope.deadline)
     target = replace(target, most_rows=_MOST_ROWS, most_octets=_MOST_OCTETS)
-    agent = await client.agent(with_manners(target, read.profile), guard=guard, tag=tag)
+    agent = await client.agent(apply_request_rules(target, read.profile), guard=guard, tag=tag)
     plan = walk_steps(read.profile, scope.trees)
     steps.begin(len(plan) + 1)
     excluded = [Oid.parse(each.oid) for each in never]
@@ -147,7 +147,7 @@ async def record_device(
 
 
 async def _walk(
-    agent: Agent, read: DeviceRead, step: WalkStep, excluded: Sequence[Oid], clock: Clock, steps: Steps
+    agent: Agent, read: DeviceRead, step: WalkStep, excluded: Sequence[Oid], clock: TimeLeft, steps: Steps
 ) -> bool:
     """Walk one step; return False when the agent has stopped answering."""
     oids = map(Oid.parse, step.oids)
@@ -169,7 +169,7 @@ def _has_stopped_answering(result: WalkResult) -> bool:
     )
 
 
-async def _read_onus(agent: Agent, read: DeviceRead, most: int, clock: Clock, steps: Steps) -> None:
+async def _read_onus(agent: Agent, read: DeviceRead, most: int, clock: TimeLeft, steps: Steps) -> None:
     """Read ONUs by the rows that were read, also when some steps failed."""
     onu_read = DeviceRead(read.profile, read.detection, read.rows)
     await read_online_onus(agent, onu_read, most, clock, steps.more)

@@ -6,15 +6,14 @@ What the OLT does wrong is in the answers. What the guard raises is raised, out 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
 from facho.core.reasons import Reason
 from facho.core.request_rules import batches, smaller_batch
-from facho.engine.collect.conversation import Conversation, NoAddress
-from facho.engine.collect.questions import Plan, Question
-from facho.engine.collect.row_counts import RowCounts
+from facho.engine.collect.request_plan import GetPlan, OnuRequest
+from facho.engine.collect.session import NoAddress, Session
 from facho.engine.collect.work import AskedColumn, Batching
 from facho.snmp import Agent, GetResult, Load, Missing, Oid, SnmpError, Value, WalkResult
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, TooMuch
@@ -22,6 +21,25 @@ from facho.snmp.requester import SYS_UP_TIME
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import Column
 from facho.vendors import Key
+
+_MOST: Final = 1 << 16
+
+
+class RowCounts:
+    """Of the OLTs that this process asked. When it is full it forgets, and learns again."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, Oid], int] = {}
+
+    def expected(self, olt_id: int, columns: Iterable[Oid]) -> dict[Oid, int]:
+        rows = self._rows
+        return {oid: rows[olt_id, oid] for oid in columns if (olt_id, oid) in rows}
+
+    def note(self, olt_id: int, columns: Mapping[Oid, Mapping[bytes, Value]]) -> None:
+        if len(self._rows) + len(columns) > _MOST:
+            self._rows.clear()
+        self._rows.update(((olt_id, oid), len(rows)) for oid, rows in columns.items())
+
 
 _SILENT: Final = Reason.of("silent_about_onu")
 _TICKS_PER_S: Final = 100
@@ -75,7 +93,7 @@ def add_load(total: Load, more: Load) -> None:
         setattr(total, each.name, getattr(total, each.name) + getattr(more, each.name))
 
 
-class Clock:
+class TimeLeft:
     """How much is left of the time for everything. Made on the loop."""
 
     def __init__(self, seconds: float) -> None:
@@ -87,7 +105,7 @@ class Clock:
         return max(0.0, self._end - self._now())
 
 
-async def ask_walked(
+async def walk_columns(
     agent: Agent,
     columns: Sequence[AskedColumn],
     deadline: float,
@@ -138,16 +156,16 @@ def _is_silence(error: SnmpError) -> bool:
     return isinstance(error, NoAnswer) and not isinstance(error, DeadlineExceeded)
 
 
-async def ask_get(
-    talk: Conversation,
-    plan: Plan,
+async def get_values(
+    talk: Session,
+    plan: GetPlan,
     own: Sequence[AskedColumn],
     batching: Batching,
     deadline: float,
     progress: Progress | None = None,
 ) -> Answers:
     """The values that are planned, and those of the operator's own OIDs as written. Raises BadOid."""
-    asking = _Asking(talk, batching, Clock(deadline), progress)
+    asking = _BatchedGet(talk, batching, TimeLeft(deadline), progress)
     try:
         if own or plan.groups:
             await asking.begin()
@@ -169,7 +187,7 @@ class _Ended(Exception):
         self.error = error
 
 
-class _Asking:
+class _BatchedGet:
     """One GET of many ONUs.
 
     Requests that it can take, for a batch of B ONUs with c values each, V in a request, F in flight and r
@@ -180,9 +198,7 @@ class _Asking:
     one by one, and no ONU is asked more than three times.
     """
 
-    def __init__(
-        self, talk: Conversation, batching: Batching, clock: Clock, progress: Progress | None
-    ) -> None:
+    def __init__(self, talk: Session, batching: Batching, clock: TimeLeft, progress: Progress | None) -> None:
         self.answers = Answers()
         self._talk = talk
         self._batching = batching
@@ -198,7 +214,7 @@ class _Asking:
         if not self._talk.heard:
             await self._check_alive()
 
-    async def ask(self, plan: Plan) -> None:
+    async def ask(self, plan: GetPlan) -> None:
         self._most_mute = len(plan.onus) * self._batching.most_unanswered / 100
         for most, questions in plan.groups.items():
             self._agent = await self._talk.for_gets(most)
@@ -221,7 +237,7 @@ class _Asking:
             elif oid not in result.failed:
                 self.answers.notes.append(Reason.of("no_value_at_oid", name=name, oid=str(oid)))
 
-    def finish(self, plan: Plan) -> Answers:
+    def finish(self, plan: GetPlan) -> Answers:
         self.answers.lacking.update(plan.nowhere)
         self.answers.onus_asked = len(plan.onus)
         self.answers.mute = self._mute
@@ -231,14 +247,14 @@ class _Asking:
     def _mute(self) -> int:
         return len(self.answers.lacking.keys() - self._came)
 
-    async def _ask_batch(self, batch: Sequence[Question]) -> None:
+    async def _ask_batch(self, batch: Sequence[OnuRequest]) -> None:
         self._before = self._agent.learned
         left = await self._ask_once(self._agent, batch)
         if left:
             await self._check_alive()
             await self._ask_smaller(left, smaller_batch(self._batching.size, sizes=self._sizes) or 1)
 
-    async def _ask_smaller(self, questions: Sequence[Question], size: int) -> None:
+    async def _ask_smaller(self, questions: Sequence[OnuRequest], size: int) -> None:
         """Each once: who has been silent before is not waited for again and again."""
         for batch in batches(questions, size):
             if self._mute > self._most_mute:
@@ -257,7 +273,7 @@ class _Asking:
             # That the OLT waited for this ONU says nothing about how hard the OLT may be asked.
             await self._talk.forgive(self._before)
 
-    async def _ask_once(self, agent: Agent, batch: Sequence[Question]) -> list[Question]:
+    async def _ask_once(self, agent: Agent, batch: Sequence[OnuRequest]) -> list[OnuRequest]:
         """What stayed unanswered because of silence."""
         result = await self._get(agent, (oid for question in batch for oid in question.values))
         left = [rest for question in batch if (rest := self._keep(question, result)) is not None]
@@ -265,7 +281,7 @@ class _Asking:
             raise _Ended(result.error)
         return left
 
-    def _keep(self, question: Question, result: GetResult) -> Question | None:
+    def _keep(self, question: OnuRequest, result: GetResult) -> OnuRequest | None:
         """What of the question is still without an answer."""
         rest: dict[Oid, tuple[str, bytes]] = {}
         for oid, (column, suffix) in question.values.items():
@@ -280,9 +296,9 @@ class _Asking:
                 self.answers.lacking[question.onu] = result.failed[oid].reason
             else:
                 rest[oid] = column, suffix
-        return Question(question.onu, rest) if rest else None
+        return OnuRequest(question.onu, rest) if rest else None
 
-    def _name(self, questions: Iterable[Question], reason: Reason) -> None:
+    def _name(self, questions: Iterable[OnuRequest], reason: Reason) -> None:
         self.answers.lacking.update((question.onu, reason) for question in questions)
 
     async def _check_alive(self) -> None:

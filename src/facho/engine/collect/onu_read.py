@@ -15,13 +15,13 @@ from facho.apps.discovery.findings import Finding
 from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.reasons import Reason, to_json
-from facho.engine.collect.questions import can_be_placed, tables_of
+from facho.engine.collect.request_plan import is_addressable, tables_of
 from facho.engine.collect.work import (
     AskedColumn,
     Collection,
     KnownOnu,
     Part,
-    PartOutcome,
+    PartResult,
     PartState,
 )
 from facho.vendors import Entity, Profile
@@ -39,7 +39,7 @@ ANOTHER: Final = Reason.of("another_onu")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class OnuRead:
     onu_id: int
     onu: KnownOnu
     # What the OLT knows by itself first, then what it reads from the ONU, if that turns out to be online.
@@ -57,11 +57,11 @@ def facts_of_onu(profile: Profile) -> tuple[str, ...]:
     return tuple(fact for fact in FACTS[Entity.ONU] if fact in told and fact not in PLACE_FACTS)
 
 
-def plan_reading(
+def plan_onu_read(
     onu_id: int, onu: KnownOnu, profile: Profile, asked: Iterable[tuple[AskedFact, AskedColumn]]
-) -> Reading:
+) -> OnuRead:
     ours = [each for each in asked if _tables(profile, each[1], onu)]
-    by_place = [each for each in ours if can_be_placed(profile, each[1])]
+    by_place = [each for each in ours if is_addressable(profile, each[1])]
     oids = {
         fact.fact: frozenset(column.oid for other, column in by_place if other.fact == fact.fact)
         for fact, _ in ours
@@ -71,7 +71,7 @@ def plan_reading(
     quick = [each for each in by_place if each not in slow]
     parts = (_part("onu", quick), _part("onu, online", slow))
     unread = {fact: NEEDS_WALK for fact, places in oids.items() if not places}
-    return Reading(onu_id, onu, tuple(part for part in parts if part.facts), oids, unread)
+    return OnuRead(onu_id, onu, tuple(part for part in parts if part.facts), oids, unread)
 
 
 def _tables(profile: Profile, column: AskedColumn, onu: KnownOnu) -> list[Table]:
@@ -92,18 +92,18 @@ def _part(name: str, asked: Sequence[tuple[AskedFact, AskedColumn]]) -> Part:
     return Part(None, name, JobKind.GET, TASK, tuple(facts), tuple(column for _, column in asked))
 
 
-def finding_of_one(finding: Finding) -> Finding:
+def limit_finding(finding: Finding) -> Finding:
     """From one ONU nothing follows for the others."""
     return replace(finding, of_one=True, of_online=frozenset())
 
 
-def of_another(collection: Collection) -> Collection:
+def fail_as_other_onu(collection: Collection) -> Collection:
     """What came was not about the ONU that was asked for."""
     first, *others = collection.parts
     return replace(collection, parts=[replace(first, state=PartState.FAILED, error=ANOTHER), *others])
 
 
-def result_of(reading: Reading, collection: Collection, *, another: bool) -> dict[str, dict[str, Any]]:
+def onu_read_json(reading: OnuRead, collection: Collection, *, another: bool) -> dict[str, dict[str, Any]]:
     """What was read, and of the rest why it was not."""
     facts = {} if another else {fact: _plain(value) for fact, value in _values(reading, collection.parts)}
     unread = dict(reading.unread)
@@ -115,7 +115,7 @@ def result_of(reading: Reading, collection: Collection, *, another: bool) -> dic
     return {"facts": facts, "unread": lacking}
 
 
-def _values(reading: Reading, parts: Iterable[PartOutcome]) -> Iterator[tuple[str, object]]:
+def _values(reading: OnuRead, parts: Iterable[PartResult]) -> Iterator[tuple[str, object]]:
     for outcome in parts:
         if outcome.decoded is not None and reading.onu.key in outcome.decoded.onus.keys:
             row = outcome.decoded.onus.row(outcome.decoded.onus.keys.index(reading.onu.key))
@@ -129,7 +129,7 @@ def _plain(value: object) -> int | float | str | None:
     return value if isinstance(value, int | float) else db_text(str(value), _LONGEST)
 
 
-def _why_not(fact: str, reading: Reading, outcome: PartOutcome) -> Reason:
+def _why_not(fact: str, reading: OnuRead, outcome: PartResult) -> Reason:
     left_out = {column.oid for column in outcome.part.left_out}
     if reading.oids[fact] and reading.oids[fact] <= left_out:
         return NOT_THERE

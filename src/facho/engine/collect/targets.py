@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.config import Config
-from facho.core.request_rules import Asking, how_to_ask
+from facho.core.request_rules import RequestPace, request_pace
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
 
@@ -49,7 +49,7 @@ def learned_of(olt: Olt) -> Learned | None:
     return Learned(found["varbinds"], found["in_flight"], found.get("most_varbinds"))
 
 
-def written(learned: Learned) -> dict[str, int | None]:
+def learned_json(learned: Learned) -> dict[str, int | None]:
     return {
         "varbinds": learned.varbinds,
         "in_flight": learned.in_flight,
@@ -57,8 +57,10 @@ def written(learned: Learned) -> dict[str, int | None]:
     }
 
 
-def asking_of(cpu_pct: float | None, read_at: datetime | None, now: datetime, config: Config) -> Asking:
-    return how_to_ask(
+def request_pace_of(
+    cpu_pct: float | None, read_at: datetime | None, now: datetime, config: Config
+) -> RequestPace:
+    return request_pace(
         cpu_pct,
         read_at,
         now,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from facho.core.reasons import NO_REASON, Reason
-from facho.core.request_rules import Asking
+from facho.core.request_rules import RequestPace
 from facho.masking import masked
 from facho.snmp import Target
 from facho.snmp.pacing import Learned
@@ -83,7 +83,7 @@ class Work:
     parts: tuple[Part, ...]
     known: tuple[KnownOnu, ...] = ()
     learned: Learned | None = None
-    asking: Asking = Asking.NORMAL
+    pace: RequestPace = RequestPace.NORMAL
     batching: Batching = field(default_factory=Batching)
     # Values in one GET, at most; the target's limits are those of walks.
     varbinds: int = 20
@@ -97,7 +97,7 @@ class PartState(enum.StrEnum):
 
 
 @dataclass(slots=True)
-class PartOutcome:
+class PartResult:
     """What came of one part. `decoded` may hold rows even when it failed: those that did come."""
 
     part: Part
@@ -133,7 +133,7 @@ class PartOutcome:
 class Collection:
     """What came of an execution. The first part is the master's, whose failure is the execution's."""
 
-    parts: list[PartOutcome]
+    parts: list[PartResult]
     learned: Learned | None = None
     cpu_pct: float | None = None
     uptime_s: float | None = None

@@ -25,14 +25,14 @@ from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, columns_to_leave_out
-from facho.engine.collect.onu_read import Reading, facts_of_onu, plan_reading
-from facho.engine.collect.targets import asking_of, learned_of, target_of, varbinds_of
+from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
+from facho.engine.collect.targets import learned_of, request_pace_of, target_of, varbinds_of
 from facho.engine.collect.work import (
     AskedColumn,
     Batching,
     KnownOnu,
     Part,
-    PartOutcome,
+    PartResult,
     PartState,
     Work,
 )
@@ -44,7 +44,7 @@ class NothingToAsk(ReasonError):
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class OltSnapshot:
     """What was known of the OLT before this collection."""
 
     lacks: MissingColumns
@@ -57,10 +57,10 @@ class Before:
 class Planned:
     work: Work
     # Chained parts that this OLT has nothing for.
-    left_out: tuple[PartOutcome, ...]
-    before: Before
+    left_out: tuple[PartResult, ...]
+    before: OltSnapshot
     # When it is about one ONU.
-    reading: Reading | None = None
+    reading: OnuRead | None = None
 
 
 def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
@@ -72,7 +72,7 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     reading = None if asked_about.onu_id is None else _reading(asked_about.onu_id, olt, profile)
     every = [_part(job, olt) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))
-    parts = [without(part, lacks) for part in every]
+    parts = [leave_out_missing(part, lacks) for part in every]
     if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
         raise NothingToAsk(Reason.of("nothing_to_ask", name=what, family=profile.name))
@@ -88,29 +88,29 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
             parts=asked,
             known=(reading.onu,) if reading else tuple(_known(olt.id)) if _needs_known(asked) else (),
             learned=learned_of(olt),
-            asking=asking_of(olt.cpu_pct, olt.cpu_read_at, now, config),
+            pace=request_pace_of(olt.cpu_pct, olt.cpu_read_at, now, config),
             batching=Batching(config.batch, config.sub_batch, config.most_unanswered),
             varbinds=varbinds_of(olt, config),
             time_limit=config.execution_timeout,
         ),
         tuple(_left_out(part, profile) for part in every if not part.columns),
-        Before(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
+        OltSnapshot(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
         reading,
     )
 
 
-def _reading(onu_id: int, olt: Olt, profile: Profile) -> Reading:
+def _reading(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     onu = next(_known(olt.id, only=onu_id), None)
     if onu is None:
         raise NothingToAsk(Reason.of("onu_has_no_place"))
     asked = cached_columns_for(olt, facts_of_onu(profile), JobKind.GET)
-    found = plan_reading(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
+    found = plan_onu_read(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
     if not found.parts:
         raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
     return found
 
 
-def without(part: Part, lacks: frozenset[str]) -> Part:
+def leave_out_missing(part: Part, lacks: frozenset[str]) -> Part:
     """Without what the OLT does not have. A discovery that would ask for nothing asks for everything again:
     that nobody is there must be seen. What only serves to read the others is theirs, and goes with them.
     """
@@ -197,5 +197,5 @@ def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
     return (KnownOnu(*row) for row in known_onus(olt_id, only=only))
 
 
-def _left_out(part: Part, profile: Profile) -> PartOutcome:
-    return PartOutcome(part, PartState.SKIPPED, Reason.of("family_has_nothing", family=profile.name))
+def _left_out(part: Part, profile: Profile) -> PartResult:
+    return PartResult(part, PartState.SKIPPED, Reason.of("family_has_nothing", family=profile.name))

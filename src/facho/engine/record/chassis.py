@@ -10,7 +10,7 @@ from facho.apps.chassis.store import store_health, store_ports, store_unprovisio
 from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
-from facho.engine.collect.work import PartOutcome, PartState
+from facho.engine.collect.work import PartResult, PartState
 from facho.engine.events.stream import publish
 from facho.engine.events.types import UnprovisionedOnusFound
 from facho.engine.record.recording import Recording
@@ -30,7 +30,7 @@ def write_chassis(recording: Recording) -> None:
         append_frame(recording.olt_id, now, Subject.PORT, ports.ids, ports.columns)
 
 
-def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartOutcome], now: datetime) -> FrameValues:
+def store_chassis(olt_id: int, profile: Profile, parts: Sequence[PartResult], now: datetime) -> FrameValues:
     """Store ports, health and unprovisioned ONUs. Return the numbers of ports, for their history."""
     whole = [part for part in parts if part.state is PartState.SUCCESS]
     broken = [part for part in parts if part.state is PartState.FAILED]
@@ -56,16 +56,16 @@ def _publish_unprovisioned(olt_id: int, new: Mapping[str, Mapping[str, Any]], no
     publish(UnprovisionedOnusFound(olt_id=olt_id, names=list(new), onus=named), now)
 
 
-def _facts(parts: Sequence[PartOutcome], entity: Entity) -> list[Facts]:
+def _facts(parts: Sequence[PartResult], entity: Entity) -> list[Facts]:
     found = [part.decoded[entity] for part in parts if part.decoded is not None]
     return [facts for facts in found if len(facts)]
 
 
-def _have_gaps(parts: Sequence[PartOutcome], entity: Entity) -> bool:
+def _have_gaps(parts: Sequence[PartResult], entity: Entity) -> bool:
     return any(part.decoded is not None and part.decoded.has_gaps(entity) for part in parts)
 
 
-def lists_unprovisioned(part: PartOutcome, profile: Profile) -> bool:
+def lists_unprovisioned(part: PartResult, profile: Profile) -> bool:
     """Return whether a part asked for the identities of unprovisioned ONUs, and could read the answer.
 
     An empty list is an answer too: nobody waits.
@@ -87,7 +87,7 @@ def _identity_oids(profile: Profile) -> set[str]:
     return {source.oid for column in chosen for source in (column.source, *column.otherwise)}
 
 
-def _has_unreadable(part: PartOutcome, profile: Profile) -> bool:
+def _has_unreadable(part: PartResult, profile: Profile) -> bool:
     """Return whether rows of the list could not be read: then no row does not mean that nobody waits."""
     assert part.decoded is not None
     lists = {table.name for table in profile.tables if table.entity is Entity.AUTOFIND}

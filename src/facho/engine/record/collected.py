@@ -8,8 +8,8 @@ from typing import Final
 from facho.apps.discovery.onu_columns import VALUES
 from facho.apps.discovery.store import note_collected, store_unreadable
 from facho.apps.snmp_jobs.models import JobKind
-from facho.engine.collect.questions import tables_of
-from facho.engine.collect.work import PartOutcome, PartState
+from facho.engine.collect.request_plan import tables_of
+from facho.engine.collect.work import PartResult, PartState
 from facho.engine.events.stream import publish
 from facho.engine.events.types import UnreadableRowsFound
 from facho.engine.record.chassis import lists_unprovisioned
@@ -29,7 +29,7 @@ def write_collected(recording: Recording) -> None:
         note_collected(recording.olt_id, data, recording.now)
 
 
-def collected_data(outcome: PartOutcome, profile: Profile) -> set[str]:
+def collected_data(outcome: PartResult, profile: Profile) -> set[str]:
     """Return the facts of a part of which rows arrived, and its task if anything did.
 
     SNMP cannot tell an empty table from one that is not there, so a fact without rows was not collected. The
@@ -80,7 +80,7 @@ def write_unreadable_rows(recording: Recording) -> None:
         publish(event, now)
 
 
-def tables_read(outcome: PartOutcome, profile: Profile) -> set[str]:
+def tables_read(outcome: PartResult, profile: Profile) -> set[str]:
     """Return the names of the tables that a part walked to their end."""
     if outcome.state is not PartState.SUCCESS or outcome.part.kind == JobKind.GET:
         return set()

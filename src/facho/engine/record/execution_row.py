@@ -14,8 +14,8 @@ from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.executions.store import close_attempt
 from facho.core.execution_end import AttemptEnd, EndState
 from facho.core.reasons import NO_REASON, Reason, to_json
-from facho.engine.collect.onu_read import result_of
-from facho.engine.collect.work import PartOutcome
+from facho.engine.collect.onu_read import onu_read_json
+from facho.engine.collect.work import PartResult
 from facho.engine.coordinate.quotas import count_part_outcomes
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.process.leases import StartedExecution
@@ -55,7 +55,7 @@ def write_quotas(recording: Recording) -> None:
 
 
 def write_manual_execution(
-    started: StartedExecution, part: PartOutcome, end: AttemptEnd, now: datetime
+    started: StartedExecution, part: PartResult, end: AttemptEnd, now: datetime
 ) -> None:
     """Store that a person asked by hand, without the answers."""
     columns = {"parts": [_part_json(part)], "counts": {"rows": part.rows}, "load": _sum_loads([part.load])}
@@ -93,7 +93,7 @@ def end_attempt(
         log_ended_executions([execution_id])
 
 
-def _part_json(outcome: PartOutcome) -> dict[str, Any]:
+def _part_json(outcome: PartResult) -> dict[str, Any]:
     part = outcome.part
     found: dict[str, Any] = {
         "node": part.node_id,
@@ -135,7 +135,7 @@ def _result(recording: Recording) -> dict[str, Any]:
     """Return what has no column of its own; of a reading of one ONU, all that was read."""
     collection, reading = recording.collection, recording.planned.reading
     if reading is not None:
-        return result_of(reading, collection, another=recording.stored.other > 0)
+        return onu_read_json(reading, collection, another=recording.stored.other > 0)
     return {name: rows for part in collection.parts for name, rows in part.raw.items()}
 
 

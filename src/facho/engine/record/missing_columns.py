@@ -14,9 +14,9 @@ from typing import Final
 from facho.apps.chassis.selectors import known_kinds
 from facho.apps.discovery.selectors import Census, census
 from facho.apps.snmp_jobs.models import JobKind
-from facho.engine.collect.missing_columns import ENOUGH
-from facho.engine.collect.questions import tables_of
-from facho.engine.collect.work import Collection, PartOutcome
+from facho.engine.collect.part_results import ENOUGH
+from facho.engine.collect.request_plan import tables_of
+from facho.engine.collect.work import Collection, PartResult
 from facho.vendors import Entity, Profile
 from facho.vendors.schema import Table
 
@@ -55,13 +55,13 @@ def confirm_missing(collection: Collection, profile: Profile, load: Callable[[],
     }
 
 
-def _tables(oid: str, part: PartOutcome, profile: Profile) -> Iterator[Table]:
+def _tables(oid: str, part: PartResult, profile: Profile) -> Iterator[Table]:
     for column in part.part.columns:
         if column.oid == oid:
             yield from tables_of(profile).get(column.read_as, ())
 
 
-def _lacks_table(part: PartOutcome, table: Table, inventory: Inventory) -> bool:
+def _lacks_table(part: PartResult, table: Table, inventory: Inventory) -> bool:
     if table.entity is Entity.ONU:
         return _is_empty_for_good(part, _count_onus(table.technology, inventory), table.technology)
     # If the OLT had ports and now sends none at all, their board is away.
@@ -70,7 +70,7 @@ def _lacks_table(part: PartOutcome, table: Table, inventory: Inventory) -> bool:
     )
 
 
-def _is_empty_for_good(part: PartOutcome, onus: Census, technology: str) -> bool:
+def _is_empty_for_good(part: PartResult, onus: Census, technology: str) -> bool:
     """Tell whether an empty column means a missing one: enough online ONUs should have filled it."""
     kind = part.part.kind
     if not onus.known:
@@ -91,6 +91,6 @@ def _count_onus(technology: str, inventory: Inventory) -> Census:
     return Census(*map(sum, zip(*chosen, strict=True))) if chosen else Census(0, 0, 0, 0)
 
 
-def _has_rows(part: PartOutcome, technology: str) -> bool:
+def _has_rows(part: PartResult, technology: str) -> bool:
     seen = part.decoded.onus.technologies if part.decoded is not None else []
     return technology in seen or (not technology and bool(seen))

@@ -11,7 +11,7 @@ from facho.apps.executions.store import close_attempt
 from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, end_failed_attempt, judge_olt
 from facho.core.reasons import Reason
-from facho.engine.collect.work import PartOutcome, PartState
+from facho.engine.collect.work import PartResult, PartState
 from facho.engine.coordinate.quotas import count_aborted_slots, count_failed_slot, slot_from_row
 from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.events.execution_logs import log_ended_executions
@@ -54,7 +54,7 @@ def record_failure(started: StartedExecution, error: Reason, now: datetime, conf
     return State(end.state.value)
 
 
-def record_by_hand(started: StartedExecution, part: PartOutcome, now: datetime) -> None:
+def record_by_hand(started: StartedExecution, part: PartResult, now: datetime) -> None:
     """Store that a person asked by hand. The answers went to that person. Raises LeaseLost."""
     with sql.write_transaction():
         check_lease(started, now)

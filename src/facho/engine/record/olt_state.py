@@ -10,9 +10,9 @@ from typing import Any, Final
 from facho.apps.db import sql
 from facho.apps.hosts.models import Olt
 from facho.core.request_rules import update_missing_columns
-from facho.engine.collect.targets import written
+from facho.engine.collect.targets import learned_json
 from facho.engine.collect.work import Collection
-from facho.engine.collect.work_builder import Before
+from facho.engine.collect.work_builder import OltSnapshot
 from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.record.missing_columns import confirm_missing, load_inventory
 from facho.engine.record.recording import Recording
@@ -33,7 +33,7 @@ def write_olt_state(recording: Recording) -> None:
         return
     changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
     if collection.learned is not None:
-        changes["learned"] = written(collection.learned)
+        changes["learned"] = learned_json(collection.learned)
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
     planned = recording.planned
@@ -53,7 +53,7 @@ def write_reachability(recording: Recording) -> None:
 
 
 def changed_columns(
-    before: Before, collection: Collection, missing: Iterable[str], now: datetime
+    before: OltSnapshot, collection: Collection, missing: Iterable[str], now: datetime
 ) -> dict[str, Any]:
     """Return the columns of the OLT's row to write. `missing` are the OIDs that it does not have."""
     changes: dict[str, Any] = {}
@@ -85,11 +85,11 @@ def _versions(collection: Collection) -> Iterator[str]:
                     yield sql.db_text(value, _LONGEST_VERSION)
 
 
-def _is_another_version(before: Before, version: str) -> bool:
+def _is_another_version(before: OltSnapshot, version: str) -> bool:
     return bool(before.version and version) and version != before.version
 
 
-def _has_restarted(before: Before, uptime_s: float | None, now: datetime) -> bool:
+def _has_restarted(before: OltSnapshot, uptime_s: float | None, now: datetime) -> bool:
     if uptime_s is None or before.uptime_s is None or before.uptime_read_at is None:
         return False
     then, since = TimeTicks(before.uptime_s * _TICKS_PER_S), now - before.uptime_read_at

@@ -12,8 +12,8 @@ from facho.apps.history.store import append_frame
 from facho.apps.snmp_jobs.models import JobKind
 from facho.config import Config
 from facho.core.optics import Limits
-from facho.engine.collect.onu_read import finding_of_one, of_another
-from facho.engine.collect.work import Collection, Part, PartOutcome, PartState
+from facho.engine.collect.onu_read import fail_as_other_onu, limit_finding
+from facho.engine.collect.work import Collection, Part, PartResult, PartState
 from facho.engine.collect.work_builder import Planned
 from facho.engine.record.recording import Recording
 from facho.vendors import Entity, Profile
@@ -26,13 +26,13 @@ def store_onus(
     """Return what became of the ONUs, and the collection: failed, if another ONU was at the place to read."""
     findings = list(findings_of(collection.parts, planned.work.profile))
     if planned.reading is not None:
-        findings = [finding_of_one(each) for each in findings]
+        findings = [limit_finding(each) for each in findings]
     limits = Limits(weak_dbm=config.optical_weak, fall_db=config.optical_fall)
     stored = store_findings(
         planned.work.olt_id, findings, now, absent_after=config.absent_after, limits=limits
     )
     is_another = planned.reading is not None and stored.other
-    return stored, of_another(collection) if is_another else collection
+    return stored, fail_as_other_onu(collection) if is_another else collection
 
 
 def write_onu_history(recording: Recording) -> None:
@@ -42,7 +42,7 @@ def write_onu_history(recording: Recording) -> None:
     append_frame(recording.olt_id, recording.now, Subject.ONU, frame.ids, frame.columns)
 
 
-def findings_of(parts: Iterable[PartOutcome], profile: Profile) -> Iterator[Finding]:
+def findings_of(parts: Iterable[PartResult], profile: Profile) -> Iterator[Finding]:
     """Yield what each part found. One that was read to its end without a row shows that nobody is there."""
     for outcome in parts:
         succeeded, kind = outcome.state is PartState.SUCCESS, outcome.part.kind

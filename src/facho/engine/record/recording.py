@@ -17,7 +17,7 @@ from facho.core.delay import Why
 from facho.core.execution_end import CollectionEnd, CollectionSummary, NodeBefore, OltBefore
 from facho.core.quota import FAILED, Outcome, SlotOutcome
 from facho.core.reason_texts import CPU_TOO_HIGH
-from facho.engine.collect.work import Collection, PartOutcome, PartState
+from facho.engine.collect.work import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import Planned
 from facho.engine.coordinate.quotas import Slot, slot_from_row
 from facho.engine.process.leases import LeaseLost, StartedExecution
@@ -113,7 +113,7 @@ def summarise(planned: Planned, collection: Collection) -> CollectionSummary:
     )
 
 
-def _slot_outcome(part: PartOutcome) -> SlotOutcome:
+def _slot_outcome(part: PartResult) -> SlotOutcome:
     if part.error.code == CPU_TOO_HIGH:
         return SlotOutcome(Outcome.SKIPPED, why=Why.CPU_HIGH)
     return SlotOutcome(_OUTCOMES[part.state], part.seconds, FAILED, part.error)

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from facho.apps.db.connections import release_connection
 from facho.core.reasons import NO_REASON, Reason
-from facho.engine.collect.conversation import Guard, tag_of
-from facho.engine.collect.work import Part, PartOutcome, PartState
+from facho.engine.collect.session import Guard, request_tag
+from facho.engine.collect.work import Part, PartResult, PartState
 from facho.engine.process.leases import LeaseLost, start_execution
 from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record.no_collection import record_by_hand
@@ -47,7 +47,7 @@ def run_manual_session(execution_id: int, runtime: Runtime, what: str, questions
         try:
             release_connection()
             try:
-                result = task.run(questions(runtime.snmp.client, held.check, tag_of(started.run_id)))
+                result = task.run(questions(runtime.snmp.client, held.check, request_tag(started.run_id)))
             except SnmpError as error:
                 result, snmp_error = ManualResult(error=error.reason), error
             outcome = _outcome(what, result, time.monotonic() - began)
@@ -60,8 +60,8 @@ def run_manual_session(execution_id: int, runtime: Runtime, what: str, questions
     return True
 
 
-def _outcome(what: str, result: ManualResult, seconds: float) -> PartOutcome:
-    return PartOutcome(
+def _outcome(what: str, result: ManualResult, seconds: float) -> PartResult:
+    return PartResult(
         Part(None, what, "walk", what, (), ()),
         PartState.FAILED if result.error else PartState.SUCCESS,
         result.error,

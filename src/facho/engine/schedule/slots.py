@@ -40,7 +40,7 @@ from facho.core.schedule import (
     first_run_of_changed,
     is_too_far,
 )
-from facho.engine.collect.targets import asking_of
+from facho.engine.collect.targets import request_pace_of
 from facho.engine.coordinate.quotas import (
     SkippedRange,
     count_failed_slot,
@@ -231,7 +231,7 @@ def _decide(
         is_get=row.kind == JobKind.GET,
         suspended=row.suspended,
         olt_suspended=row.olt_suspended,
-        asking=asking_of(row.cpu_pct, row.cpu_read_at, now, config),
+        pace=request_pace_of(row.cpu_pct, row.cpu_read_at, now, config),
         olt_busy_with=busy.get(row.olt_id),
         left_alone=span_at(closed.get(row.olt_id, ()), slot) is not None,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from facho.core.request_rules import Asking
+from facho.core.request_rules import RequestPace
 from facho.engine.collect.work import Work
 from facho.snmp import Agent, Client, Learned, Limits, Target
 from facho.snmp.client import receive_limit_of
@@ -19,7 +19,7 @@ _TAGS: Final = 0x7FFF
 Guard = Callable[[], None]
 
 
-def with_manners(target: Target, profile: Profile) -> Target:
+def apply_request_rules(target: Target, profile: Profile) -> Target:
     """As gently as the vendor's OLTs want to be asked, where that is gentler than what is allowed."""
     rules, allowed = profile.request_rules, target.limits
     limits = Limits(
@@ -30,12 +30,12 @@ def with_manners(target: Target, profile: Profile) -> Target:
     return replace(target, bulk=target.bulk and rules.bulk, limits=limits)
 
 
-def tag_of(run_id: int) -> int:
+def request_tag(run_id: int) -> int:
     """What the request ids of one run of an execution carry; 0 would be no tag."""
     return run_id % _TAGS + 1
 
 
-def carried(before: Learned | None, after: Learned, limits: Limits) -> Learned:
+def merge_learned(before: Learned | None, after: Learned, limits: Limits) -> Learned:
     """What is known of the OLT after it was asked within `limits`.
 
     A GET asks for fewer values than a walk, and a busy OLT is asked one request at a time: that this went
@@ -62,7 +62,7 @@ class NoAddress(Exception):
         self.error = error
 
 
-class Conversation:
+class Session:
     """One at a time per OLT. Agents share what is known of the OLT, and the limits last given are in force,
     so each part takes its agents from here before it asks.
     """
@@ -72,8 +72,8 @@ class Conversation:
         self.heard = False
         self._client = client
         self._guard = guard
-        self._tag = tag_of(work.run_id)
-        self._target = _as_asked(with_manners(work.target, work.profile), work.asking)
+        self._tag = request_tag(work.run_id)
+        self._target = _at_pace(apply_request_rules(work.target, work.profile), work.pace)
         # What the OLT may send in all parts together.
         self._receive_limit = receive_limit_of(self._target)
         self._varbinds = work.varbinds
@@ -86,7 +86,7 @@ class Conversation:
     def learned(self) -> Learned | None:
         if self._agent is None or self._limits is None:
             return self._learned
-        return carried(self._learned, self._agent.learned, self._limits)
+        return merge_learned(self._learned, self._agent.learned, self._limits)
 
     async def for_walks(self) -> Agent:
         """Raises NoAddress."""
@@ -120,7 +120,7 @@ class Conversation:
         return self._agent
 
 
-def _as_asked(target: Target, asking: Asking) -> Target:
-    if asking is Asking.NORMAL:
+def _at_pace(target: Target, pace: RequestPace) -> Target:
+    if pace is RequestPace.NORMAL:
         return target
     return replace(target, limits=replace(target.limits, in_flight=1))

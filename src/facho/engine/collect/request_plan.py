@@ -31,7 +31,7 @@ class CannotAsk(ReasonError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OnuRequest:
     """The values wanted of one ONU, and the place of each: the column that it is read as, and its index."""
 
     onu: Key
@@ -39,10 +39,10 @@ class Question:
 
 
 @dataclass(slots=True)
-class Plan:
+class GetPlan:
     """The questions of a GET, by how many values one request may ask for (0: as many as is allowed)."""
 
-    groups: dict[int, list[Question]] = field(default_factory=dict)
+    groups: dict[int, list[OnuRequest]] = field(default_factory=dict)
     # ONUs whose index in a table cannot be written from their place.
     nowhere: dict[Key, Reason] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
             raise CannotAsk(Reason.of("read_one_by_one", name=column.name))
 
 
-def readable(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
+def resolve_read_as(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
     """The columns, with those that the profile has no rules for turned into the operator's own."""
     of = tables_of(profile)
     return [each if each.read_as in of else replace(each, read_as="") for each in columns]
@@ -114,7 +114,7 @@ def _column_oids(table: Table) -> Iterator[str]:
         yield from (oid for _, oid in source.helpers)
 
 
-def by_place_or_walked(
+def split_addressable(
     profile: Profile, columns: Sequence[AskedColumn]
 ) -> tuple[list[AskedColumn], list[AskedColumn]]:
     """Columns whose rows can be asked for by an ONU's place, and those that must be walked to be found: where
@@ -134,15 +134,15 @@ def _is_to_be_walked(tables: Iterable[Table]) -> bool:
     )
 
 
-def can_be_placed(profile: Profile, column: AskedColumn) -> bool:
+def is_addressable(profile: Profile, column: AskedColumn) -> bool:
     """Whether its row of an ONU can be asked for by the ONU's place, whichever of its tables that is in."""
     of_onus = [each for each in tables_of(profile).get(column.read_as, ()) if each.entity is Entity.ONU]
     return bool(of_onus) and all(_can_be_written(table.index) for table in of_onus)
 
 
-def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> Plan:
+def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> GetPlan:
     """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
-    plan = Plan()
+    plan = GetPlan()
     gathered: dict[tuple[int, Key], dict[Oid, tuple[str, bytes]]] = {}
     for table, asked in _columns_by_table(profile, columns):
         contents = [(Oid.parse(column.oid).content, column.read_as) for column in asked]
@@ -157,7 +157,7 @@ def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[K
             elif onu.technology or not table.technology:
                 plan.nowhere[onu.key] = Reason.of("index_not_known", table=table.name)
     for (batch, key), values in gathered.items():
-        plan.groups.setdefault(batch, []).append(Question(key, values))
+        plan.groups.setdefault(batch, []).append(OnuRequest(key, values))
     return plan
 
 
