@@ -185,7 +185,7 @@ def test_trackers_are_sorted_by_the_share_that_was_done(admin_client: Client) ->
     ("language", "words"),
     [
         ("en", ("OLT busy with discovery", ">40 min<", "run failed: no answer", ">5 min<")),
-        ("es", ("OLT ocupada con discovery", ">40 min<", "ejecución fallida: sin respuesta", ">5 min<")),
+        ("es", ("OLT ocupada con discovery", ">40 min<", "ejecución fallida: no answer", ">5 min<")),
     ],
 )
 def test_a_tracker_tells_why_slots_were_lost(

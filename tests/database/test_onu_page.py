@@ -18,6 +18,7 @@ from facho.apps.discovery.store import note_collected
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt
 from facho.config import Config
+from facho.core.reasons import to_json
 from facho.core.roles import Role
 from facho.engine.collect.onu_read import NEEDS_WALK
 from facho.web.onus.data import read_onu_page
@@ -168,7 +169,10 @@ def test_an_operator_reads_it_now_and_sees_the_answer_when_it_comes(client: Clie
     assert f'hx-get="{path}"' in asking
     Execution.objects.update(
         state=State.SUCCESS,
-        result={"facts": {"onu_rx_dbm": -19.5}, "unread": dict.fromkeys(("ip", "model"), NEEDS_WALK)},
+        result={
+            "facts": {"onu_rx_dbm": -19.5},
+            "unread": dict.fromkeys(("ip", "model"), to_json(NEEDS_WALK)),
+        },
     )
     answered = client.get(path, headers=english).content.decode()
     assert "hx-get" not in answered
