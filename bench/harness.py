@@ -14,7 +14,7 @@ from rich.table import Table
 
 from facho.cli import MARKUP, LazyGroup
 from facho.cli.errors import Exit
-from facho.cli.progress import noting
+from facho.cli.progress import status_line
 
 
 class Benchmarks(LazyGroup):
@@ -86,7 +86,7 @@ def measuring() -> Iterator[Note]:
     from facho.config import BadSettings
     from facho.sim.fleet import FleetError
 
-    with noting() as note:
+    with status_line() as note:
         try:
             yield note
         except DatabaseInUse as error:

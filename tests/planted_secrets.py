@@ -32,7 +32,7 @@ PLANTED = (COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, DATABASE, BROKER, PASSWORD, H
 
 def know_addresses() -> None:
     """As settings.py does with those that it has."""
-    masking.know_urls(DATABASE_URL, BROKER_URL)
+    masking.add_url_secrets(DATABASE_URL, BROKER_URL)
 
 
 def own_secrets() -> set[str]:

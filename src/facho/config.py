@@ -243,7 +243,7 @@ class Config:
         return self.database_url or f"sqlite:///{(self.home / 'facho.db').resolve()}"
 
 
-def read(environment: Mapping[str, str]) -> Config:
+def read_config(environment: Mapping[str, str]) -> Config:
     """Raises BadSettings, naming every variable that is unknown or malformed."""
     given = {**_env_file(environment), **environment}
     mistakes: list[str] = []
@@ -268,7 +268,7 @@ def read(environment: Mapping[str, str]) -> Config:
 @cache
 def current() -> Config:
     """The settings of this process, read once."""
-    return read(os.environ)
+    return read_config(os.environ)
 
 
 # Everything else that is counted must be there at least once.

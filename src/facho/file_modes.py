@@ -41,7 +41,7 @@ def set_private_umask() -> int:
 
 
 @contextmanager
-def umask_of_the_caller() -> Iterator[None]:
+def callers_umask() -> Iterator[None]:
     """For a file that a person asked for and named: who may read it is for them to say, by their umask."""
     ours = os.umask(set_private_umask())
     try:
@@ -50,7 +50,7 @@ def umask_of_the_caller() -> Iterator[None]:
         os.umask(ours)
 
 
-def open_to_others(config: Config) -> list[tuple[Path, int]]:
+def paths_open_to_others(config: Config) -> list[tuple[Path, int]]:
     """Return the folders and files that others of this machine can read or write, each with its mode.
 
     One that belongs to another user, such as an env file of root's, we can only read as members of its group.
@@ -67,9 +67,9 @@ def open_to_others(config: Config) -> list[tuple[Path, int]]:
 
 def repair_modes(config: Config) -> None:
     """Close what is open to others, and say so in the log."""
-    for path, mode in open_to_others(config):
+    for path, mode in paths_open_to_others(config):
         try:
-            if path.stat().st_uid != os.geteuid() or belongs_to_the_machine(path):
+            if path.stat().st_uid != os.geteuid() or is_shared_folder(path):
                 continue
             path.chmod(mode & ~_GROUP_AND_OTHERS)
         except OSError as error:
@@ -94,7 +94,7 @@ def _private_paths(config: Config) -> Iterator[Path]:
     yield from (path for path in inside if not path.is_symlink())
 
 
-def belongs_to_the_machine(path: Path) -> bool:
+def is_shared_folder(path: Path) -> bool:
     """Whether FACHO_HOME is a folder that others need, such as /tmp, /srv or a person's own."""
     if not path.is_dir():
         return False

@@ -1,10 +1,10 @@
 """The keys that credentials are encrypted with, and the key of sessions.
 
 They come from the environment, or from files in FACHO_HOME that are made on first use and readable by their
-owner alone. Credentials are encrypted with the newest key; older ones still open what they closed.
+owner alone. Credentials are encrypted with the newest key; older ones still decrypt what they encrypted.
 
-A secret is encrypted together with the name of its place, such as `olts.credentials:7`, and opened for that
-place only: who can write to the database cannot give an OLT the credentials of another one.
+A secret is encrypted together with the name of its place, such as `olts.credentials:7`, and decrypted for
+that place only: write access to the database is not enough to give an OLT the credentials of another one.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from facho.config import Config
 
 CREDENTIALS: Final = "credentials.keys"
 SECRET: Final = "secret.key"  # noqa: S105  the name of a file
-# What was encrypted before places were in it is JSON or an address: neither begins like this.
+# Secrets of versions without places are JSON or a URL, which never begin like this.
 _BOUND: Final = "for\n"
 
 
 class KeyProblem(Exception):
-    """A key that is missing, unreadable or not the one that closed what is to be opened."""
+    """A key is missing, unreadable, or not the one that encrypted the secret."""
 
 
 def secret_key(config: Config) -> str:
-    key = config.secret_key or _read_or_make(config.home / SECRET, lambda: secrets.token_urlsafe(50))
-    masking.know(key)
+    key = config.secret_key or _read_or_create(config.home / SECRET, lambda: secrets.token_urlsafe(50))
+    masking.add_secrets(key)
     return key
 
 
@@ -44,69 +44,69 @@ def new_key() -> str:
 
 
 class MissingKey(KeyProblem):
-    """A secret that none of the keys here opens."""
+    """None of the keys decrypts a secret."""
 
 
 class WrongPlace(KeyProblem):
-    """A secret that a key here opens, and that was not encrypted for the place where it was found."""
+    """A secret was encrypted for another place than the one where it was found."""
 
 
 class Vault:
-    """Closes and opens secrets, each for one place.
+    """Encrypts and decrypts secrets, each for one place.
 
-    Follows the key file when another process rotates the keys.
+    Reads the key file again when another process has rotated the keys.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def close(self, text: str, place: str) -> str:
-        # Under the newest key there is: one that another process has dropped would lock the secret away.
-        self.forget()
-        return self._fernet.encrypt(_bound(text, place).encode("utf-8", "surrogateescape")).decode()
+    def encrypt(self, text: str, place: str) -> str:
+        # Use the newest key of the file: a secret under a key that another process has dropped would be lost.
+        self.reload_keys()
+        return self._fernet.encrypt((_prefix(place) + text).encode("utf-8", "surrogateescape")).decode()
 
-    def open(self, token: str, place: str) -> str:
+    def decrypt(self, token: str, place: str) -> str:
         """Raises KeyProblem, also for a secret of another place."""
-        found = self._decrypted(token)
-        if not found.startswith(begins := _bound("", place)):
+        found = self._decrypt_any(token)
+        if not found.startswith(prefix := _prefix(place)):
             raise WrongPlace(
                 "the credentials were encrypted for another row of the database, or by a version that did "
                 "not say for which: enter them again"
             )
-        return found[len(begins) :]
+        return found[len(prefix) :]
 
-    def bind(self, token: str, place: str) -> str:
-        """Close for this place what was closed for none. What was closed for one stays as it is.
+    def bind_to_place(self, token: str, place: str) -> str:
+        """Encrypt a secret without a place again for this place; one that has a place stays as it is.
 
-        Raises MissingKey when no key here opens it, and another KeyProblem when the keys cannot be used.
+        Raises MissingKey when no key decrypts it, and another KeyProblem when the keys cannot be used.
         """
-        found = self._decrypted(token)
-        return token if found.startswith(_BOUND) else self.close(found, place)
+        found = self._decrypt_any(token)
+        return token if found.startswith(_BOUND) else self.encrypt(found, place)
 
     def has_key_for(self, token: str) -> bool:
-        """Whether a key here opens it, whatever place it was closed for."""
+        """Say whether a key decrypts it, for whatever place it was encrypted."""
         try:
-            self._decrypted(token)
+            self._decrypt_any(token)
         except MissingKey:
             return False
         return True
 
-    def _decrypted(self, token: str) -> str:
+    def _decrypt_any(self, token: str) -> str:
         try:
-            return self._opened(token)
+            return self._decrypt_now(token)
         except InvalidToken:
-            self.forget()
+            self.reload_keys()
         try:
-            return self._opened(token)
+            return self._decrypt_now(token)
         except InvalidToken:
             raise MissingKey(
                 "the credentials were encrypted with a key that is not here; put it back into "
                 f"{'FACHO_CREDENTIAL_KEYS' if self.from_environment else self.path}"
             ) from None
 
-    def close_again(self, token: str, place: str) -> str:
-        """The same secret under the newest key."""
-        return self.close(self.open(token, place), place)
+    def reencrypt(self, token: str, place: str) -> str:
+        """Return the same secret under the newest key."""
+        return self.encrypt(self.decrypt(token, place), place)
 
     @property
     def from_environment(self) -> bool:
@@ -118,18 +118,18 @@ class Vault:
 
     def keys(self) -> list[str]:
         given = self._config.credential_keys
-        keys = list(given) if self.from_environment else _read_or_make(self.path, new_key).split()
-        masking.know(*keys)
+        keys = list(given) if self.from_environment else _read_or_create(self.path, new_key).split()
+        masking.add_secrets(*keys)
         return keys
 
     def replace_keys(self, keys: Sequence[str]) -> None:
         _write(self.path, "\n".join(keys))
-        self.forget()
+        self.reload_keys()
 
-    def forget(self) -> None:
+    def reload_keys(self) -> None:
         self.__dict__.pop("_fernet", None)
 
-    def _opened(self, token: str) -> str:
+    def _decrypt_now(self, token: str) -> str:
         return self._fernet.decrypt(token.encode()).decode("utf-8", "surrogateescape")
 
     @cached_property
@@ -141,23 +141,23 @@ class Vault:
             raise KeyProblem(f"{where} holds something that is no key: {error}") from None
 
 
-def _bound(text: str, place: str) -> str:
-    return f"{_BOUND}{place}\n{text}"
+def _prefix(place: str) -> str:
+    return f"{_BOUND}{place}\n"
 
 
-def _read_or_make(path: Path, make: Callable[[], str]) -> str:
-    """Two processes may start at once: the first one's key counts."""
+def _read_or_create(path: Path, make: Callable[[], str]) -> str:
+    """Return the key in the file, or make one. When two processes start at once, both get the first key."""
     with contextlib.suppress(FileNotFoundError):
         return _read(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        drawn = _draft(path, make())
+        draft = _write_draft(path, make())
         try:
-            os.link(drawn, path)
+            os.link(draft, path)
         except FileExistsError:
             pass
         finally:
-            drawn.unlink()
+            draft.unlink()
     except OSError as error:
         raise KeyProblem(f"no key can be written to {path}: {error.strerror}") from error
     return _read(path)
@@ -176,8 +176,8 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """All of it or nothing: a lost key is lost credentials."""
-    os.replace(_draft(path, text), path)
+    """Replace the file atomically: a lost key means lost credentials."""
+    os.replace(_write_draft(path, text), path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -185,7 +185,7 @@ def _write(path: Path, text: str) -> None:
         os.close(folder)
 
 
-def _draft(path: Path, text: str) -> Path:
+def _write_draft(path: Path, text: str) -> Path:
     # mkstemp gives mode 0600.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w") as file:

@@ -27,7 +27,7 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostLines:
     """Lines that could not be written: how many, and the times of the first and the last."""
 
     lines: int
@@ -35,12 +35,12 @@ class Lost:
     until: datetime
 
 
-class Losses:
+class LossCounter:
     """Of one place to write to, since it last worked."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._lost: Lost | None = None
+        self._lost: LostLines | None = None
 
     @property
     def lines(self) -> int:
@@ -49,9 +49,9 @@ class Losses:
     def add(self, at: datetime) -> None:
         with self._lock:
             lost = self._lost
-            self._lost = Lost(1, at, at) if lost is None else Lost(lost.lines + 1, lost.since, at)
+            self._lost = LostLines(1, at, at) if lost is None else LostLines(lost.lines + 1, lost.since, at)
 
-    def take(self) -> Lost | None:
+    def take(self) -> LostLines | None:
         """Once: who takes it tells it."""
         with self._lock:
             lost, self._lost = self._lost, None
@@ -63,13 +63,13 @@ class LineFile:
 
     def __init__(self, path: Path, *, largest: int, backups: int) -> None:
         self.path = path
-        self.losses = Losses()
+        self.losses = LossCounter()
         self._largest = largest
         self._backups = backups
         self._lock = threading.Lock()
         self._file: int | None = None
 
-    def write(self, line: str, at: datetime) -> Lost | None:
+    def write(self, line: str, at: datetime) -> LostLines | None:
         """Never raises. Returns what was lost before, when this is the first line to be written again."""
         try:
             with self._lock:
@@ -141,7 +141,7 @@ def _ends_a_line(file: int) -> bool:
     return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 
 
-def cannot_write(folder: Path) -> str:
+def write_problem(folder: Path) -> str:
     """Why not; nothing if it can be written to."""
     probe = folder / f".probe-{os.getpid()}"
     try:

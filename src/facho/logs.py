@@ -12,8 +12,8 @@ from typing import Final
 
 from facho.config import Config
 from facho.file_modes import repair_modes
-from facho.log_files import LineFile, Lost, one_line
-from facho.masking import masked
+from facho.log_files import LineFile, LostLines, one_line
+from facho.masking import mask_secrets
 
 # What a record has of its own; the rest is what the caller said with `extra`.
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
@@ -26,7 +26,7 @@ class Formatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The only way into the log, also for tracebacks: no secret passes."""
-        return masked(super().format(record))
+        return mask_secrets(super().format(record))
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802, ARG002
         return datetime.fromtimestamp(record.created, self._zone).strftime("%Y-%m-%d %H:%M:%S")
@@ -60,7 +60,7 @@ class FileHandler(logging.Handler):
         super().close()
 
 
-def _told(lost: Lost) -> logging.LogRecord:
+def _told(lost: LostLines) -> logging.LogRecord:
     about = {"action": "LOG_LOST", "lines": lost.lines, "since": lost.since, "until": lost.until}
     return logging.makeLogRecord(
         {"name": __name__, "levelname": "WARNING", "msg": "lines of this log were lost", **about}

@@ -26,7 +26,7 @@ _forms: tuple[str, ...] = ()
 _short: re.Pattern[str] | None = None
 
 
-def know(*secrets: str) -> None:
+def add_secrets(*secrets: str) -> None:
     new = {secret for secret in secrets if secret and secret not in _known}
     if new:
         with _lock:
@@ -34,17 +34,17 @@ def know(*secrets: str) -> None:
             _learn({form for secret in new for form in _written(secret)})
 
 
-def know_urls(*urls: str) -> None:
+def add_url_secrets(*urls: str) -> None:
     """The passwords of a database or a broker, as they are there and as they are meant."""
     for url in urls:
         # An address that cannot be read is refused by whoever wants to use it.
         with contextlib.suppress(ValueError):
             parts = urlsplit(url)
             options = [value for name, value in parse_qsl(parts.query) if name == "password"]
-            know(parts.password or "", unquote(parts.password or ""), *options)
+            add_secrets(parts.password or "", unquote(parts.password or ""), *options)
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     for form in _forms:
         if form in text:
             text = text.replace(form, MASK)

@@ -13,7 +13,7 @@ CONFIG = current()
 # Whoever uses Django makes files, or lets SQLite make them.
 set_private_umask()
 CONFIG.home.mkdir(parents=True, exist_ok=True)
-masking.know_urls(CONFIG.database, CONFIG.broker_url)
+masking.add_url_secrets(CONFIG.database, CONFIG.broker_url)
 
 SECRET_KEY = keys.secret_key(CONFIG)
 DEBUG = False

@@ -27,7 +27,7 @@ from facho.engine.commands.notifications import (
 )
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.events.sender import Sender
-from facho.masking import masked
+from facho.masking import mask_secrets
 from tests.database.notification_receivers import CONFIG, make_channel, make_rule, tell_of
 from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
 from tests.factories import at, make_olt
@@ -219,7 +219,7 @@ def test_an_address_is_encrypted_and_never_written(
     row = NotificationDelivery.objects.get()
     for secret in ("pass-word-7", "Token77Abc", "Key99Secret"):
         assert secret not in row.error + row.message
-        assert secret not in masked(caplog.text)
+        assert secret not in mask_secrets(caplog.text)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_all_credentials_are_under_a_new_key_and_the_old_one_is_gone(config: Con
     assert not set(tokens().values()) & set(before.values())
     assert communities() == as_before()
     with pytest.raises(KeyProblem, match="a key that is not here"):
-        Vault(replace(config, credential_keys=(old,))).open(tokens()["olt-1"], place("olt-1"))
+        Vault(replace(config, credential_keys=(old,))).decrypt(tokens()["olt-1"], place("olt-1"))
 
 
 @pytest.mark.usefixtures("_olts")
@@ -107,11 +107,11 @@ def test_the_new_key_file_is_its_owners_alone(config: Config) -> None:
 @pytest.mark.usefixtures("_olts")
 def test_another_process_follows_the_rotation(config: Config) -> None:
     elsewhere = Vault(config)
-    assert elsewhere.open(tokens()["olt-0"], place("olt-0"))
+    assert elsewhere.decrypt(tokens()["olt-0"], place("olt-0"))
     rotate(config)
-    assert "of olt-0" in elsewhere.open(tokens()["olt-0"], place("olt-0"))
+    assert "of olt-0" in elsewhere.decrypt(tokens()["olt-0"], place("olt-0"))
     # And what it encrypts from now on can be opened.
-    assert Vault(config).open(elsewhere.close("later", "here"), "here") == "later"
+    assert Vault(config).decrypt(elsewhere.encrypt("later", "here"), "here") == "later"
 
 
 @pytest.mark.usefixtures("_olts")
@@ -134,7 +134,7 @@ def test_a_rotation_that_is_killed_anywhere_loses_nothing_and_is_finished_by_the
         patched.setattr(owner, where, _killed_after(getattr(owner, where), after))
         with pytest.raises(Killed):
             rotate(config)
-    encrypted_fields.vault().forget()
+    encrypted_fields.vault().reload_keys()
     assert len(key_file(config)) == keys_left
     assert communities() == as_before()
     done = rotate(config)
@@ -172,7 +172,7 @@ def test_who_enters_credentials_during_the_rotation_wins(
 
 @pytest.mark.usefixtures("_olts")
 def test_credentials_that_no_key_opens_are_named_and_the_old_keys_stay(config: Config) -> None:
-    lost = Vault(replace(config, credential_keys=(new_key(),))).close("{}", place("olt-3"))
+    lost = Vault(replace(config, credential_keys=(new_key(),))).encrypt("{}", place("olt-3"))
     rows = Olt.objects.filter(name="olt-3")
     rows.update(credentials=Value(lost, output_field=TextField()))
     done = rotate(config)

@@ -276,7 +276,7 @@ def test_no_value_breaks_a_line_or_is_refused_by_a_database(own: LogWriter, conf
 
 
 def test_no_secret_is_in_a_sentence_nor_in_the_details(own: LogWriter, config: Config) -> None:
-    masking.know("secret-of-test-journal")
+    masking.add_secrets("secret-of-test-journal")
     olt = make_olt()
     # Cut in the middle of the secret, it would not be found any more.
     long = "x" * 50 + " secret-of-test-journal"

@@ -153,15 +153,15 @@ def test_an_upgrade_leaves_a_row_that_no_key_opens_as_it_is_and_goes_on() -> Non
 
 def test_an_upgrade_does_not_overwrite_what_is_entered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     olt = olt_with("x", "olt-1")
-    entered = vault().close('{"community": "entered meanwhile"}', f"olts.credentials:{olt.pk}")
+    entered = vault().encrypt('{"community": "entered meanwhile"}', f"olts.credentials:{olt.pk}")
     store(Olt, "credentials", olt.pk, unbound('{"community": "from before"}'))
-    bind = Vault.bind
+    bind = Vault.bind_to_place
 
     def bind_slowly(self: Vault, found: str, place: str) -> str:
         store(Olt, "credentials", olt.pk, entered)
         return bind(self, found, place)
 
-    monkeypatch.setattr(Vault, "bind", bind_slowly)
+    monkeypatch.setattr(Vault, "bind_to_place", bind_slowly)
     encrypt_for_rows(connection, "olts", "credentials")
     assert Olt.objects.get(pk=olt.pk).credentials.community == "entered meanwhile"
 

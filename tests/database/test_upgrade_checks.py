@@ -105,7 +105,7 @@ def test_keys_that_cannot_be_used_are_a_sentence(monkeypatch: pytest.MonkeyPatch
     def broken(_vault: Vault, _token: str) -> str:
         raise KeyProblem("credentials.keys is empty")
 
-    monkeypatch.setattr(Vault, "_decrypted", broken)
+    monkeypatch.setattr(Vault, "_decrypt_any", broken)
     # Also for who would forget single secrets: these would be all.
     for forget in (False, True):
         with pytest.raises(SchemaProblem, match=r"credentials\.keys is empty"):

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from facho.config import BadSettings, Config, read, web_contradictions
+from facho.config import BadSettings, Config, read_config, web_contradictions
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -22,19 +22,19 @@ def home(tmp_path: Path) -> dict[str, str]:
 
 def refused(environment: dict[str, str]) -> list[str]:
     with pytest.raises(BadSettings) as error:
-        read(environment)
+        read_config(environment)
     return str(error.value).splitlines()
 
 
 def test_without_any_there_are_defaults(home: dict[str, str]) -> None:
-    config = read(home)
+    config = read_config(home)
     assert (config.pollers, config.lease, config.language) == (10, timedelta(seconds=20), "es")
     assert config.database == f"sqlite:///{config.home / 'facho.db'}"
     assert config.logs == config.home / "logs"
 
 
 def test_every_kind_of_setting_is_read(home: dict[str, str]) -> None:
-    config = read(
+    config = read_config(
         home
         | {
             "FACHO_POLLERS": "20",
@@ -61,7 +61,7 @@ def test_an_unknown_one_is_refused_by_name(home: dict[str, str]) -> None:
 
 
 def test_what_is_not_ours_is_left_alone(home: dict[str, str]) -> None:
-    assert read(home | {"FACHOS": "x", "PATH": "y", "FACHO_AUTH_PASSWORD": "z"}) == read(home)
+    assert read_config(home | {"FACHOS": "x", "PATH": "y", "FACHO_AUTH_PASSWORD": "z"}) == read_config(home)
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_settings_that_contradict_each_other_are_refused(
 
 
 def test_tls_without_a_proxy_that_is_believed_leaves_no_page_to_be_seen(home: dict[str, str]) -> None:
-    (said,) = web_contradictions(read(home | {"FACHO_TLS": "yes"}))
+    (said,) = web_contradictions(read_config(home | {"FACHO_TLS": "yes"}))
     assert said.startswith("FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty")
-    assert web_contradictions(read(home | {"FACHO_TLS": "yes", "FACHO_TRUSTED_PROXIES": "::1"})) == []
-    assert web_contradictions(read(home)) == []
+    assert web_contradictions(read_config(home | {"FACHO_TLS": "yes", "FACHO_TRUSTED_PROXIES": "::1"})) == []
+    assert web_contradictions(read_config(home)) == []
 
 
 def test_the_env_file_of_the_home_is_read_and_the_environment_wins(tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_the_env_file_of_the_home_is_read_and_the_environment_wins(tmp_path: Pat
         "FACHO_BATCH=100",
     ]
     (tmp_path / "facho.env").write_text("\n".join(lines))
-    config = read({"FACHO_HOME": str(tmp_path), "FACHO_BATCH": "300"})
+    config = read_config({"FACHO_HOME": str(tmp_path), "FACHO_BATCH": "300"})
     assert (config.pollers, config.web_address, config.batch) == (7, "0.0.0.0:80", 300)
 
 
 def test_another_env_file_can_be_named(tmp_path: Path, home: dict[str, str]) -> None:
     file = tmp_path / "other.env"
     file.write_text("FACHO_POLLERS=3\n")
-    assert read(home | {"FACHO_ENV_FILE": str(file)}).pollers == 3
+    assert read_config(home | {"FACHO_ENV_FILE": str(file)}).pollers == 3
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_secrets_do_not_show(home: dict[str, str]) -> None:
         "FACHO_SECRET_KEY": "secret",
         "FACHO_CREDENTIAL_KEYS": "secret",
     }
-    assert "secret@" not in repr(read(home | secrets))
-    assert "'secret'" not in repr(read(home | secrets))
+    assert "secret@" not in repr(read_config(home | secrets))
+    assert "'secret'" not in repr(read_config(home | secrets))
 
 
 def test_the_reference_has_every_setting_with_its_meaning_and_default() -> None:
@@ -203,7 +203,7 @@ def written(setting: dataclasses.Field[object]) -> str:
 @pytest.mark.parametrize("name", ["FACHO_POLLERS", "FACHO_BATCH", "FACHO_REQUESTS_IN_FLIGHT"])
 def test_what_is_needed_at_least_once_cannot_be_none(home: dict[str, str], name: str) -> None:
     assert f"{name} must be 1 or more" in refused(home | {name: "0"})
-    read(home | {"FACHO_REQUEST_RETRIES": "0"})
+    read_config(home | {"FACHO_REQUEST_RETRIES": "0"})
 
 
 @pytest.mark.parametrize(

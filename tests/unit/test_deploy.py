@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from facho.backends import celery_names
 from facho.cli import main
-from facho.config import PREFIX, Config, read, web_contradictions
+from facho.config import PREFIX, Config, read_config, web_contradictions
 from facho.core.pool import SNMP_QUEUES
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def test_the_env_file_names_what_an_operator_must_think_of(tmp_path: Path) -> No
     assert "FACHO_HOME" not in variables(text)
     every = tmp_path / "every.env"
     every.write_text(re.sub(r"^#(?=[A-Z_]+=)", "", text, flags=re.MULTILINE))
-    config = read({"FACHO_ENV_FILE": str(every), "FACHO_HOME": str(tmp_path)})
+    config = read_config({"FACHO_ENV_FILE": str(every), "FACHO_HOME": str(tmp_path)})
     assert config.broker_url.startswith("redis://")
     assert web_contradictions(config) == []
 

@@ -13,7 +13,7 @@ import pytest
 from facho import logs
 from facho.cli.doctor.machine import check_file_modes
 from facho.config import Config
-from facho.file_modes import belongs_to_the_machine, open_to_others, repair_modes
+from facho.file_modes import is_shared_folder, paths_open_to_others, repair_modes
 from facho.log_files import LineFile
 
 FILES = (
@@ -41,7 +41,7 @@ def modes(home: Path) -> dict[str, int]:
 
 
 def test_what_others_can_read_is_closed_and_told(config: Config, caplog: pytest.LogCaptureFixture) -> None:
-    assert {str(path.relative_to(config.home)) for path, _mode in open_to_others(config)} == {
+    assert {str(path.relative_to(config.home)) for path, _mode in paths_open_to_others(config)} == {
         *FILES,
         *FOLDERS,
     }
@@ -52,7 +52,7 @@ def test_what_others_can_read_is_closed_and_told(config: Config, caplog: pytest.
     assert (told[0]["path"], told[0]["mode"]) == (config.home, "0755")
     caplog.clear()
     repair_modes(config)
-    assert (open_to_others(config), caplog.records) == ([], [])
+    assert (paths_open_to_others(config), caplog.records) == ([], [])
 
 
 def test_a_process_does_it_when_its_log_begins(config: Config) -> None:
@@ -60,7 +60,7 @@ def test_a_process_does_it_when_its_log_begins(config: Config) -> None:
     before, level, raising = list(root.handlers), root.level, logging.raiseExceptions
     try:
         logs.set_up("engine", config)
-        assert open_to_others(config) == []
+        assert paths_open_to_others(config) == []
         assert "mode_repaired" in (config.home / "logs" / "engine.log").read_text()
     finally:
         for handler in list(root.handlers):
@@ -88,10 +88,10 @@ def test_files_of_others_are_left_alone(config: Config, monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     repair_modes(config)
     assert modes(config.home) == before
-    assert len(open_to_others(config)) == len(before)
+    assert len(paths_open_to_others(config)) == len(before)
     # Of root's, and for the group of facho.
     (config.home / "facho.env").chmod(0o640)
-    assert config.home / "facho.env" not in dict(open_to_others(config))
+    assert config.home / "facho.env" not in dict(paths_open_to_others(config))
 
 
 def test_a_link_is_not_followed(config: Config, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_modes_are_repaired_for_a_user_without_a_home(
 ) -> None:
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
-    assert not belongs_to_the_machine(config.home)
+    assert not is_shared_folder(config.home)
 
 
 def test_the_doctor_says_to_move_out_of_a_folder_that_others_need(

@@ -15,7 +15,7 @@ import pytest
 
 from facho import logs, masking
 from facho.config import Config
-from facho.log_files import LineFile, Lost, one_line
+from facho.log_files import LineFile, LostLines, one_line
 
 NOW = datetime(2025, 6, 10, 3, 10, tzinfo=UTC)
 
@@ -121,7 +121,7 @@ def test_a_full_disk_raises_nothing_and_is_told_when_there_is_room_again(tmp_pat
         assert file.write("gone", NOW + timedelta(minutes=minute)) is None
     assert file.losses.lines == 3
     path.unlink()
-    assert file.write("here", NOW) == Lost(3, NOW, NOW + timedelta(minutes=2))
+    assert file.write("here", NOW) == LostLines(3, NOW, NOW + timedelta(minutes=2))
     assert file.write("here", NOW) is None
     assert (path.read_text(), file.losses.lines) == ("here\nhere\n", 0)
 
@@ -174,7 +174,7 @@ def record(message: str, **about: object) -> logging.LogRecord:
 def test_a_traceback_and_what_a_line_is_about_have_no_secret(
     tmp_path: Path, handler: logs.FileHandler
 ) -> None:
-    masking.know("secret-of-test-log-files")
+    masking.add_secrets("secret-of-test-log-files")
     try:
         raise ValueError("refused: secret-of-test-log-files")
     except ValueError as error:

@@ -11,10 +11,16 @@ import typer
 from rich.table import Table
 
 from facho.cli.errors import Exit, refuse
-from facho.cli.manual_execution import LOOK_EVERY_S, execution_of, runtime_by_hand, stop_with, wait_for_turn
+from facho.cli.manual_execution import (
+    CHECK_EVERY_S,
+    load_execution,
+    manual_runtime,
+    stop_runtime_with,
+    wait_for_turn,
+)
 from facho.cli.output import AsJson, console, print_text
 from facho.cli.processes import stop_on_signals
-from facho.cli.progress import counting
+from facho.cli.progress import value_counter
 from facho.cli.system import system
 from facho.core.reasons import in_english
 
@@ -43,14 +49,14 @@ def collect(
 ) -> None:
     """Collect from one OLT now, in the foreground, and store it."""
     stopping = stop_on_signals()
-    with system() as config, runtime_by_hand(config) as runtime:
+    with system() as config, manual_runtime(config) as runtime:
         execution_id = _ask_for(olt, job)
-        with counting("values") as progress:
+        with value_counter("values") as progress:
             progress(0)
             wait_for_turn(execution_id, config, stopping)
-            stop_with(stopping, runtime)
+            stop_runtime_with(stopping, runtime)
             _run(execution_id, runtime, progress)
-        execution = execution_of(execution_id)
+        execution = load_execution(execution_id)
         if as_json:
             print_text(json.dumps(_told(execution), indent=2, default=str))
         else:
@@ -84,8 +90,8 @@ def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -
 
     if run_execution(execution_id, runtime, progress=progress) is None:
         # An engine has it.
-        while execution_of(execution_id).state in ("PENDING", "RUNNING"):
-            time.sleep(LOOK_EVERY_S)
+        while load_execution(execution_id).state in ("PENDING", "RUNNING"):
+            time.sleep(CHECK_EVERY_S)
 
 
 def _told(execution: Execution) -> dict[str, object]:

@@ -14,7 +14,7 @@ import typer
 from facho.cli.errors import refuse
 from facho.cli.processes import stop_on_signals
 from facho.cli.system import system
-from facho.cli.up import free_address, refuse_beside_workers, run_both, sync_with_profiles
+from facho.cli.up import free_address, refuse_with_broker, run_engine_and_web, sync_with_profiles
 from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.presets import PRESETS
 from facho.sim.process import FleetProcess
@@ -82,7 +82,7 @@ def demo(
     host, port = free_address(f"127.0.0.1:{port}")
     stopping = stop_on_signals()
     with system(by_a_person=False) as config:
-        refuse_beside_workers(config)
+        refuse_with_broker(config)
         sync_with_profiles()
         _greet(host, port)
         _run(config, f"{host}:{port}", stopping, seconds)
@@ -96,7 +96,7 @@ def _run(config: Config, address: str, stopping: threading.Event, seconds: float
                 fleet.set_scenario(PRESETS[olt.behaves].scenario.but(**_DRIFT), number)
             _prepare(fleet.addresses)
             with _ending(stopping, seconds), _counting(stopping):
-                run_both(config, {"FACHO_WEB_ADDRESS": address}, stopping)
+                run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
         refuse(str(error))
 

@@ -12,7 +12,7 @@ import typer
 from facho.cli.errors import fail
 from facho.cli.system import system
 from facho.cli.times import parse_time
-from facho.file_modes import umask_of_the_caller
+from facho.file_modes import callers_umask
 
 app = typer.Typer()
 
@@ -93,5 +93,5 @@ def export(
 def _open(output: Path | None) -> BinaryIO:
     if output is None:
         return open(sys.stdout.fileno(), "wb", closefd=False)
-    with umask_of_the_caller():
+    with callers_umask():
         return output.open("wb")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from facho.config import Config
     from facho.engine.schedule.runner import Runtime
 
-LOOK_EVERY_S: Final = 0.3
+CHECK_EVERY_S: Final = 0.3
 
 
 @contextmanager
-def runtime_by_hand(config: Config) -> Iterator[Runtime]:
+def manual_runtime(config: Config) -> Iterator[Runtime]:
     from facho.apps.db.clock import database_now
     from facho.backends.poller_process import worker_name
     from facho.engine.process.snmp_loop import SnmpLoop
@@ -48,20 +48,20 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
 
     told = now = database_now()
     while not claim_execution(execution_id, now, config):
-        if execution_of(execution_id).state != "WAITING":
+        if load_execution(execution_id).state != "WAITING":
             return
         if now - told > config.lease_renew:
             keep_waiting(execution_id, now)
             # There may be no engine that would take the OLT back from a process that died.
             recover(now, config)
             told = now
-        if stopping.wait(LOOK_EVERY_S):
+        if stopping.wait(CHECK_EVERY_S):
             abort_execution(execution_id, database_now(), Reason.of("person_went_away"))
             raise typer.Exit(Exit.INCOMPLETE)
         now = database_now()
 
 
-def stop_with(stopping: threading.Event, runtime: Runtime) -> None:
+def stop_runtime_with(stopping: threading.Event, runtime: Runtime) -> None:
     """From now on, what runs is given up when a person or the system says stop."""
     threading.Thread(target=_stop, args=(stopping, runtime), daemon=True).start()
 
@@ -72,7 +72,7 @@ def _stop(stopping: threading.Event, runtime: Runtime) -> None:
     runtime.leases.lose_all()
 
 
-def execution_of(execution_id: int) -> Execution:
+def load_execution(execution_id: int) -> Execution:
     from facho.apps.executions.models import Execution
 
     return Execution.objects.get(id=execution_id)

@@ -17,7 +17,7 @@ from rich.text import Text
 from facho.cli.device_read import DeviceRead, read_device, read_recording
 from facho.cli.errors import Exit, exit_code_of, refuse
 from facho.cli.output import AsJson, print_json
-from facho.cli.progress import counting
+from facho.cli.progress import value_counter
 from facho.cli.snmp_options import (
     CredentialOptions,
     Deadline,
@@ -218,7 +218,7 @@ def _read_recording(file: Path, given: Profile | None) -> DeviceRead:
 
 
 def _read_device(target: Target, given: Profile | None, optics: int, deadline: float) -> DeviceRead:
-    with counting("values") as progress:
+    with value_counter("values") as progress:
         try:
             return uvloop.run(
                 read_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)

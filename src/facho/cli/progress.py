@@ -10,14 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 
 @contextmanager
-def noting() -> Iterator[Callable[[str], None]]:
+def status_line() -> Iterator[Callable[[str], None]]:
     """Shows the last thing it was told."""
     with Console(stderr=True).status("starting") as status:
         yield lambda text: status.update(text)
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
+def value_counter(what: str) -> Iterator[Callable[[int], None]]:
     """Adds up what it is told."""
     count = 0
     with Console(stderr=True).status("asking") as status:
@@ -56,7 +56,7 @@ class Steps:
 
 
 @contextmanager
-def stepping(what: str) -> Iterator[Steps]:
+def step_bar(what: str) -> Iterator[Steps]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -15,7 +15,7 @@ import uvloop
 
 from facho.cli.errors import Exit, exit_code_of, refuse
 from facho.cli.output import AsJson, print_text
-from facho.cli.progress import counting
+from facho.cli.progress import value_counter
 from facho.cli.snmp_options import (
     Address,
     CredentialOptions,
@@ -182,7 +182,7 @@ def walk(
 def _report(
     target: Target, ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]], as_json: bool
 ) -> NoReturn:
-    with counting("rows") as progress:
+    with value_counter("rows") as progress:
         try:
             outcome = uvloop.run(_talk(target, ask, progress))
         except SnmpError as error:

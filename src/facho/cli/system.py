@@ -61,7 +61,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
     What is changed inside is recorded as that of the person who typed the command; not so for what goes on
     running.
     """
-    config = set_up()
+    config = set_up_django()
     from django.db import DatabaseError
 
     from facho.apps.access.acting import acting
@@ -97,7 +97,7 @@ def _person() -> Actor:
     return Actor(name, How.COMMAND_LINE)
 
 
-def set_up() -> Config:
+def set_up_django() -> Config:
     from facho.config import BadSettings, current
     from facho.keys import KeyProblem
 

@@ -39,7 +39,7 @@ WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 def up(pollers: Pollers = None, address: Address = None) -> None:
     """Collect and show, on this machine: the engine and the web, in two processes."""
     with system(by_a_person=False) as config:
-        refuse_beside_workers(config)
+        refuse_with_broker(config)
         _refuse_unusable_web(config)
         sync_with_profiles()
         host, port = free_address(address or config.web_address)
@@ -47,10 +47,10 @@ def up(pollers: Pollers = None, address: Address = None) -> None:
         if pollers is not None:
             environment["FACHO_POLLERS"] = str(pollers)
         typer.echo(f"Facho is at http://{_shown(host)}:{port}/  (Ctrl-C ends it)")
-        run_both(config, environment, stop_on_signals())
+        run_engine_and_web(config, environment, stop_on_signals())
 
 
-def refuse_beside_workers(config: Config) -> None:
+def refuse_with_broker(config: Config) -> None:
     """Each would count the other's pollers as its own, and reserve OLTs for them."""
     if config.broker_url:
         fail(
@@ -72,7 +72,7 @@ def sync_with_profiles() -> None:
     sync_profiles(builtin())
 
 
-def run_both(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
+def run_engine_and_web(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
     children = [Child("engine", ["engine"], environment), Child("web", ["web"], environment)]
     patience = config.stop_within.total_seconds() + _MARGIN_S
     run_children(children, stopping, patience, lambda said: typer.echo(said, err=True))
@@ -85,7 +85,7 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
     if with_parent:
         stop_with_parent(stopping)
     with system(by_a_person=False) as config:
-        refuse_beside_workers(config)
+        refuse_with_broker(config)
         from facho import logs
         from facho.backends.embedded import run_embedded
 

@@ -93,11 +93,11 @@ class EncryptedField(_Text):
         """Return a value for a secret that cannot be decrypted: its row can still be read and changed."""
 
     def encrypted(self, value: Any, key: int) -> EncryptedValue:
-        return EncryptedValue(vault().close(self.text_of(value), self.place(key)), self)
+        return EncryptedValue(vault().encrypt(self.text_of(value), self.place(key)), self)
 
     def decrypted(self, token: str, key: int) -> Any:
         try:
-            return self.value_of(vault().open(token, self.place(key)))
+            return self.value_of(vault().decrypt(token, self.place(key)))
         except KeyProblem as problem:
             # One row must not keep others from being read, nor a person from entering its secret again.
             return self.unreadable(problem)
@@ -134,7 +134,7 @@ class SecretText:
     problem: KeyProblem | None = None
 
     def __post_init__(self) -> None:
-        masking.know(self.text)
+        masking.add_secrets(self.text)
 
     def __str__(self) -> str:
         return masking.MASK
@@ -188,7 +188,7 @@ def encrypt_for_rows(database: Any, table: str, column: str) -> None:
         bound = []
         for key, token in cursor.fetchall():
             with suppress(MissingKey):
-                bound.append((vault().bind(token, row_place(table, column, key)), key, token))
+                bound.append((vault().bind_to_place(token, row_place(table, column, key)), key, token))
         cursor.executemany(
             f"UPDATE {name(table)} SET {name(column)} = %s WHERE id = %s AND {name(column)} = %s",  # noqa: S608
             bound,

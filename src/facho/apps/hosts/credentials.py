@@ -20,7 +20,7 @@ class Credentials:
     user: User | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        masking.know(*self.secrets())
+        masking.add_secrets(*self.secrets())
 
     def to_json(self) -> str:
         if self.user is None:

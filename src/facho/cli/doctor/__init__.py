@@ -15,7 +15,7 @@ from facho.cli.doctor.findings import Checkup, Finding, Level, error, ok
 from facho.cli.doctor.machine import check_file_modes, check_folders, check_keys, check_web
 from facho.cli.errors import Exit
 from facho.cli.output import AsJson, print_json
-from facho.cli.system import set_up
+from facho.cli.system import set_up_django
 from facho.config import BadSettings, current
 
 app = typer.Typer(add_completion=False)
@@ -57,7 +57,7 @@ def _run_checks(checkup: Checkup) -> Iterator[Finding]:
     yield from check_file_modes(config)
     yield from check_web(config, os.environ)
     if keys.level is not Level.ERROR:
-        set_up()
+        set_up_django()
         from facho.cli.doctor.database import check_system
 
         yield from check_system(config, checkup)

@@ -15,9 +15,9 @@ from facho.cli.output import list_names
 from facho.config import Config, web_contradictions
 from facho.core.addresses import network_of
 from facho.core.disk import Room
-from facho.file_modes import belongs_to_the_machine, open_to_others
+from facho.file_modes import is_shared_folder, paths_open_to_others
 from facho.keys import KeyProblem, Vault
-from facho.log_files import cannot_write
+from facho.log_files import write_problem
 from facho.snmp.address import parse_address
 from facho.snmp.errors import AddressError
 
@@ -49,7 +49,7 @@ def check_folders(config: Config) -> Iterator[Finding]:
         ("logs", config.logs),
         ("coordinator's log", config.logs / _COORDINATOR),
     ):
-        if why_not := cannot_write(folder):
+        if why_not := write_problem(folder):
             yield error(what, f"{folder}: {why_not}", "let facho's user write there")
             return
         yield ok(what, f"{folder} can be written to")
@@ -68,7 +68,7 @@ def check_keys(config: Config) -> Finding:
     vault = Vault(config)
     try:
         count = len(vault.keys())
-        vault.close("", "")
+        vault.encrypt("", "")
     except KeyProblem as problem:
         return error("keys", str(problem), "put the keys back from your backup")
     where = "FACHO_CREDENTIAL_KEYS" if vault.from_environment else str(vault.path)
@@ -79,7 +79,7 @@ def check_keys(config: Config) -> Finding:
 
 def check_file_modes(config: Config) -> Iterator[Finding]:
     """Report an open file as an error and an open folder, which shows only names, as a warning."""
-    found = open_to_others(config)
+    found = paths_open_to_others(config)
     close = "start facho again, which closes its own, or: chmod go= FILE"
     # Others need /tmp or a home folder open: FACHO_HOME has to move instead.
     move = "move FACHO_HOME to a folder of its own: others of this machine need this one"
@@ -91,7 +91,7 @@ def check_file_modes(config: Config) -> Iterator[Finding]:
         kind = [
             f"{path} can be read by others (mode {mode:04o})"
             for path, mode in found
-            if (path.is_dir(), belongs_to_the_machine(path)) == (is_folder, is_shared)
+            if (path.is_dir(), is_shared_folder(path)) == (is_folder, is_shared)
         ]
         if kind:
             yield finding("files", list_names(kind), do)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from facho.cli.errors import Exit, fail, refuse
-from facho.cli.manual_execution import LOOK_EVERY_S
+from facho.cli.manual_execution import CHECK_EVERY_S
 from facho.cli.output import AsJson, print_facts, print_json, print_list, print_rows, print_section
 from facho.cli.processes import stop_on_signals
-from facho.cli.progress import noting
+from facho.cli.progress import status_line
 from facho.cli.system import system
 from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
@@ -241,7 +241,7 @@ def read_onu_now(
     if not _engine_runs(config):
         fail(_NO_ENGINE)
     execution_id = read_onu(onu.id, database_now())
-    with noting() as note:
+    with status_line() as note:
         note("waiting for the OLT")
         ended = _wait_for_engine(execution_id, config, stopping)
     _print_reading(ended, as_json=as_json)
@@ -261,7 +261,7 @@ def _wait_for_engine(execution_id: int, config: Config, stopping: threading.Even
     from facho.apps.executions.models import OPEN, Execution
 
     while (found := Execution.objects.get(id=execution_id)).state in OPEN:
-        if stopping.wait(LOOK_EVERY_S):
+        if stopping.wait(CHECK_EVERY_S):
             raise typer.Exit(Exit.INCOMPLETE)
         if not _engine_runs(config):
             fail(f"{_NO_ENGINE}; execution {execution_id} waits for it")

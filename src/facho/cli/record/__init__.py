@@ -17,10 +17,10 @@ import uvloop
 
 from facho.cli.device_read import DeviceRead
 from facho.cli.errors import Exit, exit_code_of, refuse
-from facho.cli.manual_execution import runtime_by_hand, stop_with, wait_for_turn
+from facho.cli.manual_execution import manual_runtime, stop_runtime_with, wait_for_turn
 from facho.cli.output import AsJson, print_json
 from facho.cli.processes import stop_on_signals
-from facho.cli.progress import Steps, stepping
+from facho.cli.progress import Steps, step_bar
 from facho.cli.record.walk import (
     Interrupted,
     RecordingScope,
@@ -203,7 +203,7 @@ def _read_address(target: Target, scope: RecordingScope) -> DeviceRead:
             read.append(found)
             await record_device(found, client, target, scope, never_read(builtin().values()), steps)
 
-    with stepping("values") as steps, _sigterm_as_interrupt():
+    with step_bar("values") as steps, _sigterm_as_interrupt():
         try:
             uvloop.run(ask(steps))
         except SnmpError as error:
@@ -231,7 +231,7 @@ def _read_stored(
 ) -> DeviceRead:
     """Read a stored OLT under its lease, as everything that asks it."""
     stopping = stop_on_signals()
-    with system() as config, runtime_by_hand(config) as runtime, stepping("values") as steps:
+    with system() as config, manual_runtime(config) as runtime, step_bar("values") as steps:
         from facho.apps.db.clock import database_now
         from facho.engine.collect.targets import target_of as target_of_stored
         from facho.engine.collect.work_builder import profile_of
@@ -252,7 +252,7 @@ def _read_stored(
         execution_id = collect_all(name, database_now())
         steps.step("waiting for the OLT")
         wait_for_turn(execution_id, config, stopping)
-        stop_with(stopping, runtime)
+        stop_runtime_with(stopping, runtime)
         try:
             whole = run_manual_session(execution_id, runtime, "record", ask)
         except SnmpError as error:

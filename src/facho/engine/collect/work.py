@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import RequestPace
-from facho.masking import masked
+from facho.masking import mask_secrets
 from facho.snmp import Target
 from facho.snmp.pacing import Learned
 from facho.snmp.peer import Load
@@ -122,7 +122,7 @@ class PartResult:
 
     def __post_init__(self) -> None:
         # It is stored, shown and told to others, and an OLT may say anything.
-        self.error = self.error.with_texts(masked)
+        self.error = self.error.with_texts(mask_secrets)
 
     @property
     def has_onus(self) -> bool:

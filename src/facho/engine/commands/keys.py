@@ -88,7 +88,7 @@ def rotate(config: Config | None = None) -> Rotation:
             for chunk in _chunks(column)
         )
         unneeded, unreadable = _drop_old(vault, newest, keys)
-    shared_vault().forget()
+    shared_vault().reload_keys()
     note(Action.ROTATE, Olt, None, "", encrypted_again=again)
     return Rotation(again, unneeded, vault.from_environment, resumed, unreadable)
 
@@ -127,14 +127,14 @@ def _encrypt_again(column: SecretColumn, vault: Vault, newest: Vault, chunk: lis
 def _replace(column: SecretColumn, key: int, token: str, vault: Vault) -> int:
     """Somebody who entered another secret in the meantime wins."""
     unchanged = column.rows.order_by().annotate(raw=column.raw()).filter(pk=key, raw=token)
-    closed = vault.close_again(token, column.place(key))
+    closed = vault.reencrypt(token, column.place(key))
     again: int = unchanged.update(**{column.column: Value(closed, output_field=TextField())})
     return again
 
 
 def _opens(vault: Vault, token: str, place: str) -> bool:
     try:
-        vault.open(token, place)
+        vault.decrypt(token, place)
     except KeyProblem:
         return False
     return True

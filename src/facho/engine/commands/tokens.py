@@ -18,7 +18,7 @@ from facho.core.roles import Role, role_named
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_free_name, find_named
 from facho.engine.process.command_transaction import command
-from facho.masking import know
+from facho.masking import add_secrets
 
 _PREFIX: Final = "fd_"
 _BYTES: Final = 32
@@ -45,7 +45,7 @@ def create_token(
 ) -> NewToken:
     """Create a token. Its role is at most the owner's, and that of `asked_by`, who creates it."""
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
-    know(secret)
+    add_secrets(secret)
     token = ApiToken.objects.create(
         owner=owner,
         name=check_free_name(owner.api_tokens.filter(revoked_at=None), name),

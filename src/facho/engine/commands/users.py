@@ -18,7 +18,7 @@ from facho.core.roles import OF_PEOPLE, Role, role_named
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import check_line, check_name, find_named, taken_name, unknown_choice
 from facho.engine.process.command_transaction import command
-from facho.masking import know
+from facho.masking import add_secrets
 
 _PASSWORD_BYTES: Final = 12
 _LONGEST_PERSON_NAME: Final = 150
@@ -143,7 +143,7 @@ def _check_role(slug: str) -> Role:
 def _set_password(user: User, password: str | None) -> str:
     if password is None:
         password = secrets.token_urlsafe(_PASSWORD_BYTES)
-        know(password)
+        add_secrets(password)
     try:
         validate_password(password, user)
     except ValidationError as error:

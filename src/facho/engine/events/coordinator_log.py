@@ -21,8 +21,8 @@ from facho.config import Config, current
 from facho.core.event_types import Level
 from facho.engine.events.log_rows import Flusher, LogEntry, LogRows
 from facho.engine.events.types import Event, LogLinesLost, masked_json
-from facho.log_files import LineFile, Lost, one_line
-from facho.masking import masked
+from facho.log_files import LineFile, LostLines, one_line
+from facho.masking import mask_secrets
 
 log = logging.getLogger(__name__)
 # Commands configure no logging, and must not print these messages on the terminal.
@@ -84,7 +84,7 @@ class LogWriter:
             self._report_lost(TABLE, lost, last.at)
         return not len(self.rows)
 
-    def _report_lost(self, sink: str, lost: Lost, now: datetime) -> None:
+    def _report_lost(self, sink: str, lost: LostLines, now: datetime) -> None:
         event = LogLinesLost(sink=sink, lines=lost.lines, since=lost.since, until=lost.until)
         self._write(self._entry(event, now))
 
@@ -135,5 +135,5 @@ def _find_olt_name(olt_id: int) -> str:
 
 def _clean(message: str) -> str:
     """Mask and shorten a message. It is masked first: a secret that is cut or escaped is not recognised."""
-    text = one_line(masked(message))
+    text = one_line(mask_secrets(message))
     return text if len(text) <= _MAX_MESSAGE_LENGTH else f"{text[:_MAX_MESSAGE_LENGTH]}..."

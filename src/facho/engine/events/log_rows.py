@@ -23,7 +23,7 @@ from facho.apps.db.connections import release_connection
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.core.event_types import EventType, Level
-from facho.log_files import Losses
+from facho.log_files import LossCounter
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class LogEntry:
 
 class LogRows:
     def __init__(self, most: int) -> None:
-        self.losses = Losses()
+        self.losses = LossCounter()
         self._most = most
         self._queue: deque[LogEntry] = deque()
         self._lock = threading.Lock()

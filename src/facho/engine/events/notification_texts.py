@@ -29,7 +29,7 @@ from facho.core.notifications import NotificationKind, NotifiedEvent
 from facho.core.reasons import from_json
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.log_files import one_line
-from facho.masking import masked
+from facho.masking import mask_secrets
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def _title_and_lines(event: NotifiedEvent) -> Sequence[str]:
 
 def _clean(line: str) -> str:
     """Mask and shorten a line. It is masked first: a secret that is cut is not recognised."""
-    return one_line(masked(line))[:_MAX_LINE_LENGTH]
+    return one_line(mask_secrets(line))[:_MAX_LINE_LENGTH]
 
 
 def moment(at: datetime | str) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from facho.core.addresses import is_local_target
 from facho.engine.events.connection_guard import refuse_local_targets
-from facho.masking import know, know_urls, masked
+from facho.masking import add_secrets, add_url_secrets, mask_secrets
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def _post(channel: Any, message: OutgoingMessage, timeout: timedelta) -> str:
     if result:
         return ""
     errors = [entry.message for each in result.results for entry in each.logs()]
-    return masked("; ".join(errors) or "the channel did not take it")[:_MAX_ERROR_LENGTH]
+    return mask_secrets("; ".join(errors) or "the channel did not take it")[:_MAX_ERROR_LENGTH]
 
 
 def _channel(url: str, *, local_targets: bool) -> Any:
@@ -133,8 +133,8 @@ def _names_a_file(channel: Any) -> bool:
 
 def register_secrets(url: str) -> None:
     """Register the secrets of an address for masking. A token may be in any part of it."""
-    know(url)
-    know_urls(url)
+    add_secrets(url)
+    add_url_secrets(url)
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -142,7 +142,7 @@ def register_secrets(url: str) -> None:
     options = [value for _, value in parse_qsl(parts.query)]
     user, _, host = parts.netloc.rpartition("@")
     places = [*user.split(":"), *host.split(":"), *parts.path.split("/"), *options]
-    know(*(unquote(place) for place in places if _is_token(unquote(place))))
+    add_secrets(*(unquote(place) for place in places if _is_token(unquote(place))))
 
 
 def _is_token(place: str) -> bool:
@@ -183,7 +183,7 @@ class BackgroundSend:
             self.error = send(message, timeout)
         except Exception as error:
             log.exception("message not sent because of a bug", extra={"action": "bug"})
-            self.error = masked(f"{type(error).__name__}: {error}")[:_MAX_ERROR_LENGTH]
+            self.error = mask_secrets(f"{type(error).__name__}: {error}")[:_MAX_ERROR_LENGTH]
         finally:
             self._done.set()
 

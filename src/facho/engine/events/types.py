@@ -24,7 +24,7 @@ from facho.core.notifications import NotificationKind
 from facho.core.reasons import Reason, to_json
 from facho.core.severity import Severity
 from facho.log_files import one_line
-from facho.masking import masked
+from facho.masking import mask_secrets
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
@@ -607,7 +607,7 @@ def masked_json(value: Any) -> Any:
         return [masked_json(each) for each in value]
     if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    return one_line(masked(str(value)))
+    return one_line(mask_secrets(str(value)))
 
 
 def _interval(seconds: float) -> str:
@@ -622,7 +622,7 @@ def _rounded(time: timedelta) -> str:
 
 def _shorten(value: Any) -> str:
     """Return the beginning of a value, masked before it is cut: part of a secret is not recognised."""
-    text = masked(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+    text = mask_secrets(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}..."
 
 

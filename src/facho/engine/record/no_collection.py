@@ -19,14 +19,14 @@ from facho.engine.process.leases import StartedExecution
 from facho.engine.record.execution_row import end_attempt, write_manual_execution
 from facho.engine.record.node_state import lock_failed_node, may_queue, write_failed_node
 from facho.engine.record.recording import check_lease
-from facho.masking import masked
+from facho.masking import mask_secrets
 
 
 def record_failure(started: StartedExecution, error: Reason, now: datetime, config: Config) -> State:
     """Store that the OLT could not be asked: a job without columns, or a bug. Raises LeaseLost."""
     with sql.write_transaction():
         before = check_lease(started, now)
-        error = error.with_texts(masked)
+        error = error.with_texts(mask_secrets)
         node = lock_failed_node(started.olt_id, started.node_id, started.attempt)
         end = end_failed_attempt(
             started.attempt, node.before if node else None, now, probe_waits=config.probe_after

@@ -25,7 +25,7 @@ from facho.engine.upkeep import storage
 from facho.engine.upkeep.retention_holds import read_hold
 from facho.engine.upkeep.schema import missing_migrations
 from facho.engine.upkeep.system_status import Step, olts_without_tracker, read_last_steps
-from facho.log_files import cannot_write
+from facho.log_files import write_problem
 
 # A coordinator that has just begun an hour has not made its trackers yet.
 _STEPS_TO_BEGIN: Final = 3
@@ -73,7 +73,7 @@ def is_disk_short(found: Forecast, room: Room | None) -> bool:
 
 def check_health(config: Config) -> Health:
     """Never raises because the database is away: that is a reason, too."""
-    writable = not cannot_write(config.logs)
+    writable = not write_problem(config.logs)
     logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
     try:
         check_reachable()
