@@ -21,11 +21,11 @@ class QuotaStatus(models.TextChoices):
 
 
 class QuotaTracker(models.Model):
-    """What an OLT is owed of a task in one hour, and what it got. Open until it is closed, once."""
+    """Counts what an OLT is owed of a task type in one hour, and what it got. It is closed once."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="quotas", verbose_name=_("OLT"))
     task_type = models.CharField(_("task type"), max_length=60)
-    # After the one, up to and with the other.
+    # The hour excludes its start and includes its end.
     period_start = models.DateTimeField(_("from"))
     period_end = models.DateTimeField(_("until"))
     quota_required = models.PositiveIntegerField(_("required"), default=0)
@@ -33,10 +33,10 @@ class QuotaTracker(models.Model):
     quota_failed = models.PositiveIntegerField(pgettext_lazy("runs", "failed"), default=0)
     quota_skipped = models.PositiveIntegerField(pgettext_lazy("runs", "skipped"), default=0)
     quota_pending = models.PositiveIntegerField(pgettext_lazy("runs", "pending"), default=0)
-    # Of those completed.
+    # Of completed runs.
     total_duration_ms = models.PositiveBigIntegerField(_("total duration (ms)"), default=0)
     avg_duration_ms = models.PositiveIntegerField(_("mean duration (ms)"), default=0)
-    # Why slots were lost: how many, and for how many seconds there was no data because of it.
+    # Why slots were lost, how many, and the seconds without data.
     reasons = models.JSONField(_("reasons"), default=list)
     status = models.CharField(
         _("status"), max_length=20, choices=QuotaStatus.choices, default=QuotaStatus.IN_PROGRESS
@@ -89,7 +89,7 @@ class ViolationSeverity(models.TextChoices):
 
 
 class QuotaViolation(models.Model):
-    """An hour in which an OLT did not get enough of one of its tasks: what, and why not."""
+    """An hour in which an OLT missed the quota of a task, with the report of what and why."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="violations", verbose_name=_("OLT"))
     period_start = models.DateTimeField(_("from"))
@@ -98,7 +98,7 @@ class QuotaViolation(models.Model):
     severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
     notified = models.BooleanField(_("notified"), default=False)
     notified_at = models.DateTimeField(_("notified at"), null=True)
-    # The name of who saw it: accounts go, and what they did stays.
+    # A name, because it must outlive the account.
     acknowledged_at = models.DateTimeField(_("acknowledged at"), null=True)
     acknowledged_by = models.CharField(_("acknowledged by"), max_length=150, default="", blank=True)
     created_at = models.DateTimeField(_("created at"))
@@ -130,13 +130,13 @@ class PlanStatus(models.TextChoices):
 
 
 class ExecutionPlan(models.Model):
-    """What an OLT will do in an hour, as predicted; and when the hour is over, how near that came."""
+    """The predicted runs of an OLT in an hour; after the hour, also how accurate the prediction was."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="plans", verbose_name=_("OLT"))
-    # After the one, up to and with the other.
+    # The hour excludes its start and includes its end.
     period_start = models.DateTimeField(_("from"))
     period_end = models.DateTimeField(_("until"))
-    # As core/plan_data writes it.
+    # Encoded by core.plan_data.
     plan_data = models.JSONField(_("plan"), default=dict)
     status = models.CharField(
         _("status"), max_length=10, choices=PlanStatus.choices, default=PlanStatus.ACTIVE
@@ -148,13 +148,13 @@ class ExecutionPlan(models.Model):
     # Minutes of SNMP work in an hour.
     load_p50_min = models.FloatField(_("minutes an hour"), default=0.0)
     load_p95_min = models.FloatField(_("minutes an hour, at most"), default=0.0)
-    # Empty when everything fits; else what gets too little, and the change that would help.
+    # None when everything fits; else the tasks at risk, and the change that would help.
     infeasible = models.JSONField(_("does not fit"), null=True, blank=True)
-    # Of what tasks it is made: while that is the same, the plan is kept current, not made anew.
+    # Identifies the tasks: while they are the same, the plan is updated instead of superseded.
     signature = models.CharField(max_length=64, editable=False)
-    # The coordinator's next step has to look at it again.
+    # The coordinator's next steps make it again.
     stale = models.BooleanField(default=False, editable=False)
-    # Of runs that were planned and begun: by how much they missed the time predicted at first.
+    # Runs that were planned and began, and the error of their first predicted start.
     compared = models.PositiveIntegerField(_("runs compared"), default=0)
     median_error_s = models.FloatField(_("median error (s)"), null=True)
     near_pct = models.FloatField(_("started when predicted (%)"), null=True)
@@ -188,9 +188,9 @@ class ExecutionPlan(models.Model):
 
 
 class CoordinatorLog(models.Model):
-    """A decision of the coordinator, or what made it decide. The same line is in its file."""
+    """An event of the coordinator log. The same sentence is in its file."""
 
-    # Empty is what concerns them all.
+    # None for an event that concerns all OLTs.
     olt = models.ForeignKey(
         Olt, models.SET_NULL, related_name="logs", null=True, blank=True, verbose_name=_("OLT")
     )
@@ -221,7 +221,7 @@ class CoordinatorLog(models.Model):
 
 
 class OltConfiguration(models.Model):
-    """What people had configured for an OLT when the coordinator last looked: a difference is a change."""
+    """The remembered configuration of an OLT; a difference to the present one is a change."""
 
     olt = models.OneToOneField(
         Olt, models.CASCADE, related_name="configuration", primary_key=True, verbose_name=_("OLT")
@@ -240,7 +240,7 @@ class OltConfiguration(models.Model):
 
 
 class CoordinatorState(models.Model):
-    """What the loops leave for one another and for people: the time of each one's last step."""
+    """The state that a loop stores for its next step, with the time of its last one."""
 
     name = models.CharField(_("name"), max_length=60, unique=True)
     value = models.JSONField(_("value"), default=dict)
@@ -257,16 +257,16 @@ class CoordinatorState(models.Model):
 
 
 class TaskForecast(models.Model):
-    """How long a task takes on an OLT, as far as its runs have taught it: `core.forecast` reads the state."""
+    """The learned duration of a task on an OLT; `core.forecast` decodes the state."""
 
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="forecasts", verbose_name=_("OLT"))
     task_type = models.CharField(_("task type"), max_length=60)
     state = models.JSONField(_("state"), default=dict)
-    # What an OLT like it, on which the task never ran, can be told by.
+    # Used to guess the duration on similar OLTs where the task never ran.
     fixed_s = models.FloatField(_("fixed part (s)"), default=0.0)
     per_onu_s = models.FloatField(_("per ONU (s)"), default=0.0)
     samples = models.PositiveIntegerField(_("runs"), default=0)
-    # Half of the predictions were no further off. Empty before there was one.
+    # Median error; None before the first prediction.
     error_pct = models.FloatField(_("error of the prediction (%)"), null=True)
     updated_at = models.DateTimeField(_("updated at"))
 
@@ -288,11 +288,11 @@ class TaskForecast(models.Model):
 
 
 class StorageSample(models.Model):
-    """How large the database was, and how much room its disk had. One an hour."""
+    """The size of the database and the free space of its disk, once an hour."""
 
     at = models.DateTimeField(_("at"), unique=True)
     database_bytes = models.PositiveBigIntegerField(_("database (bytes)"))
-    # Empty when whoever measured could not see the disk of the database.
+    # None when the process that measured cannot see the disk of the database.
     free_bytes = models.PositiveBigIntegerField(_("free (bytes)"), null=True)
 
     class Meta:

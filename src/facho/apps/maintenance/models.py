@@ -13,7 +13,7 @@ from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, Plan, Single, Weekl
 
 
 class MaintenanceWindow(models.Model):
-    """When an OLT, or all of a site, is left alone: once, or every week."""
+    """A time in which nothing is asked of an OLT or of a site: once, or every week."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
     olt = models.ForeignKey(
@@ -27,15 +27,15 @@ class MaintenanceWindow(models.Model):
     site = models.CharField(_("site"), max_length=80, default="", blank=True)
     starts_at = models.DateTimeField(_("starts at"), null=True, blank=True)
     ends_at = models.DateTimeField(_("ends at"), null=True, blank=True)
-    # Names of days with commas between them; the time is that of the operator's clock.
+    # Names of days, separated by commas; the time is in the operator's time zone.
     weekdays = models.CharField(_("weekdays"), max_length=30, default="", blank=True)
     start_time = models.TimeField(_("start time"), null=True, blank=True)
     duration_s = models.PositiveIntegerField(_("duration (s)"), null=True, blank=True)
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created at"))
-    # Of a weekly one: when a person ended the one that was under way.
+    # When a person ended the running span of a weekly window early.
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
-    # The start of the one whose beginning was written down, until its end is.
+    # The start of the span whose beginning was reported and whose end was not.
     noted_at = models.DateTimeField(null=True, editable=False)
 
     objects = AuditedRows.as_manager()

@@ -14,7 +14,7 @@ from facho.apps.hosts.models import Olt
 from facho.core.notifications import HoldReason, NotificationKind
 
 
-class NoticeKind(models.TextChoices):
+class NotificationKindChoices(models.TextChoices):
     QUOTA_VIOLATION = NotificationKind.QUOTA_VIOLATION.value, _("quota not met")
     OLT_DOWN = NotificationKind.OLT_DOWN.value, _("OLT down")
     OLT_UP = NotificationKind.OLT_UP.value, _("OLT up again")
@@ -40,7 +40,7 @@ class Language(models.TextChoices):
 
 
 class NotificationChannel(models.Model):
-    """Where messages go: one address, as apprise writes it. It holds secrets."""
+    """A destination of messages: an address as apprise writes it, which contains secrets."""
 
     id = PresetKeyField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
     name = models.CharField(_("name"), max_length=80, unique=True)
@@ -66,17 +66,17 @@ class NotificationChannel(models.Model):
 
     @property
     def kind(self) -> str:
-        """How its address begins, which is no secret: mailtos, tgram."""
+        """Return the scheme of the address, which is no secret: mailtos, tgram."""
         url: SecretText = self.url
         return url.text.partition("://")[0]
 
 
 class NotificationRule(models.Model):
-    """Which notices go to which channels, and when not."""
+    """Selects events for channels, and the hours in which nothing is sent."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
     enabled = models.BooleanField(_("enabled"), default=True)
-    # None is all of them.
+    # Kinds of events; an empty list selects all.
     notices = models.JSONField(_("notices"), default=list, blank=True)
     min_severity = models.CharField(
         _("from severity"), max_length=10, choices=ViolationSeverity.choices, default=ViolationSeverity.LOW
@@ -127,9 +127,9 @@ class NotificationRule(models.Model):
 
 
 class NotificationNotice(models.Model):
-    """Something that people may want to know, written where it happened; the sender takes it from here."""
+    """An event in the queue of notifications, written in the transaction in which it happened."""
 
-    notice = models.CharField(_("notice"), max_length=30, choices=NoticeKind.choices)
+    notice = models.CharField(_("notice"), max_length=30, choices=NotificationKindChoices.choices)
     severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
     olt = models.ForeignKey(
         Olt, models.CASCADE, related_name="notices", null=True, blank=True, verbose_name=_("OLT")
@@ -161,7 +161,7 @@ class DeliveryStatus(models.TextChoices):
     SUPPRESSED = "SUPPRESSED", _("not sent")
 
 
-class NotSent(models.TextChoices):
+class HoldReasonChoices(models.TextChoices):
     SILENT = HoldReason.SILENT.value, _("silent hours")
     REPEAT = HoldReason.REPEAT.value, _("told a short time ago")
     MAINTENANCE = HoldReason.MAINTENANCE.value, _("maintenance")
@@ -170,9 +170,9 @@ class NotSent(models.TextChoices):
 
 
 class NotificationDelivery(models.Model):
-    """A notice on its way to a channel, and what became of it."""
+    """One sending of an event to a channel, and its state."""
 
-    # It says by itself what it is about, for channels, rules and notices go.
+    # The columns repeat what the message is about, because channels, rules and events can be deleted.
     told = models.ForeignKey(
         NotificationNotice, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("notice")
     )
@@ -187,7 +187,7 @@ class NotificationDelivery(models.Model):
         NotificationRule, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("rule")
     )
     olt = models.ForeignKey(Olt, models.SET_NULL, related_name="deliveries", null=True, verbose_name=_("OLT"))
-    notice = models.CharField(_("notice"), max_length=30, choices=NoticeKind.choices)
+    notice = models.CharField(_("notice"), max_length=30, choices=NotificationKindChoices.choices)
     severity = models.CharField(_("severity"), max_length=10, choices=ViolationSeverity.choices)
     about = models.CharField(_("about"), max_length=200, default="", blank=True)
     message = models.TextField(_("message"), default="", blank=True)
@@ -195,16 +195,16 @@ class NotificationDelivery(models.Model):
         _("status"), max_length=10, choices=DeliveryStatus.choices, default=DeliveryStatus.WAITING
     )
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
-    # When it is due; while it is being sent, until when its sender has it.
+    # When it is due; while it is being sent, the end of its sender's claim.
     next_try_at = models.DateTimeField(_("next attempt"), null=True)
     first_try_at = models.DateTimeField(_("first attempt"), null=True)
-    # Why it is not sent, or not at once.
+    # The reason why it is not sent, or not at once.
     why_not = models.CharField(
-        _("why not at once"), max_length=20, choices=NotSent.choices, default="", blank=True
+        _("why not at once"), max_length=20, choices=HoldReasonChoices.choices, default="", blank=True
     )
-    # What the channel said at the last attempt.
+    # The error of the last attempt.
     error = models.TextField(_("error"), default="", blank=True)
-    # When that happened which it tells.
+    # The time of the event.
     created_at = models.DateTimeField(_("created at"))
     sent_at = models.DateTimeField(_("sent at"), null=True)
 
@@ -214,7 +214,7 @@ class NotificationDelivery(models.Model):
         verbose_name = _("notification delivery")
         verbose_name_plural = _("notification deliveries")
         constraints: ClassVar = [
-            # Whatever number of rules is for it.
+            # However many rules select it.
             models.UniqueConstraint(
                 fields=["told", "channel"], name="notification_deliveries_once_a_channel"
             ),

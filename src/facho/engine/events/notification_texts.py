@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
-from facho.apps.notifications.models import NoticeKind
+from facho.apps.notifications.models import NotificationKindChoices
 from facho.apps.reason_words import reason_words
 from facho.apps.written import about as approximate
 from facho.config import Config
@@ -255,7 +255,7 @@ def _test(event: NotifiedEvent) -> Sequence[str]:
 
 def _plain_text(event: NotifiedEvent) -> Sequence[str]:
     """Return the details as they are, for an event without a text of its own."""
-    label = str(NoticeKind(event.kind.value).label)
+    label = str(NotificationKindChoices(event.kind.value).label)
     title = ": ".join(part for part in (event.olt_name, label) if part)
     return title, event.about, *(f"{name}: {value}" for name, value in event.details.items())
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminPasswordToggleWidget
 
-from facho.apps.notifications.models import NoticeKind, NotificationChannel, NotificationRule
+from facho.apps.notifications.models import NotificationChannel, NotificationKindChoices, NotificationRule
 from facho.core.interval import format_interval
 from facho.core.notifications import RULE_KINDS
 from facho.web.admin.job_forms import IntervalField
@@ -43,7 +43,7 @@ class RuleForm(_RuleForm):
     notices = forms.MultipleChoiceField(
         label=capfirst(_("notices")),
         required=False,
-        choices=[(each.value, NoticeKind(each.value).label) for each in RULE_KINDS],
+        choices=[(each.value, NotificationKindChoices(each.value).label) for each in RULE_KINDS],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text=_("none selected: all"),
     )

@@ -18,9 +18,9 @@ from unfold.decorators import action
 from facho.apps.db.clock import database_now
 from facho.apps.notifications.models import (
     DeliveryStatus,
-    NoticeKind,
     NotificationChannel,
     NotificationDelivery,
+    NotificationKindChoices,
     NotificationNotice,
     NotificationRule,
 )
@@ -180,7 +180,7 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
 
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:
-        return ", ".join(str(NoticeKind(each).label) for each in rule.notices) or gettext("all")
+        return ", ".join(str(NotificationKindChoices(each).label) for each in rule.notices) or gettext("all")
 
     @display(description=_("silent hours"))
     def silent(self, rule: NotificationRule) -> str:
