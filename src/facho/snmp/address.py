@@ -1,4 +1,4 @@
-"""Where an agent is: what a person writes, and what the socket needs."""
+"""Addresses of agents: parsed from text, and resolved for the socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_PORT: Final = 161
 
 
 def parse_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]:
-    """(host, port) of `10.0.0.1`, `10.0.0.1:1161`, `olt-7.example`, `2001:db8::1` or `[2001:db8::1]:1161`."""
+    """Return (host, port) of `10.0.0.1`, `10.0.0.1:1161`, `olt-7.example` or `[2001:db8::1]:1161`."""
     text = text.strip()
     if text.startswith("["):
         host, closed, rest = text[1:].partition("]")
@@ -46,7 +46,7 @@ def check_port(port: int) -> int:
 
 
 async def resolve(host: str, port: int) -> tuple[socket.AddressFamily, SocketAddress]:
-    """The first address of a name, as the system prefers them. Numbers need no look-up."""
+    """Return the first address of a name that the system prefers. Numbers need no look-up."""
     check_port(port)
     try:
         literal = ipaddress.ip_address(host)

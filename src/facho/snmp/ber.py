@@ -17,8 +17,8 @@ _OCTETS_OF_ARC: Final = 5
 # A sub-identifier of six octets and more, or one of five octets that is larger than the largest.
 _is_too_large: Final = re.compile(rb"[\x80-\xff]{5}|[\x90-\xff][\x80-\xff]{3}").search
 _NOT_LAST: Final = bytes(range(0x80, 0x100))
-# Octets by what they are in a sub-identifier: 0 for its last one, others for those before it; of these, 2 for
-# what the first of five may not be.
+# Octets by their role in a sub-identifier: 0 for its last one, others for those before it; 2 for octets that
+# the first of five may not have.
 _HIGH: Final = bytes(octet >= 0x80 for octet in range(0x100))
 _LARGE: Final = bytes((octet >= 0x80) + (octet >= 0x90) for octet in range(0x100))
 
@@ -44,7 +44,7 @@ def encode_tlv(tag: int, content: bytes) -> bytes:
 
 
 def encode_signed(value: int) -> bytes:
-    """The content octets of an INTEGER: two's complement, as short as possible."""
+    """Return the content octets of an INTEGER: two's complement, as short as possible."""
     magnitude = value if value >= 0 else ~value
     return value.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
 
@@ -56,7 +56,7 @@ def encode_integer(value: int, tag: int = INTEGER) -> bytes:
 
 
 def encode_arc(arc: int) -> bytes:
-    """One sub-identifier in base 128, the high bit set on all octets but the last."""
+    """Return a sub-identifier in base 128, the high bit set on all octets but the last."""
     if arc < 0x80:
         return bytes((arc,))
     octets = [arc & 0x7F]
@@ -73,7 +73,7 @@ def encode_arcs(arcs: tuple[int, ...]) -> bytes:
 
 
 def check_arcs(content: bytes) -> None:
-    """Refuses what no OID may have, in a time that does not depend on what an agent made up."""
+    """Raise BerError for an invalid OID, in a time that an agent cannot make long."""
     size = len(content)
     if size and content[-1] & 0x80:
         raise BerError("an OID ends in the middle of a sub-identifier")
@@ -86,8 +86,9 @@ def check_arcs(content: bytes) -> None:
 
 
 def has_large_arc(contents: bytes) -> bool:
-    """Whether one of several OIDs or parts of them, written one after the other, has a number that is too
-    large. Each must end between two numbers.
+    """Return whether one of several concatenated OIDs, or parts of OIDs, has a number that is too large.
+
+    Each must end between two numbers.
     """
     high = contents.translate(_HIGH)
     if b"\1" * 4 not in high:
@@ -99,7 +100,7 @@ def has_large_arc(contents: bytes) -> bool:
 
 
 def decode_arcs(content: bytes) -> tuple[int, ...]:
-    """The sub-identifiers of an OID's content or of a part of it that starts and ends between two of them."""
+    """Return the sub-identifiers of the content of an OID, or of a part that has whole ones."""
     check_arcs(content)
     arcs: list[int] = []
     arc = 0
@@ -112,7 +113,7 @@ def decode_arcs(content: bytes) -> tuple[int, ...]:
 
 
 def read_tlv(data: bytes, position: int, end: int) -> tuple[int, int, int]:
-    """(tag, start, end) of the content that begins at `position`; it must end at or before `end`."""
+    """Return (tag, start, end) of the content of the TLV at `position`, which must end by `end`."""
     start = position + 2
     if start > end:
         raise BerError("a value is cut off before its length")
@@ -129,7 +130,7 @@ def read_tlv(data: bytes, position: int, end: int) -> tuple[int, int, int]:
 
 
 def expect_tlv(data: bytes, position: int, end: int, tag: int) -> tuple[int, int]:
-    """(start, end) of the content that begins at `position`, which must carry `tag`."""
+    """Return (start, end) of the content of the TLV at `position`, which must have `tag`."""
     found, start, stop = read_tlv(data, position, end)
     if found != tag:
         raise BerError(f"expected tag 0x{tag:02x}, found 0x{found:02x}")
@@ -143,8 +144,8 @@ def decode_signed(content: bytes) -> int:
 
 
 def decode_unsigned(content: bytes, bits: int) -> int:
-    """A counter, gauge or time: some agents send it as a negative number of full width, which is its value
-    all the same.
+    """Return a counter, gauge or time. Some agents send it as a negative number of full width, which is taken
+    for its unsigned value.
     """
     octets = bits // 8
     if not 1 <= len(content) <= octets + 1 or (len(content) > octets and content[0]):

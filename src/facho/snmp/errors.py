@@ -1,8 +1,8 @@
-"""Everything that can go wrong between us and an agent, as types with a reason a person can act on.
+"""The errors of the SNMP client.
 
-A walk or a get does not raise these for what the agent did: it returns what it got together with the error,
-so that a caller can keep the rows and still know that the table is not complete. They are raised only where
-there is nothing to return (a bad OID, a name that does not resolve, a closed client).
+A walk or a get returns the errors of the agent together with what was read, so that a caller can keep the
+rows and know that the table is not complete. Errors are raised only where there is nothing to return (a bad
+OID, a name that does not resolve, a closed client).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class ClientClosed(SnmpError):
 
 
 class NoAnswer(SnmpError):
-    """The agent stayed silent through every retry: off, unreachable, or it does not know the community."""
+    """The agent answered no attempt: off, unreachable, or it does not know the community."""
 
 
 class DeadlineExceeded(NoAnswer):
-    """The time for the whole operation ran out, whatever the single requests were doing."""
+    """The deadline of the whole operation passed."""
 
 
 class AgentRefused(SnmpError):
@@ -59,7 +59,7 @@ class TooMuch(SnmpError):
 
 
 class UnreadableRows(SnmpError):
-    """The agent fails (genErr) on some rows; the walk went around them and names them."""
+    """The agent fails (genErr) on some rows, which the walk skipped and names."""
 
 
 class RepeatingOids(SnmpError):
@@ -71,11 +71,11 @@ class OidsWentBack(SnmpError):
 
 
 class AgentRestarted(SnmpError):
-    """sysUpTime went back while the walk was going on: its halves belong to two lives of the agent."""
+    """sysUpTime went back during the walk: the agent restarted, and the rows may not fit together."""
 
 
 class SecurityError(SnmpError):
-    """The agent's SNMPv3 engine did not accept a request, and reported why."""
+    """The SNMPv3 engine of the agent refused a request, and reported why."""
 
 
 class UnknownUser(SecurityError):

@@ -13,12 +13,12 @@ from facho.snmp.errors import BerError
 from facho.snmp.values import Value, decode_value
 
 MAX_REQUEST_ID: Final = 0x7FFF_FFFF
-# No request asks for nearly as many. One answer must not keep all other agents waiting.
+# Far more than any request asks for. One answer must not keep other agents waiting.
 _MOST_BINDINGS: Final = 1_000
 
 
 class Version(enum.IntEnum):
-    """As written on the wire."""
+    """The version field of a message."""
 
     V1 = 0
     V2C = 1
@@ -71,7 +71,7 @@ def error_name(status: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """How v1 and v2c messages are closed and opened. The community never shows in a representation."""
+    """Seals requests and opens answers of v1 and v2c. The community is not in its representation."""
 
     version: Version
     name: bytes = field(repr=False)
@@ -92,9 +92,9 @@ class Community:
         return self.wrap(pdu)
 
     def open(self, received: Received) -> Message | None:
-        """The answer in it, or None when it is none: of another version, or in another community. RFC 1157
-        has an agent answer in the community that it was asked in, and the community is all that there is to
-        tell it from somebody else.
+        """Return the answer, or None for a message of another version or community.
+
+        By RFC 1157 an agent answers in the community of the request; nothing else identifies it.
         """
         if not isinstance(received, Message) or received.version != self.version:
             return None
@@ -107,33 +107,33 @@ class Community:
 
 
 class Received(Protocol):
-    """A message of any version, taken apart as far as needs no keys."""
+    """A message of any version, decoded as far as possible without keys."""
 
     @property
     def request_id(self) -> int: ...
 
 
 class Security(Protocol):
-    """How requests are closed and what comes back is opened."""
+    """Seals requests and opens answers."""
 
     @property
     def version(self) -> Version: ...
 
     @property
     def silence(self) -> Reason:
-        """What it can mean that no answer comes."""
+        """Return what silence of the agent can mean."""
 
     def seal(self, request_id: int, pdu: bytes) -> bytes: ...
 
     def open(self, received: Received) -> Message | None:
-        """None for what is no answer, or not to be trusted. Raises BerError for what cannot be read."""
+        """Return the answer, or None for other or untrusted messages. Raises BerError for garbage."""
 
     def is_unverified(self, received: Received) -> bool:
-        """Whether what was opened may be somebody else's: then the question is asked once more."""
+        """Return whether the message may be forged; then the request is sent once more."""
 
 
 class Message(NamedTuple):
-    """A received message, its variable bindings still as they came."""
+    """A received message with its variable bindings not yet decoded."""
 
     version: int
     pdu_type: int
@@ -141,11 +141,11 @@ class Message(NamedTuple):
     error_status: int
     error_index: int
     bindings: bytes
-    # Of SNMPv1 and v2c.
+    # In SNMPv1 and v2c only.
     community: bytes = b""
 
     def __repr__(self) -> str:
-        """Without the community, which is a secret."""
+        """Return a representation without the community, which is a secret."""
         return f"Message(pdu_type={self.pdu_type}, request_id={self.request_id})"
 
 
@@ -164,7 +164,7 @@ def encode_binding(oid: bytes, value: bytes) -> bytes:
 
 
 def encode_names(oids: Iterable[bytes]) -> bytes:
-    """The bindings of a request: names with NULL for a value."""
+    """Return the bindings of a request: names with NULL for a value."""
     return b"".join([encode_binding(oid, b"\x05\x00") for oid in oids])
 
 
@@ -181,7 +181,7 @@ def decode_message(data: bytes) -> Message:
 
 
 def decode_pdu(data: bytes, position: int, version: int, community: bytes = b"") -> Message:
-    """The PDU that stands from `position` to the end."""
+    """Decode the PDU from `position` to the end."""
     end = len(data)
     pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
     if pdu_end != end:
@@ -196,7 +196,7 @@ def decode_pdu(data: bytes, position: int, version: int, community: bytes = b"")
 
 
 def read_integer(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """(value, where the next one begins). Written out, for it is called four times for each answer."""
+    """Return (value, end). Written out, because it is called four times for each answer."""
     start = position + 2
     if start > end or data[position] != ber.INTEGER:
         raise BerError("an integer is missing")
@@ -211,7 +211,7 @@ def read_integer(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def version_of(data: bytes) -> int | None:
-    """The version field of what may be a message."""
+    """Return the version field of what may be a message."""
     position = 2 + (data[1] & 0x7F if data[1] >= 0x80 else 0) if len(data) > 1 else 0
     return (
         data[position + 2]
@@ -221,7 +221,7 @@ def version_of(data: bytes) -> int | None:
 
 
 class Head(NamedTuple):
-    """What can be read of a message whose rest may be cut off or corrupt."""
+    """The start of a message whose rest may be cut off or corrupt."""
 
     version: int
     request_id: int
@@ -264,7 +264,7 @@ def _unbounded(data: bytes, position: int) -> int:
 
 
 def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
-    """(name, tag, content) of each binding; the whole list must be well-formed."""
+    """Yield (name, tag, content) of each binding. Raises BerError unless the whole list is well-formed."""
     position, size, count = 0, len(bindings), 0
     while position < size:
         start, end = ber.expect_tlv(bindings, position, size, ber.SEQUENCE)

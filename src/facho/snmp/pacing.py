@@ -1,6 +1,6 @@
-"""How hard to ask one agent: how many values per request, and how many requests at once.
+"""Decides how many values per request, and how many requests at once, one agent is asked for.
 
-Pure decisions. The client measures an epoch (a handful of answers at one setting) and `decide` says what to
+The client measures an epoch (a handful of answers at one setting) and `decide` says what to
 do next:
 
 * grow one thing at a time, values per request first (they save the agent work), then requests in flight;
@@ -27,7 +27,7 @@ WORTH_KEEPING: Final = 1.10
 NEARLY_DOUBLE: Final = 1.7
 INFLATED: Final = 2.0
 DANGER: Final = 0.4
-# Of the time-out: an agent that answers so soon does not run into it by itself.
+# A share of the time-out: an agent that answers so soon does not reach it by itself.
 AT_ONCE: Final = 0.1
 # Losses without an answer in between, before they are not taken for chance any more.
 MOST_EXCUSED: Final = 3
@@ -42,7 +42,7 @@ MOST_CREDIT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an operator allows for one agent."""
+    """The limits that an operator sets for one agent."""
 
     in_flight: int = 5
     varbinds: int = 50
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What is worth keeping about an agent between two conversations.
+    """The settings of an agent that are kept between conversations.
 
     `most_varbinds` is set once the agent said that more is too big for it; it is never tried again.
     """
@@ -69,7 +69,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What was seen at one setting.
+    """Measurements at one setting.
 
     `latency` is the sum of all answers', `seconds` the time in which they came. `contended` when requests had
     to wait for one another; `oldest` is how long the oldest has been under way.
@@ -89,7 +89,7 @@ class Epoch:
 
     @property
     def rate(self) -> float:
-        """Values per second."""
+        """Return values per second."""
         return self.varbinds / max(self.seconds, 1e-9)
 
     @property
@@ -148,7 +148,7 @@ def most_varbinds(learned: Learned, limits: Limits) -> int:
 
 
 def too_big(pace: Pace, asked: int) -> Pace:
-    """The agent cannot answer `asked` values at once, now or later: half of it, for good."""
+    """Halve the values per request for good: the agent cannot answer `asked` values at once."""
     most = max(1, min(asked // 2, pace.learned.most_varbinds or asked))
     return _settle(pace, replace(pace.learned, varbinds=min(pace.learned.varbinds, most), most_varbinds=most))
 
@@ -184,7 +184,7 @@ def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
 
 
 def _lost(pace: Pace) -> Pace:
-    """A request was not answered in time."""
+    """Return the pace after a request that was not answered in time."""
     if pace.trial is None and pace.credit >= COST_OF_LOSS:
         return replace(pace, learned=_half(pace.learned), credit=pace.credit - COST_OF_LOSS)
     settled = _settle(pace, pace.proven if pace.trial is not None else _half(pace.learned))
@@ -201,14 +201,14 @@ def _lost_on_the_way(pace: Pace, epoch: Epoch, timeout: float) -> bool:
 
 
 def _half(learned: Learned) -> Learned:
-    """Half as many at once; when there is only one, half as large."""
+    """Return half as many requests in flight; with only one, half as many values."""
     if learned.in_flight > 1:
         return replace(learned, in_flight=learned.in_flight // 2)
     return replace(learned, varbinds=max(1, learned.varbinds // 2))
 
 
 def _settle(pace: Pace, learned: Learned) -> Pace:
-    """That is what it bears; anything more is not tried again for a while, and for longer each time."""
+    """Keep these settings; nothing more is tried for a while, which gets longer each time."""
     return Pace(
         learned,
         learned,
@@ -220,7 +220,7 @@ def _settle(pace: Pace, learned: Learned) -> Pace:
 
 
 def _quiet(pace: Pace, epoch: Epoch) -> float:
-    """The latency to compare with. Alone in flight we cause no queue: what we see then is the agent's."""
+    """Return the latency to compare with: that of one request in flight, which causes no queue."""
     if pace.learned.in_flight == 1 or not pace.quiet_latency:
         return epoch.mean_latency
     return min(pace.quiet_latency, epoch.mean_latency)
@@ -248,7 +248,7 @@ def _judge(pace: Pace, epoch: Epoch, limits: Limits) -> Pace:
 
 
 def _try_next(pace: Pace, epoch: Epoch, limits: Limits, *, doubled: bool = False) -> Pace:
-    """`doubled` when the last growth nearly doubled the rate: the latency is the way's, not the agent's."""
+    """Try the next change. `doubled`: the last growth nearly doubled the rate."""
     first = 0 if pace.failed is None else _TURNS.index(pace.failed) + 1
     for trial in _TURNS[first:] + _TURNS[:first]:
         tried = _changed(pace, trial, epoch, limits, doubled)
@@ -260,7 +260,7 @@ def _try_next(pace: Pace, epoch: Epoch, limits: Limits, *, doubled: bool = False
 
 
 def _changed(pace: Pace, trial: Trial, epoch: Epoch, limits: Limits, doubled: bool) -> Learned:
-    """The setting to try; the same one when there is nothing to try."""
+    """Return the settings to try; the same when there is nothing to try."""
     learned = pace.learned
     if trial == "varbinds":
         return replace(learned, varbinds=_more_varbinds(learned.varbinds, most_varbinds(learned, limits)))
@@ -277,12 +277,12 @@ def _changed(pace: Pace, trial: Trial, epoch: Epoch, limits: Limits, doubled: bo
 
 
 def _more_varbinds(varbinds: int, most: int) -> int:
-    """Twice as many, or all that are allowed when that is not much more."""
+    """Return twice as many, or all that are allowed when that is not much more."""
     return most if 3 * varbinds > most else 2 * varbinds
 
 
 def send_time(now: float, earliest: float, limits: Limits) -> tuple[float, float]:
-    """(when this request may leave, the earliest moment for the one after it)."""
+    """Return when this request may be sent, and the earliest time for the next one."""
     at = max(now, earliest)
     gap = 0.0 if limits.requests_per_second is None else 1.0 / limits.requests_per_second
     return at, at + gap

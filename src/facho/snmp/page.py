@@ -1,9 +1,9 @@
-"""Reading one answer of a walk: the rows of one column, keyed by the raw index suffix.
+"""Reads one answer of a walk: the rows of one column, keyed by the raw index suffix.
 
-This is the inner loop of everything. Nearly all answers look alike (short lengths, every row in the column,
-every index of the same length), and for those one compiled pattern splits the whole answer at once. From
-where the pattern finds nothing more, the strict decoder reads on: both take and refuse the same answers, and
-a test holds them to it.
+This is the inner loop of every collection. Nearly all answers look alike (short lengths, every row in the
+column, every index of the same length), and one compiled pattern splits such an answer at once. Where the
+pattern stops matching, the strict decoder reads on. Both accept and refuse the same answers, which a test
+checks.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
 # A binding with a longer name has a length of two octets, which the patterns below do not cover.
 _LONGEST_NAME: Final = 100
-# The value that is no string and has most octets is an Opaque double.
+# The longest value that is no string is an Opaque double.
 _LONGEST_NUMBER: Final = 11
 _SHORTEST_LARGE_ARC: Final = 5
 # A pattern is tried at every octet, so it is kept to pages of the usual size.
 _LONGEST_PAGE: Final = 16_384
-# A shape is compiled when so many pages had it, and so many shapes of a column; so many are counted.
+# Pages that a shape needs to be compiled, compiled shapes of a column, and shapes that are counted.
 _OFTEN: Final = 4
 _MOST_SHAPES: Final = 16
 _MOST_SEEN: Final = 4096
 
 
 class End(enum.Enum):
-    """How an answer showed that the column has no more rows."""
+    """The way in which an answer showed the end of the column."""
 
     LEFT_COLUMN = "the agent went on to another column"
     END_OF_MIB = "the agent said that its MIB ends here"
@@ -42,7 +42,7 @@ class End(enum.Enum):
 
 
 class Page(NamedTuple):
-    """The rows that one answer brought, in the agent's order: who keeps them sees whether one came twice."""
+    """The rows of one answer in the order of the agent; a row may be there twice."""
 
     indexes: list[bytes]
     values: list[Value]
@@ -54,7 +54,7 @@ class Page(NamedTuple):
 
 
 class _DecodedValues(dict[bytes, Value]):
-    """Values by their encoding. Columns repeat themselves (states, powers): most are decoded once."""
+    """Values by their encoding. Columns repeat values such as states, so that most are decoded once."""
 
     _LIMIT: Final = 50_000
 
@@ -69,12 +69,12 @@ _decoded: Final = _DecodedValues()
 
 
 class _Shape:
-    """Rows of one column whose indices are equally long and whose values are all strings, or all not strings.
+    """Rows of one column whose indexes are equally long and whose values are all strings, or none is.
 
-    A pattern cannot compute with the lengths that it finds. So each possible length of a value has its
-    branch, which states the lengths of the value and of the binding around it: what matches is well-formed.
-    What lies between these lengths is the same in all branches; it is looked at once, ahead of them, for a
-    pattern that repeats it takes long to compile.
+    A pattern cannot compute with lengths. So each possible length of a value has its own branch, with the
+    lengths of the value and of the binding around it: what matches is well-formed. The octets between these
+    lengths are the same in all branches; a look-ahead checks them once, because a pattern that repeats them
+    takes long to compile.
     """
 
     def __init__(self, column: bytes, suffix_size: int, strings: bool) -> None:
@@ -99,7 +99,7 @@ class _Shape:
         )
 
     def read(self, bindings: bytes) -> tuple[list[bytes], list[Value], int]:
-        """(indexes, values, octets that they fill from the start)."""
+        """Return (indexes, values, octets that they fill from the start)."""
         found: list[bytes] = self._rows(bindings)
         size = _size(found)
         if size != len(bindings):
@@ -118,7 +118,7 @@ def _size(rows: list[bytes]) -> int:
 
 
 class Shapes:
-    """The compiled shapes of all columns. Only what comes often is worth compiling.
+    """The compiled shapes of all columns; only frequent ones are compiled.
 
     An agent with rows of ever other shapes must not make us compile ever other patterns: a column has its few
     compiled shapes for as long as the process runs, and rows of other shapes are read without a pattern.
@@ -130,7 +130,7 @@ class Shapes:
 
     @property
     def compiled(self) -> int:
-        """How many were compiled so far."""
+        """Return how many were compiled so far."""
         return sum(map(len, self._compiled.values()))
 
     def of(self, column: bytes) -> dict[tuple[int, bool], _Shape]:
@@ -169,14 +169,14 @@ class ColumnReader:
         self._compiled = shapes.of(column)
 
     def read(self, bindings: bytes) -> Page:
-        """Raises BerError when the bindings are not well-formed."""
+        """Read an answer. Raises BerError when the bindings are not well-formed."""
         shape = self._shape_of_first(bindings)
         indexes, values, size = shape.read(bindings) if shape else ([], [], 0)
         page = Page(indexes, values, None)
         return page if size == len(bindings) else self._read_rest(bindings[size:], page)
 
     def _shape_of_first(self, bindings: bytes) -> _Shape | None:
-        """The first row's shape is the other rows' too, more often than not."""
+        """Return the shape of the first row, which is mostly that of the others too."""
         if (
             not 4 <= len(bindings) <= _LONGEST_PAGE
             or bindings[0] != ber.SEQUENCE
@@ -196,7 +196,7 @@ class ColumnReader:
         for name, tag, content in iterate_bindings(bindings):
             if tag != END_OF_MIB_VIEW and name.startswith(self.column) and len(name) > len(self.column):
                 if end is not None:
-                    # Then what looked like the end was damage, and taking it for one would lose rows.
+                    # A row after the end: the end was damage, and accepting it would lose rows.
                     raise BerError("rows of the column come after its end")
                 indexes.append(name[len(self.column) :])
                 values.append(decode_value(tag, content))

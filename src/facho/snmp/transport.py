@@ -1,10 +1,10 @@
 """One UDP socket per process and address family, for all agents.
 
-The socket is never connected, so that a thousand agents cost one descriptor. Whose answer a datagram is, the
-client tells by the address that it came from.
+The socket is never connected, so that a thousand agents cost one descriptor. The client matches answers by
+the address that they came from.
 
-From time to time another socket takes its place: who wants to answer in an agent's place must not have for
-ever to find out the port. The one before it stays open for as long, because answers to it are under way.
+From time to time another socket replaces it, so that an attacker does not have unlimited time to find the
+port. The one before stays open for as long, because answers to it are under way.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import Final
 
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
-# Larger than any UDP payload: what arrives is whole, or the sender did not send it whole.
+# Larger than any UDP payload, so that nothing is cut off here.
 _LARGEST_DATAGRAM: Final = 65_535
 # Answers come in bursts from many agents at once; the default of 200 kB loses them before we look.
 _RECEIVE_BUFFER: Final = 8 * 1024 * 1024
-# After so many datagrams, or so many seconds, the loop gets its turn.
+# Yield to the loop after so many datagrams or seconds.
 _BURST: Final = 64
 _BURST_S: Final = 0.005
-# How long a port is used. Its socket is read for as long again: longer than any request waits.
+# The time for which a port is used. Its socket is read for as long again, longer than any request waits.
 PORT_CHANGES_AFTER_S: Final = 600.0
-# SO_RCVBUFFORCE, which the socket module does not name: goes past the system's limit when we may.
+# SO_RCVBUFFORCE, which the socket module does not name: exceeds the limit of the system where permitted.
 _SO_RCVBUFFORCE: Final = 33
 
 
 class Endpoint:
-    """The sockets of one address family: one to send from, and the one before, whose answers still come."""
+    """The sockets of one address family: one to send from, and the one before, which still gets answers."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Endpoint:
         self._change_at = loop.time() + PORT_CHANGES_AFTER_S
 
     def send(self, data: bytes, address: SocketAddress) -> None:
-        """Raises OSError when the system refuses (no route, not permitted)."""
+        """Send a datagram. Raises OSError when the system refuses (no route, not permitted)."""
         now = self._loop.time()
         if now >= self._change_at:
             self._change_at = now + PORT_CHANGES_AFTER_S
@@ -69,7 +69,7 @@ class Endpoint:
         try:
             fresh = _Socket(self._loop, self._family, self._received)
         except OSError:
-            # Too many files are open, or so. The old port is good enough until the next time.
+            # No socket to be had, as with too many open files. Keep the old one until the next time.
             return
         if self._before is not None:
             self._before.close()
@@ -93,11 +93,11 @@ class _Socket:
 
     @property
     def port(self) -> int:
-        """0 before the first datagram was sent."""
+        """Return the local port; 0 before the first datagram was sent."""
         return int(self._socket.getsockname()[1])
 
     def send(self, data: bytes, address: SocketAddress) -> None:
-        """Raises OSError when the system refuses (no route, not permitted)."""
+        """Send a datagram. Raises OSError when the system refuses (no route, not permitted)."""
         if self._unsent:
             self._unsent.append((data, address))
             return
@@ -123,11 +123,11 @@ class _Socket:
                 except OSError as error:
                     if isinstance(error, BlockingIOError):
                         raise
-                    # An ICMP error about a datagram sent earlier: its request will time out and say so.
+                    # An ICMP error about an earlier datagram, whose request will time out.
                     continue
                 received(data, address)
                 if now() > until:
-                    # What is left is still there in the loop's next turn.
+                    # The rest is read in the next turn of the loop.
                     return
 
     def _write(self) -> None:
@@ -138,7 +138,7 @@ class _Socket:
             except BlockingIOError:
                 return
             except OSError:
-                # Too late to tell who asked: their request times out.
+                # The caller has returned; its request times out.
                 pass
             self._unsent.popleft()
         self._loop.remove_writer(self._socket)

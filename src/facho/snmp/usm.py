@@ -26,7 +26,7 @@ _MEGABYTE: Final = 1_048_576
 
 
 class Auth(enum.Enum):
-    """Name, hash, and how many octets of the digest travel."""
+    """Authentication protocols: name, hash, and octets of the digest in a message."""
 
     MD5 = ("MD5", "md5", 12)
     SHA1 = ("SHA", "sha1", 12)
@@ -42,14 +42,14 @@ class Auth(enum.Enum):
 
 
 class Stretch(enum.Enum):
-    """How a localised key that is too short becomes longer."""
+    """The ways to extend a localised key that is too short."""
 
     HASH_AGAIN = "Blumenthal: the hash of the key so far is added to it; what net-snmp does"
     LOCALISE_AGAIN = "Reeder: the key is localised again, as if it were a password; what Cisco does"
 
 
 class Priv(enum.Enum):
-    """Name, octets of key, and how a short key is stretched."""
+    """Privacy protocols: name, octets of the key, and the way to extend a short key."""
 
     DES = ("DES", 16, Stretch.HASH_AGAIN)
     AES128 = ("AES", 16, Stretch.HASH_AGAIN)
@@ -74,7 +74,7 @@ class BadUser(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks, and with which secrets. The passwords never show in a representation."""
+    """An SNMPv3 user with its passwords, which are not in its representation."""
 
     name: str
     auth: Auth | None = None
@@ -107,7 +107,7 @@ class Keys:
 
 @lru_cache(maxsize=4096)
 def localised_keys(user: User, engine_id: bytes) -> Keys:
-    """A megabyte is hashed for each password, so this is done once for a user and an engine."""
+    """Return the keys of a user on an engine, cached: a megabyte is hashed for each password."""
     if user.auth is None:
         return Keys(b"", b"")
     auth_key = _localise(user.auth, _octets(user.auth_password), engine_id)
@@ -118,13 +118,13 @@ def localised_keys(user: User, engine_id: bytes) -> Keys:
 
 
 def _octets(password: str) -> bytes:
-    """What the environment holds may be no UTF-8; Python keeps such octets as lone surrogates."""
+    """Return the octets of a password, which need not be UTF-8 in the environment."""
     return password.encode(errors="surrogateescape")
 
 
 @lru_cache(maxsize=256)
 def _password_key(auth: Auth, password: bytes) -> bytes:
-    """The hash of the password, written again and again until it fills a megabyte (RFC 3414, A.2)."""
+    """Return the hash of a megabyte of the repeated password (RFC 3414, A.2)."""
     repeated = password * (_MEGABYTE // len(password) + 1)
     return hashlib.new(auth.digest, repeated[:_MEGABYTE], usedforsecurity=False).digest()
 
@@ -158,7 +158,7 @@ def is_signed(auth: Auth, key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def encrypt(priv: Priv, key: bytes, boots: int, time: int, salt: int, plain: bytes) -> tuple[bytes, bytes]:
-    """(what travels as the privacy parameters, the encrypted octets). The salt must never be used again."""
+    """Return (privacy parameters, encrypted octets). The salt must not be used again."""
     if priv is Priv.DES:
         parameters = (boots & 0xFFFF_FFFF).to_bytes(4, "big") + (salt & 0xFFFF_FFFF).to_bytes(4, "big")
         padded = plain + bytes(-len(plain) % 8)
@@ -168,7 +168,7 @@ def encrypt(priv: Priv, key: bytes, boots: int, time: int, salt: int, plain: byt
 
 
 def decrypt(priv: Priv, key: bytes, boots: int, time: int, parameters: bytes, encrypted: bytes) -> bytes:
-    """Raises ValueError for what cannot have been encrypted with this protocol. A wrong key gives noise."""
+    """Decrypt octets. Raises ValueError where the protocol cannot have made them; a wrong key gives noise."""
     if len(parameters) != 8:
         raise ValueError("the privacy parameters have not 8 octets")
     if priv is not Priv.DES:
@@ -179,7 +179,7 @@ def decrypt(priv: Priv, key: bytes, boots: int, time: int, parameters: bytes, en
 
 
 def _des(key: bytes, parameters: bytes) -> Cipher[CBC]:
-    """The key's second half is mixed into the start. DES is triple DES with one key thrice."""
+    """Return DES as triple DES with three equal keys; the second half of the key changes the start."""
     start = bytes(a ^ b for a, b in zip(key[8:16], parameters, strict=True))
     return Cipher(TripleDES(bytes(islice(cycle(key[:8]), 24))), CBC(start))
 

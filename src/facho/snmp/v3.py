@@ -1,8 +1,7 @@
-"""SNMPv3 messages, and what is known of the engine behind an address.
+"""SNMPv3 messages, and the engine behind an address.
 
-A question travels in a message whose id is the question's request id. What comes back is opened with the keys
-of who asked: a message that is not signed as it should be, or that is outside of the engine's time window, is
-no answer at all.
+The id of a message is the request id of its PDU. Answers are opened with the keys of the user: a message that
+is not signed as it should be, or is outside of the time window of the engine, is no answer.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _REPORTABLE: Final = 0x04
 
 
 class Stat(enum.Enum):
-    """usmStats: why an engine did not process a message, by the OID that its report carries."""
+    """usmStats: the reasons for which an engine refuses a message, by the OID in its report."""
 
     UNSUPPORTED_LEVEL = 1
     NOT_IN_TIME_WINDOW = 2
@@ -68,7 +67,7 @@ _STATS: Final = {stat.oid: stat for stat in Stat}
 
 
 class Header(NamedTuple):
-    """A message as it came, all but the scoped PDU taken apart; `digest_at` is where its signature stands."""
+    """A received message, decoded up to the scoped PDU; `digest_at` is the position of its signature."""
 
     data: bytes
     message_id: int
@@ -97,7 +96,7 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What a message says about itself. Sealing it needs the keys."""
+    """The header fields of a message to send."""
 
     message_id: int
     engine_id: bytes
@@ -169,7 +168,7 @@ def decode_scoped(scoped: bytes) -> Message:
 
 
 def pdu_position(scoped: bytes) -> int:
-    """Where the PDU begins, after the context."""
+    """Return the position of the PDU, after the context."""
     start, end = ber.expect_tlv(scoped, 0, len(scoped), ber.SEQUENCE)
     _, position = ber.expect_tlv(scoped, start, end, ber.OCTET_STRING)
     _, position = ber.expect_tlv(scoped, position, end, ber.OCTET_STRING)
@@ -177,7 +176,7 @@ def pdu_position(scoped: bytes) -> int:
 
 
 def seal(outgoing: Outgoing, user: usm.User | None, keys: usm.Keys, salt: int, scoped: bytes) -> bytes:
-    """The datagram, encrypted and signed as the user's protocols say; without a user neither."""
+    """Return the datagram, encrypted and signed by the protocols of the user; without a user neither."""
     auth = user.auth if user else None
     priv = user.priv if user else None
     flags = _REPORTABLE * outgoing.reportable | _AUTH * (auth is not None) | _PRIV * (priv is not None)
@@ -227,7 +226,7 @@ def is_signed_by(header: Header, auth: usm.Auth, key: bytes) -> bool:
 
 
 def plain_scoped(header: Header, user: usm.User, keys: usm.Keys) -> bytes:
-    """The scoped PDU in clear. Raises BerError for what is none: then it was encrypted with another key."""
+    """Return the scoped PDU in clear. Raises BerError when it was encrypted with another key."""
     if not header.is_encrypted:
         return header.scoped
     if user.priv is None:
@@ -241,7 +240,7 @@ def plain_scoped(header: Header, user: usm.User, keys: usm.Keys) -> bytes:
 
 
 class _Clock(NamedTuple):
-    """What an engine said of its clock, and when."""
+    """A reading of the clock of an engine, and when it came."""
 
     boots: int
     time: int
@@ -249,17 +248,17 @@ class _Clock(NamedTuple):
 
 
 class Engine:
-    """What is known of the SNMP engine at one address: its id, and its clock.
+    """The SNMP engine at one address: its id, and its clock.
 
-    Anybody can send the unsigned report that introduces an engine. What it says is used to ask, for something
-    must be; whether an answer is too old is judged by what was signed.
+    The unsigned report that introduces an engine can be forged. It is used for requests, because there is
+    nothing else yet; whether an answer is too old is judged by signed messages only.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.is_known = False
         self.id = b""
-        # What we ask by: signed or, until something signed came, as an unsigned report said.
+        # For requests: signed, or from an unsigned report until a signed message came.
         self._assumed_clock = _Clock(0, 0, 0.0)
         # The last engine that signed itself, and its clock.
         self._signed_id = b""
@@ -271,14 +270,14 @@ class Engine:
 
     @property
     def time(self) -> int:
-        """Seconds since it booted, as far as we know."""
+        """Return the seconds since it booted, by our clock of it."""
         return self._time_of(self._assumed_clock)
 
     def _time_of(self, told: _Clock) -> int:
         return told.time + int(self._clock() - told.read_at) if told.read_at else 0
 
     def discovered(self, header: Header) -> None:
-        """Take an engine's unsigned introduction, without forgetting what it signed before."""
+        """Take the unsigned introduction of an engine; what it signed before is kept."""
         self.id = header.engine_id
         self.is_known = True
         self._assumed_clock = self._clock_in(header)
@@ -287,38 +286,36 @@ class Engine:
         return _Clock(header.boots, header.time, self._clock())
 
     def set_clock(self, header: Header) -> None:
-        """By a signed message."""
+        """Set our clock of the engine by a signed message."""
         self.id = self._signed_id = header.engine_id
         self._assumed_clock = self._signed_clock = self._clock_in(header)
 
     def rediscover(self) -> None:
-        """Have it asked anew who it is before the next question. Until it has said so, what we know holds:
-        others may be waiting for its answers.
-        """
+        """Discover the engine again before the next request; answers under way are still accepted."""
         self.is_known = False
 
     def may_be(self, engine_id: bytes) -> bool:
-        """Whether a message may be this engine's, if it is signed."""
+        """Return whether a message may be from this engine, if it is signed."""
         return engine_id == self.id or (self._signed_clock is not None and engine_id == self._signed_id)
 
     def accepts(self, header: Header) -> bool:
-        """Whether a signed message is this engine's and not too old. Newer ones set our clock of it."""
+        """Return whether a signed message is from this engine and not too old. Newer ones set its clock."""
         if not self.may_be(header.engine_id):
             return False
         signed = self._signed_clock if header.engine_id == self._signed_id else None
         if signed is None:
-            # The first that it signs. It answers a question of now, whose id nobody could guess.
+            # The first signed message. It answers a current request, whose id could not be guessed.
             self.set_clock(header)
             return True
         if self._is_recent(header, signed):
             if (header.boots, header.time) > (signed.boots, self._time_of(signed)):
                 self.set_clock(header)
             else:
-                # Whoever introduced itself meanwhile, this is the engine.
+                # A signed message is more certain than any introduction since.
                 self.id, self._assumed_clock = self._signed_id, signed
             return True
-        # An engine may restart without counting its boots. Then it has introduced itself anew, and what it
-        # signs is as it said.
+        # An engine may restart without counting its boots. Then it has introduced itself again, and signs by
+        # the clock of that introduction.
         if (
             header.engine_id == self.id
             and self._assumed_clock != signed
@@ -338,14 +335,14 @@ class Engine:
 
 
 class UserSecurity:
-    """How one user's questions to one engine are sealed, and their answers opened."""
+    """Seals the requests of one user to one engine, and opens the answers."""
 
     version: Final = Version.V3
 
     def __init__(self, user: usm.User, engine: Engine) -> None:
         self.user = user
         self.engine = engine
-        # Never the same twice with one key; a random start keeps it so over restarts.
+        # A salt must not be used twice with one key, also after a restart of ours: it starts at random.
         self._salt = secrets.randbits(64)
         self._keys_of: tuple[bytes, usm.Keys] | None = None
 
@@ -377,7 +374,7 @@ class UserSecurity:
         return seal(outgoing, self.user, self.keys, self._salt, scoped)
 
     def open(self, received: Received) -> Message | None:
-        """The answer or report in it; None when it is not to be trusted."""
+        """Return the answer or report, or None when it is not to be trusted."""
         if not isinstance(received, Header):
             return None
         if self.user.auth is None:
@@ -393,7 +390,7 @@ class UserSecurity:
         is_report = message.pdu_type == PduType.REPORT
         if not is_report and not self._is_answer(message, received):
             return None
-        # Only now: our own question, sent back to us, carries a clock that an unsigned report may have set.
+        # After the check above: our own request, sent back to us, has a clock that may be forged.
         if not self.engine.accepts(received):
             return None
         if is_report and stat_of(message) is Stat.NOT_IN_TIME_WINDOW:
@@ -411,7 +408,7 @@ class UserSecurity:
         return message if _answers(message, header) else None
 
     def _open_unsigned_report(self, header: Header) -> Message | None:
-        """An engine cannot sign for a user it does not know. But a clock is believed only when signed."""
+        """Return an unsigned report, or None for one about the clock, which must be signed."""
         with contextlib.suppress(BerError):
             message = decode_scoped(header.scoped) if not header.is_encrypted else None
             if message is not None and message.pdu_type == PduType.REPORT:
@@ -419,11 +416,11 @@ class UserSecurity:
         return None
 
     def is_unverified(self, received: Received) -> bool:
-        """An unsigned report may be anybody's. What else is opened was signed, or is not to be signed."""
+        """Return whether it is an unsigned report, which can be forged."""
         return isinstance(received, Header) and not received.is_signed and _is_report(received)
 
     def complain(self, message: Message, name: str) -> SecurityError:
-        """Return the report as an error. It may be logged, and so it does not name the user."""
+        """Return the report as an error. It does not name the user, because it may be logged."""
         kind, reason = _COMPLAINTS.get(stat_of(message), (SecurityError, "unknown_report"))
         return kind(Reason(reason, (("olt", name),)))
 
@@ -439,10 +436,10 @@ _COMPLAINTS: Final[dict[Stat | None, tuple[type[SecurityError], str]]] = {
 
 
 class Discovery:
-    """The first question to an engine: who are you? Asked without a user, answered with a report.
+    """The first request to an engine, without a user, which it answers with a report that has its id.
 
-    Nothing signs that report. What it says of the engine's clock is a first guess, with which the next
-    question is asked: an engine that disagrees reports so, signed, and that sets the clock.
+    That report is not signed. Its clock is a first guess for the next request: an engine with another clock
+    reports so, signed, and that sets the clock.
     """
 
     version: Final = Version.V3
@@ -470,7 +467,7 @@ class Discovery:
         return message
 
     def is_unverified(self, _received: Received) -> bool:
-        """Nobody signs who is asked who it is."""
+        """Return False: discovery is never signed, so asking again would not help."""
         return False
 
 
@@ -480,7 +477,7 @@ def _is_report(header: Header) -> bool:
 
 
 def _answers(message: Message, header: Header) -> bool:
-    """Our own question, sent back to us, is signed as well as any answer."""
+    """Return whether it is an answer; our own request, sent back to us, is signed as well."""
     return message.pdu_type == PduType.RESPONSE and message.request_id == header.message_id
 
 

@@ -1,4 +1,4 @@
-"""What an agent's values are in Python.
+"""The values of agents in Python.
 
 INTEGER is int, OCTET STRING is bytes, NULL is None, IpAddress is ipaddress.IPv4Address. The rest keep their
 SNMP type in their Python type, and those that are numbers still count as numbers.
@@ -33,20 +33,20 @@ END_OF_MIB_VIEW: Final = 0x82
 _OPAQUE_FLOAT: Final = b"\x9f\x78\x04"
 _OPAQUE_DOUBLE: Final = b"\x9f\x79\x08"
 
-# Of a number in an OID, leading zeros included.
+# Digits of a number in an OID, leading zeros included.
 _MOST_DIGITS: Final = 20
 
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Oid:
-    """An object identifier, held as the octets that travel: comparing and joining them needs no decoding."""
+    """An object identifier, held encoded: comparing and joining needs no decoding."""
 
     content: bytes
 
     @classmethod
     def parse(cls, text: str) -> Oid:
-        """From `1.3.6.1.2.1`, with or without a leading dot."""
+        """Parse `1.3.6.1.2.1`, with or without a leading dot."""
         parts = text.removeprefix(".").split(".")
         if not all(part.isascii() and part.isdigit() for part in parts):
             raise BadOid(f"'{text}' is not an OID: write it as numbers with dots, such as 1.3.6.1.2.1.1.1.0")
@@ -62,7 +62,7 @@ class Oid:
             raise BadOid(f"'{text}' is not an OID: it needs 2 to {MOST_ARCS} numbers")
         if arcs[0] > 2 or (arcs[0] < 2 and arcs[1] > 39):
             raise BadOid(f"'{text}' is not an OID: it starts with 0.0 to 0.39, 1.0 to 1.39 or 2.x")
-        # The first two travel as one.
+        # The first two are encoded as one.
         joined = (arcs[0] * 40 + arcs[1], *arcs[2:])
         if min(arcs) < 0 or max(joined) > LARGEST_ARC:
             raise BadOid(f"'{text}' is not an OID: a number is negative or over {LARGEST_ARC}")
@@ -110,14 +110,14 @@ class OpaqueDouble(float):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value of no type that SNMP defines, an Opaque that is no number, or a broken one: kept as it came."""
+    """A value of an unknown type, an Opaque that is no number, or a malformed value: kept encoded."""
 
     tag: int
     content: bytes
 
 
 class Missing(enum.Enum):
-    """Why there is no value: SNMPv2's three markers."""
+    """The three markers of SNMPv2 for a missing value."""
 
     NO_SUCH_OBJECT = NO_SUCH_OBJECT
     NO_SUCH_INSTANCE = NO_SUCH_INSTANCE
@@ -184,9 +184,7 @@ _DECODERS: Final[dict[int, Callable[[bytes], Value]]] = {
 
 
 def decode_value(tag: int, content: bytes) -> Value:
-    """Never fails: a value that is wrong in itself is one row's trouble, not the answer's, and is kept as it
-    came.
-    """
+    """Decode a value. Never fails: a malformed value must cost only its own row, and is kept encoded."""
     decoder = _DECODERS.get(tag)
     try:
         return Unknown(tag, content) if decoder is None else decoder(content)
@@ -195,7 +193,7 @@ def decode_value(tag: int, content: bytes) -> Value:
 
 
 def encode_value(value: Value) -> bytes:
-    """The whole TLV. What decode_value gave, this takes back."""
+    """Return the TLV of a value: the inverse of decode_value."""
     match value:
         case None:
             return b"\x05\x00"
@@ -216,7 +214,7 @@ def encode_value(value: Value) -> bytes:
 
 
 def content_of(value: Value) -> tuple[int, bytes]:
-    """The tag of a value and its octets: what decode_value took."""
+    """Return the tag and the content octets of a value."""
     encoded = encode_value(value)
     tag, start, end = ber.read_tlv(encoded, 0, len(encoded))
     return tag, encoded[start:end]
@@ -251,7 +249,7 @@ _TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
 
 
 def type_name(value: Value) -> str:
-    """The name that MIBs and people use for the value's type."""
+    """Return the name of the type of a value, as in MIBs."""
     if isinstance(value, Missing):
         return {"NO_SUCH_OBJECT": "noSuchObject", "NO_SUCH_INSTANCE": "noSuchInstance"}.get(
             value.name, "endOfMibView"
