@@ -18,8 +18,8 @@ from facho.file_modes import set_private_umask
 _LOOK_EVERY_S: Final = 0.02
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-# By the clock and not so long after the last: a beat remembers nothing, and one that is started again every
-# 50 minutes would never get to an hour. An hour is closed ten minutes after its end at the latest.
+# At fixed times, not after an interval: a beat remembers nothing, and one that is restarted every 50 minutes
+# would never reach an hour. An hour is closed ten minutes after its end at the latest.
 _HOURLY: Final = crontab(minute="11")
 _DAILY: Final = crontab(hour="3", minute="17")
 
@@ -39,13 +39,13 @@ def settings(config: Config) -> dict[str, Any]:
             "socket_timeout": 30,
             "socket_keepalive": True,
         },
-        # Who publishes has better things to do than to wait for a broker that is away.
+        # A publisher must not wait long for a broker that is away.
         "task_publish_retry_policy": {"max_retries": 1, "interval_start": 0, "interval_max": 0.2},
         "imports": ["facho.backends.tasks"],
         # Each with an exchange of its own: with a common one, all three would get every message.
         "task_queues": [Queue(name, Exchange(name), routing_key=name) for name in SNMP_QUEUES],
         "task_default_queue": DEFAULT,
-        # For a fair share of the work; what is lost is recovered from the database, not from the broker.
+        # For a fair share of the work. Lost messages are recovered from the database, not from the broker.
         "task_acks_late": True,
         "worker_prefetch_multiplier": 1,
         "worker_cancel_long_running_tasks_on_connection_loss": False,
@@ -85,13 +85,13 @@ def _every(time: timedelta, task: str, queue: str) -> dict[str, Any]:
 
 
 def _entry(schedule: float | crontab, lasts: timedelta, task: str, queue: str) -> dict[str, Any]:
-    """What is late by so much is not wanted any more: the next one does its work."""
+    """Return an entry of the beat. A message later than its interval expires: the next does its work."""
     return {"task": task, "schedule": schedule, "options": {"queue": queue, "expires": lasts.total_seconds()}}
 
 
 @signals.setup_logging.connect
 def _keep_our_logging(**_: Any) -> None:
-    """That somebody listens is enough for Celery to leave logging alone."""
+    """Keep Celery from configuring logging: a receiver of this signal is enough."""
 
 
 class KeepLooking(bootsteps.StartStopStep):

@@ -1,4 +1,4 @@
-"""From a database URL to Django's settings: SQLite or PostgreSQL, and nothing else."""
+"""Django's settings for a database URL: SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def database_settings(url: str) -> dict[str, Any]:
 
 
 def most_connections(pollers: int) -> int:
-    """Of a process with so many pollers, which may all want to store at once."""
+    """Return the most connections of a process with so many pollers, which may all store at once."""
     return max(_FEWEST, pollers + _BESIDE_POLLERS)
 
 

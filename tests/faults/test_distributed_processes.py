@@ -19,8 +19,8 @@ import sys
 from facho.cli.system import system
 with system():
     from facho.apps.db.clock import database_now
-    from facho.engine.commands.runs import abort
-    abort(int(sys.argv[1]), database_now())
+    from facho.engine.commands.runs import abort_execution
+    abort_execution(int(sys.argv[1]), database_now())
 """
 
 

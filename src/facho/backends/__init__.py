@@ -1,1 +1,1 @@
-"""The only seam between the two ways to run: how an execution's id reaches a poller."""
+"""The two ways to run: all in one process, or workers that get the ids of executions over Celery."""

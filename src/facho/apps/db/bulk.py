@@ -1,4 +1,4 @@
-"""Many rows in one statement, on either database."""
+"""Bulk writes: many rows in one statement, on either database."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def update_rows(
     *,
     is_adapted: bool = False,
 ) -> None:
-    """Each row is the primary key, then a value for each of `fields`.
+    """Update rows: each is the primary key, then a value for each of `fields`.
 
-    `is_adapted` are values that the database takes as they are: plain texts and numbers.
+    `is_adapted` says that the values are plain texts and numbers, which the database takes as they are.
     """
     if not rows:
         return
@@ -41,9 +41,9 @@ def insert_rows(
     unless_there: bool = False,
     is_adapted: bool = False,
 ) -> None:
-    """Each row has a value for each of `fields`; the other columns get their defaults.
+    """Insert rows: each has a value for each of `fields`; the other columns get their defaults.
 
-    `unless_there` leaves rows alone that the new ones would be the same as, by a unique constraint.
+    `unless_there` skips rows that exist already, by a unique constraint.
     `is_adapted` is that of `update_rows`.
     """
     if not rows:
@@ -70,13 +70,13 @@ def insert_rows(
 
 
 def delete_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
-    """With what refers to them: a statement for each table, where Django would first make objects of all."""
+    """Delete rows and what refers to them, with a statement for each table: Django would load all of them."""
     which = f"IN ({', '.join(['%s'] * len(keys))})"
     with connection.cursor() as cursor:
         for column in _referring(model):
             table, name = connection.ops.quote_name(column.model._meta.db_table), _name(column)
             if column.remote_field.on_delete is models.CASCADE:
-                # What refers to those in turn would have to go first.
+                # Rows that refer to those in turn would have to be deleted first.
                 assert not list(_referring(column.model))
                 cursor.execute(f"DELETE FROM {table} WHERE {name} {which}", keys)  # noqa: S608
             else:
@@ -86,14 +86,14 @@ def delete_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
 
 
 def delete_plain_rows(model: type[models.Model], keys: Sequence[Any]) -> None:
-    """Those to which nothing refers any more."""
+    """Delete rows to which nothing refers any more."""
     table, name = connection.ops.quote_name(model._meta.db_table), _name(_column(model, "pk"))
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(keys))})", keys)  # noqa: S608
 
 
 def _referring(model: type[models.Model]) -> Iterator[models.ForeignKey[Any, Any]]:
-    """The columns that refer to it, also those that have no name on its side."""
+    """Yield the foreign keys that refer to the model, also those without a name on its side."""
     for relation in model._meta.get_fields(include_hidden=True):
         if isinstance(relation, models.ManyToOneRel):
             assert isinstance(relation.field, models.ForeignKey)
@@ -111,7 +111,7 @@ def _adapt_columns(
 
 
 def _adapted(column: models.Field[Any, Any], values: Sequence[Any]) -> list[Any]:
-    """As the database takes them. Moments come in great numbers and few kinds, and take the most time."""
+    """Return the values as parameters. Equal ones are converted once: times are slow and often the same."""
     once: dict[Any, Any] = {}
     for value in values:
         if value not in once:
@@ -141,7 +141,7 @@ def _name(column: models.Field[Any, Any]) -> str:
 
 
 def _type(column: models.Field[Any, Any]) -> str:
-    """The type of the column's values: a key that counts by itself is a plain number."""
+    """Return the type of the column's values: an automatic key is a plain number."""
     name = column.rel_db_type(connection) if column.primary_key else column.db_type(connection)
     assert name is not None
     return name

@@ -1,4 +1,4 @@
-"""Long lists, read page by page: no cursor and no transaction is open between two pages.
+"""Reads long lists page by page: no cursor and no transaction is open between two pages.
 
 A page begins after the last row of the one before it, by the columns that the list is ordered by.
 """
@@ -29,7 +29,7 @@ class _Key(NamedTuple):
 def read_pages(rows: QuerySet[Any], columns: Sequence[str], size: int) -> Iterator[list[Row]]:
     """Yield lists of at most `size` rows, in the order of the queryset.
 
-    While whoever takes the pages waits, this thread has no connection of a server.
+    While the caller works on a page, this thread holds no connection of a server.
     """
     order = _order_of(rows)
     keys = _keys_of(rows.model, order)
@@ -83,14 +83,14 @@ def _by_keys(
         if len(page) < size:
             return
         last = page[-1][len(columns) :]
-        page = list(wanted.filter(_beyond(keys, last)).values_list(*columns, *names)[:size])
+        page = list(wanted.filter(_rows_after(keys, last)).values_list(*columns, *names)[:size])
 
 
-def _beyond(keys: Sequence[_Key], values: Sequence[Any]) -> Q:
-    """What comes after the row with these values."""
+def _rows_after(keys: Sequence[_Key], values: Sequence[Any]) -> Q:
+    """Return the condition of the rows after the one with these values."""
     found = Q(pk__in=[])
     for key, value in reversed(list(zip(keys, values, strict=True))):
-        found = _after(key, value) | (_equal(key, value) & found)
+        found = _sorts_after(key, value) | (_equals(key, value) & found)
     first, value = keys[0], values[0]
     if first.nullable:
         return found
@@ -98,11 +98,11 @@ def _beyond(keys: Sequence[_Key], values: Sequence[Any]) -> Q:
     return Q(**{f"{first.name}__{'lte' if first.down else 'gte'}": value}) & found
 
 
-def _equal(key: _Key, value: Any) -> Q:
+def _equals(key: _Key, value: Any) -> Q:
     return Q(**{f"{key.name}__isnull": True}) if value is None else Q(**{key.name: value})
 
 
-def _after(key: _Key, value: Any) -> Q:
+def _sorts_after(key: _Key, value: Any) -> Q:
     # SQLite takes a missing value for the smallest, PostgreSQL for the largest.
     nulls_first = (connection.vendor == "sqlite") != key.down
     if value is None:
@@ -112,9 +112,9 @@ def _after(key: _Key, value: Any) -> Q:
 
 
 def _by_ids(rows: QuerySet[Any], columns: Sequence[str], size: int) -> Iterator[list[Row]]:
-    """In the order of other tables: which rows they are is read at once, and then the rows by their ids.
+    """Yield pages in an order of other tables: all ids are read at once, and then the rows by their ids.
 
-    One query says which they are: between two of them, a row that moves would come twice or not at all.
+    The ids come from one query: between two, a row that moves would come twice or not at all.
     """
     ids = array("q", rows.values_list("pk", flat=True))
     every = rows.model._default_manager.order_by()

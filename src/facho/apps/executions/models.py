@@ -36,18 +36,18 @@ class Trigger(models.TextChoices):
 class Execution(models.Model):
     """One run of a composite node on its OLT: for one slot, or because a person asked."""
 
-    # Empty when a person collected by hand all that the OLT's family offers, or had one ONU read.
+    # Empty for a manual execution of everything the family offers, and for the reading of one ONU.
     node = models.ForeignKey(
         SnmpJobHost, models.CASCADE, related_name="executions", null=True, verbose_name=_("node")
     )
     olt = models.ForeignKey(Olt, models.CASCADE, related_name="executions", verbose_name=_("OLT"))
-    # The only one that is asked about. Hardly any execution has it: the index of those is their own.
+    # Set for the reading of one ONU. Hardly any execution has it, so it has a partial index.
     onu = models.ForeignKey(
         Onu, models.CASCADE, related_name="readings", null=True, db_index=False, verbose_name="ONU"
     )
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)
     trigger = models.CharField(_("trigger"), max_length=10, choices=Trigger.choices)
-    # Somebody asked for it to go first, also when it waited for its slot anyway.
+    # A person asked for it to go first, also when it waited for its slot anyway.
     run_now = models.BooleanField(_("run now"), default=False)
     slot = models.DateTimeField(_("slot"))
     not_before = models.DateTimeField(_("not before"))
@@ -66,12 +66,12 @@ class Execution(models.Model):
     counts = models.JSONField(_("counts"), default=dict)
     load = models.JSONField(_("load"), default=dict)
     result = models.JSONField(_("result"), default=dict)
-    # What its slot counts for, fixed when the slot came: node, task type, seconds between two slots, of each
+    # What the slot counts for in quotas, fixed when it was queued: node, task type and interval (s) of each
     # part. Empty for a run that a person asked for.
     owes = models.JSONField(default=list, editable=False)
     error = ReasonTextField(_("error"))
     worker = models.CharField(_("worker"), max_length=120, default="", blank=True)
-    # The OLT belongs to whoever holds this token, until then.
+    # The lease: the OLT belongs to the holder of this token until it expires.
     lease_token = models.CharField(max_length=32, default="", blank=True)
     lease_expires_at = models.DateTimeField(null=True)
 
@@ -142,7 +142,7 @@ class Attempt(models.Model):
 
 
 class SkippedSlots(models.Model):
-    """Slots of a node that were not run, in a row and for one reason."""
+    """Consecutive slots of a node that were not executed for one reason."""
 
     node = models.ForeignKey(
         SnmpJobHost, models.CASCADE, related_name="skipped_slots", verbose_name=_("node")
@@ -172,20 +172,20 @@ class SkippedSlots(models.Model):
 
 
 class ExecutionTotals(models.Model):
-    """What became of all runs of one kind on one OLT since it is known: only ever more.
+    """Counters of all executions of one kind on one OLT: they only grow.
 
-    What ended long ago is removed, and still counts here. Rows of an OLT that was removed stay, without it:
-    else the sums over all OLTs would go back.
+    Executions that were removed for their age still count. Rows of a removed OLT stay, without it: otherwise
+    the sums over all OLTs would shrink.
     """
 
     olt = models.ForeignKey(
         Olt, models.SET_NULL, related_name="execution_totals", null=True, verbose_name=_("OLT")
     )
-    # Empty for what a person collected by hand; "onu" for ONUs that were read alone.
+    # Empty for manual executions; "onu" for readings of one ONU.
     kind = models.CharField(_("kind"), max_length=10, default="", blank=True)
     succeeded = models.PositiveBigIntegerField(_("succeeded"), default=0)
     failed = models.PositiveBigIntegerField(_("failed"), default=0)
-    # Of those that succeeded or failed: how long their last attempt took, and how many took no longer.
+    # Duration of the last attempt, of those that succeeded or failed, and how many took no longer.
     seconds = models.FloatField(_("seconds"), default=0.0)
     within_1s = models.PositiveBigIntegerField(default=0)
     within_3s = models.PositiveBigIntegerField(default=0)
@@ -201,7 +201,7 @@ class ExecutionTotals(models.Model):
     # Attempts after the first, and the time from the end of one attempt to the begin of the next.
     retries = models.PositiveBigIntegerField(_("retries"), default=0)
     retry_wait_seconds = models.FloatField(_("time between retries (s)"), default=0.0)
-    # What all attempts put on the OLT, whatever became of them.
+    # The load of all attempts, whatever their outcome.
     requests = models.PositiveBigIntegerField(_("requests"), default=0)
     timeouts = models.PositiveBigIntegerField(_("time-outs"), default=0)
     varbinds = models.PositiveBigIntegerField(_("values"), default=0)

@@ -34,7 +34,7 @@ BLOCKED_BY: Final = _what("blocked_by__")
 
 
 class Reason(enum.Enum):
-    """Why a waiting execution has not started."""
+    """The cause why a waiting execution has not started."""
 
     STARTING = enum.auto()
     OLT_BUSY = enum.auto()
@@ -307,7 +307,7 @@ _SUBJECT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSubject:
-    """What an execution asks: its OLT, and the jobs of its composite node or one ONU."""
+    """The OLT that an execution asks, and the jobs of its composite node or one ONU."""
 
     olt: Olt
     # The master's first; none for a manual collection of everything, or the reading of one ONU.

@@ -14,7 +14,7 @@ from facho.core.olt_status import OltStatus
 
 
 class Health(TextChoices):
-    """In the order of OltStatus."""
+    """The status of an OLT with its text, in the order of OltStatus."""
 
     UNREACHABLE = OltStatus.UNREACHABLE.value, _("unreachable")
     SUSPENDED = OltStatus.SUSPENDED.value, _("suspended")

@@ -1,4 +1,4 @@
-"""Which columns to ask an OLT for."""
+"""The columns to ask an OLT for."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from facho.vendors.facts import FACTS
 from facho.vendors.schema import Column, ReadMethod, Table
 
 DISCOVERY: Final = "discovery"
-# What a discovery asks for when that found nobody: tables that name ONUs, and are dear to walk.
+# A second discovery, when the first found no ONU: it walks tables that name ONUs but are expensive.
 NOBODY: Final = "discovery that found nobody"
 GET: Final = "get"
 TABLE: Final = "table"
-# What recognises an ONU. A discovery asks for these, whatever else it is made to ask for.
+# The identity of an ONU. Every discovery asks for these.
 DISCOVERY_FACTS: Final[tuple[str, ...]] = ("serial", "mac")
-_USUALLY_TOLD: Final = ("state", "description", "name")
-# Where an ONU is, in the few families whose index does not say it.
+_FACTS_TOLD: Final = ("state", "description", "name")
+# The place of an ONU, in the few families whose index does not contain it.
 PLACE_FACTS: Final = ("frame", "slot", "port", "onu_id")
 USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "description": ("description", "name"),
@@ -46,7 +46,7 @@ USUAL_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
         "autofind.seen_at",
     ),
 }  # fmt: skip
-# Those that a job may name as a whole; the others bear the name of a fact, which is that fact alone.
+# The sets that a job may name; the others have the name of a fact, which stands for that fact alone.
 USUAL_SETS: Final = frozenset(USUAL_FACTS) - frozenset(FACTS[Entity.ONU])
 
 Profiles = Mapping[str, Profile]
@@ -54,7 +54,7 @@ Profiles = Mapping[str, Profile]
 
 @dataclass(frozen=True, slots=True)
 class AskedFact:
-    """A column to ask for. One that only serves to read the others has no fact."""
+    """A column to ask for. A helper, which only serves to read others, has no fact."""
 
     fact: str
     name: str
@@ -66,12 +66,12 @@ class AskedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedFact:
     entity: str
     fact: str
 
     @classmethod
-    def of(cls, written: str) -> _Wanted:
+    def of(cls, written: str) -> _WantedFact:
         """`serial` is about ONUs; others have their entity in front, as in `port.state`."""
         entity, dot, fact = written.rpartition(".")
         return cls(entity if dot else Entity.ONU.value, fact)
@@ -83,27 +83,29 @@ class _Wanted:
 def columns_for(
     olt: Olt, facts: Sequence[str], kind: str, profiles: Profiles | None = None
 ) -> list[AskedFact]:
-    """Every column that may have these facts, each once, and those that are needed to read them.
+    """Return every column that may have these facts, each once, and the helpers needed to read them.
 
-    Each fact is looked for among the rows of the OLT's model, then of its brand, then of the generic brand;
+    Each fact is looked up among the rows of the OLT's model, then of its brand, then of the generic brand;
     where it is found first, all columns that provide it are taken: an OLT may have GPON and EPON. A discovery
-    also asks one column of every other table that names ONUs, whoever any table names is there, and all that
-    provide the same fact.
+    also asks one column of every other table that names ONUs, because an ONU in any table is present, and all
+    columns that provide the same fact.
     """
     profiles = builtin() if profiles is None else profiles
     brand = olt.brand.name
-    telling = _telling(profiles.get(brand), kind)
+    naming = _naming_columns(profiles.get(brand), kind)
     if kind == DISCOVERY:
-        facts = _with_identity([*facts, *_heard(profiles.get(brand), telling)])
-    wanted = [_Wanted.of(fact) for fact in facts]
-    rows = _candidates(olt, wanted, telling, profiles)
-    offered = rows if kind == GET else _walkable(rows, kind, profiles)
-    chosen = [row for each in wanted for row in _nearest([row for row in offered if each.is_of(row)], brand)]
-    for oid in telling:
-        chosen += _nearest(
+        facts = _with_identity([*facts, *_facts_of(profiles.get(brand), naming)])
+    wanted = [_WantedFact.of(fact) for fact in facts]
+    rows = _candidate_rows(olt, wanted, naming, profiles)
+    offered = rows if kind == GET else _walkable_rows(rows, kind, profiles)
+    chosen = [
+        row for each in wanted for row in _nearest_level([row for row in offered if each.is_of(row)], brand)
+    ]
+    for oid in naming:
+        chosen += _nearest_level(
             [row for row in offered if row.profile_oid == oid and row.brand.name == brand], brand
         )
-    return _asked(chosen, rows, profiles)
+    return _columns_to_ask(chosen, rows, profiles)
 
 
 _OID_ROWS: Final = (
@@ -137,31 +139,29 @@ def _columns_for_rows(
 
 
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:
-    """The columns that a job names one by one, and those that are needed to read them."""
+    """Return the columns that a job names one by one, and the helpers needed to read them."""
     profiles = builtin() if profiles is None else profiles
     chosen = list(oids)
     brands = {row.brand.name for row in chosen}
     needed = _all_helpers(brands, profiles)
     helpers = Oid.objects.filter(brand__name__in=brands, model=None, profile_oid__in=needed)
-    return _asked(chosen, helpers.select_related("brand").order_by("pk"), profiles)
+    return _columns_to_ask(chosen, helpers.select_related("brand").order_by("pk"), profiles)
 
 
 def facts_offered(profile: Profile) -> dict[str, tuple[str, ...]]:
-    """The facts of the usual jobs that this family has; jobs for which it has none are left out."""
-    has = {_written(table, column.fact) for table in profile.tables for column in table.columns}
+    """Return the facts of each usual job that this family has; jobs without any are left out."""
+    has = {_fact_name(table, column.fact) for table in profile.tables for column in table.columns}
     walked = {column.fact for table in _discoverable(profile) for column in table.columns}
     identity = tuple(fact for fact in DISCOVERY_FACTS if fact in walked)
-    # Where no column tells an identity, a place in any table is all that an ONU has.
-    offered = {
-        DISCOVERY: identity or tuple(_telling_column(each).fact for each in _discoverable(profile)[:1])
-    }
+    # Without an identity column, the place in any table is all that is known of an ONU.
+    offered = {DISCOVERY: identity or tuple(_usual_column(each).fact for each in _discoverable(profile)[:1])}
     for job, facts in USUAL_FACTS.items():
         offered[job] = tuple(fact for fact in facts if fact in has)
     return {job: facts for job, facts in offered.items() if facts}
 
 
 def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:
-    """With what the family has of each usual set in the place of the set's name."""
+    """Return the facts with each usual set replaced by what the family has of it."""
     facts = tuple(facts)
     if USUAL_SETS.isdisjoint(facts):
         return facts
@@ -171,15 +171,15 @@ def spelled_out(facts: Iterable[str], profile: Profile) -> tuple[str, ...]:
 
 
 def usual_kind(profile: Profile, job: str) -> str:
-    """How a usual job asks: ONU by ONU what the OLT reads from them, and else by walking the table."""
+    """Return the kind of a usual job: GET for what the OLT reads from each ONU, otherwise a walk."""
     if job == DISCOVERY:
         return DISCOVERY
     facts = USUAL_FACTS[job]
-    by_onu = {_written(table, each.fact) for table in _asked_by_onu(profile) for each in table.columns}
+    by_onu = {_fact_name(table, each.fact) for table in _asked_by_onu(profile) for each in table.columns}
     return GET if by_onu.intersection(facts) else TABLE
 
 
-def _written(table: Table, fact: str) -> str:
+def _fact_name(table: Table, fact: str) -> str:
     return fact if table.entity is Entity.ONU else f"{table.entity.value}.{fact}"
 
 
@@ -187,36 +187,36 @@ def _with_identity(facts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys((*DISCOVERY_FACTS, *PLACE_FACTS, *facts)))
 
 
-def _telling(profile: Profile | None, kind: str) -> list[str]:
-    """A column of each table whose rows say who is there, where what recognises an ONU does not."""
+def _naming_columns(profile: Profile | None, kind: str) -> list[str]:
+    """Return one column of each table that names ONUs but has no identity column."""
     if profile is None or kind not in (DISCOVERY, NOBODY):
         return []
     tables = [each for each in _discoverable(profile) if not _has(each, DISCOVERY_FACTS)]
     return [
-        _telling_column(table).source.oid
+        _usual_column(table).source.oid
         for table in tables
-        if (_has(table, _USUALLY_TOLD) and not table.slow) == (kind == DISCOVERY)
+        if (_has(table, _FACTS_TOLD) and not table.slow) == (kind == DISCOVERY)
     ]
 
 
-def _heard(profile: Profile | None, telling: Sequence[str]) -> list[str]:
-    """What these columns tell besides who is there. It is asked for wherever else it may be, too: of an ONU
-    whose value is there it would be lost.
+def _facts_of(profile: Profile | None, naming: Sequence[str]) -> list[str]:
+    """Return the facts of these columns. They are asked for in all other columns too: otherwise the value of
+    an ONU that has it elsewhere would be lost.
     """
     tables = [] if profile is None else _discoverable(profile)
-    told = {each.fact for table in tables for each in table.columns if each.source.oid in telling}
+    told = {each.fact for table in tables for each in table.columns if each.source.oid in naming}
     if told.intersection(names := USUAL_FACTS["description"]):
         told.update(names)
-    return [fact for fact in _USUALLY_TOLD if fact in told]
+    return [fact for fact in _FACTS_TOLD if fact in told]
 
 
 def _has(table: Table, facts: Iterable[str]) -> bool:
     return any(column.fact in facts for column in table.columns)
 
 
-def _telling_column(table: Table) -> Column:
-    """What is worth knowing anyway, if it has that."""
-    usual = (each for fact in _USUALLY_TOLD for each in table.columns if each.fact == fact)
+def _usual_column(table: Table) -> Column:
+    """Return the column of a usual fact, if the table has one; otherwise its first."""
+    usual = (each for fact in _FACTS_TOLD for each in table.columns if each.fact == fact)
     return next(usual, table.columns[0])
 
 
@@ -228,9 +228,9 @@ def _discoverable(profile: Profile) -> list[Table]:
     ]
 
 
-def _walkable(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
-    """What may be walked. A table that is asked for ONU by ONU would cost the OLT dearly, and cannot say who
-    is there.
+def _walkable_rows(rows: Iterable[Oid], kind: str, profiles: Profiles) -> list[Oid]:
+    """Return the rows that may be walked. A table that is read ONU by ONU is expensive to walk, and does not
+    tell which ONUs exist.
     """
     discovers = kind in (DISCOVERY, NOBODY)
     oids = {
@@ -247,18 +247,20 @@ def _asked_by_onu(profile: Profile) -> list[Table]:
     return [table for table in profile.tables if table.read_method is ReadMethod.GET_ONLINE]
 
 
-def _candidates(olt: Olt, wanted: Iterable[_Wanted], telling: Iterable[str], profiles: Profiles) -> list[Oid]:
-    """In one query: what provides the facts at any level, and what may be needed to read it."""
+def _candidate_rows(
+    olt: Olt, wanted: Iterable[_WantedFact], naming: Iterable[str], profiles: Profiles
+) -> list[Oid]:
+    """Return the rows that provide the facts at any level and their possible helpers, in one query."""
     brands = {olt.brand.name, GENERIC}
     level = Q(brand=olt.brand_id, model=None) | Q(brand__name=GENERIC, model=None)
     if olt.model_id is not None:
         level |= Q(brand=olt.brand_id, model=olt.model_id)
-    read = _all_helpers(brands, profiles).union(telling)
+    read = _all_helpers(brands, profiles).union(naming)
     used = Q(provides__in={each.fact for each in wanted}) | Q(profile_oid__in=read)
     return list(Oid.objects.filter(level, used).select_related("brand").order_by("pk"))
 
 
-def _nearest(rows: Sequence[Oid], brand: str) -> list[Oid]:
+def _nearest_level(rows: Sequence[Oid], brand: str) -> list[Oid]:
     for level in (
         [row for row in rows if row.model_id is not None],
         [row for row in rows if row.model_id is None and row.brand.name == brand],
@@ -268,20 +270,22 @@ def _nearest(rows: Sequence[Oid], brand: str) -> list[Oid]:
     return list(rows)
 
 
-def _asked(chosen: Iterable[Oid], known: Iterable[Oid], profiles: Profiles) -> list[AskedFact]:
-    """Columns that read into one column of the profile from the same OID are one."""
+def _columns_to_ask(chosen: Iterable[Oid], known: Iterable[Oid], profiles: Profiles) -> list[AskedFact]:
+    """Return the columns to ask; those with the same OID and profile column are one."""
     asked: dict[tuple[str, str, str], AskedFact] = {}
     for row in chosen:
         column = AskedFact(row.provides, row.name, row.oid, row.profile_oid, row.entity, row.brand.name)
         asked.setdefault((column.brand, column.oid, column.read_as), column)
-    for helper in _needed(list(asked.values()), known, profiles):
+    for helper in _helpers_needed(list(asked.values()), known, profiles):
         asked.setdefault((helper.brand, helper.oid, helper.read_as), helper)
     return list(asked.values())
 
 
-def _needed(asked: Iterable[AskedFact], known: Iterable[Oid], profiles: Profiles) -> Iterator[AskedFact]:
-    """As an operator may have changed them, for the OLT's model or for its brand; else as in the profile."""
-    # The last one counts: that of the model, and of several the oldest.
+def _helpers_needed(
+    asked: Iterable[AskedFact], known: Iterable[Oid], profiles: Profiles
+) -> Iterator[AskedFact]:
+    """Yield the helpers as an operator changed them for the model or brand, otherwise as in the profile."""
+    # The last one wins: that of the model, and of several the oldest.
     nearest = sorted(known, key=lambda row: (row.model_id is None, row.pk), reverse=True)
     rows = {(row.brand.name, row.profile_oid): row for row in nearest}
     helpers = {brand: _helpers_of(brand, profiles) for brand in {column.brand for column in asked}}
@@ -293,7 +297,7 @@ def _needed(asked: Iterable[AskedFact], known: Iterable[Oid], profiles: Profiles
 
 
 def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
-    """Column of the profile -> the columns that reading it needs, in order."""
+    """Return the helpers of each column of the profile, in order."""
     needed: dict[str, dict[str, None]] = {}
     for table in profiles[brand].tables if brand in profiles else ():
         for column in table.columns:
@@ -303,12 +307,12 @@ def _helpers_of(brand: str, profiles: Profiles) -> dict[str, dict[str, None]]:
                     helpers[table.index.named.column] = None
                 helpers.update((oid, None) for _, oid in source.helpers)
                 if "mac" in table.index.gives:
-                    helpers.update(dict.fromkeys(_joining(profiles[brand], table)))
+                    helpers.update(dict.fromkeys(_mac_columns(profiles[brand], table)))
     return needed
 
 
-def _joining(profile: Profile, joined: Table) -> Iterator[str]:
-    """Who has a hardware address is said by other tables, and where that is perhaps by names."""
+def _mac_columns(profile: Profile, joined: Table) -> Iterator[str]:
+    """Yield the columns that tell which ONU has a MAC: of other tables, and the names of their indexes."""
     for table in profile.tables:
         if (table.entity, table.technology) != (joined.entity, joined.technology):
             continue

@@ -24,7 +24,7 @@ class JobKind(models.TextChoices):
 
 
 class SnmpJob(models.Model):
-    """What to ask, how often, and of which brand: a template that is attached to many OLTs."""
+    """A job: a template of what to ask and how often, attached to many OLTs of a brand."""
 
     name = models.CharField(_("name"), max_length=80, unique=True)
     brand = models.ForeignKey(Brand, models.PROTECT, related_name="jobs", verbose_name=_("brand"))
@@ -113,7 +113,7 @@ class SnmpJobHost(models.Model):
     priority = models.PositiveSmallIntegerField(_("own priority"), null=True, blank=True, validators=PRIORITY)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
-    # What the engine writes. A chained node has no time of its own.
+    # Written by the engine. A chained node has no slots of its own.
     next_run_at = models.DateTimeField(_("next run"), null=True, editable=False)
     last_run_at = models.DateTimeField(_("last run"), null=True, editable=False)
     failures_in_a_row = models.PositiveIntegerField(_("failures in a row"), default=0, editable=False)

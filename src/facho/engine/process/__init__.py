@@ -1,1 +1,1 @@
-"""What one engine process needs to run: loops, the SNMP event loop, leases, transactions of commands."""
+"""The parts of an engine process: loops, the SNMP event loop, leases, transactions of commands."""

@@ -1,1 +1,1 @@
-"""Decides what runs now, and runs it: due slots, claims, pollers, recovery, probes."""
+"""Turns due slots into executions, claims them for pollers and runs them; recovery and probes."""

@@ -1,4 +1,4 @@
-"""How busy the pollers are: a row for each poller to look at, and statistics of all."""
+"""Writes how busy the pollers are: a row for each poller, and statistics of all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Poller:
 
 
 class PollerActivity:
-    """What each poller of this process does: kept in memory, and written now and then."""
+    """The activity of each poller of this process: kept in memory, and written now and then."""
 
     def __init__(self, worker: str, pollers: int, now: datetime) -> None:
         self._worker = worker
@@ -62,7 +62,7 @@ class PollerActivity:
             sql.execute(_SHOW.format(given), [value for row in rows for value in row])
 
     def _row(self, number: int, poller: _Poller, now: datetime) -> tuple[Any, ...]:
-        """In the order of _SHOWN."""
+        """Return the values of the columns, in the order of _SHOWN."""
         running = now - poller.since if poller.since is not None else timedelta()
         return (
             self._worker,

@@ -1,4 +1,4 @@
-"""Asks what was suspended, rarely and cheaply, whether it answers again."""
+"""Probes suspended OLTs and nodes: one cheap request, rarely."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from facho.snmp import Client, Oid, SnmpError, Target
 
 log = logging.getLogger(__name__)
 
-# A line that breaks takes hundreds of OLTs with it, and who is silent is waited for: never one by one.
+# A broken line suspends hundreds of OLTs, and each silent one takes a timeout: never one by one.
 AT_ONCE: Final = 50
 _PROBE_EVERY: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question for a suspended OLT, or for the first column of a suspended node."""
+    """One request to a suspended OLT, or for the first column of a suspended node."""
 
     target: Target
     olt_id: int
@@ -49,21 +49,23 @@ class Probe:
 
 
 def claim_due_probes(now: datetime, config: Config) -> list[Probe]:
-    """Claims them, as many as are asked at once: whoever else looks finds them planned for later."""
-    # Their turn comes when they are not left alone any more.
+    """Claim due probes, as many as are made at once: other processes find them planned for later."""
+    # OLTs under maintenance are probed afterwards.
     closed = olts_closed_at(now, config.time_zone)
     olts = Olt.objects.filter(next_probe_at__lte=now, enabled=True).exclude(id__in=closed)
-    found = list(_claimed(olts.order_by("next_probe_at")[:AT_ONCE], now, config))
+    found = list(_claim_each(olts.order_by("next_probe_at")[:AT_ONCE], now, config))
     nodes = SnmpJobHost.objects.filter(
         next_probe_at__lte=now, enabled=True, job__enabled=True, olt__suspended_reason="", olt__enabled=True
     )
     nodes = nodes.exclude(olt__in=closed).select_related("job", "olt__brand", "olt__model")
     left = AT_ONCE - len(found)
-    return found + list(_claimed(nodes.order_by("next_probe_at")[:left], now, config))
+    return found + list(_claim_each(nodes.order_by("next_probe_at")[:left], now, config))
 
 
-def _claimed(every: Iterable[Olt | SnmpJobHost], now: datetime, config: Config) -> Iterator[Probe]:
-    for each in every:
+def _claim_each(
+    suspended_rows: Iterable[Olt | SnmpJobHost], now: datetime, config: Config
+) -> Iterator[Probe]:
+    for each in suspended_rows:
         if not _claim(each, now, config):
             continue
         try:
@@ -71,7 +73,7 @@ def _claimed(every: Iterable[Olt | SnmpJobHost], now: datetime, config: Config) 
         except KeyProblem as problem:
             olt_id = each.id if isinstance(each, Olt) else each.olt_id
             log.error(
-                "cannot be probed",
+                "probe not possible",
                 extra={"action": "not_probed", "olt_id": olt_id, "error": str(problem)},
             )
 
@@ -84,7 +86,7 @@ def _probe_of(suspended: Olt | SnmpJobHost, config: Config) -> Probe:
 
 
 def _claim(suspended: Olt | SnmpJobHost, now: datetime, config: Config) -> bool:
-    """Takes it for granted that the probe fails: then the next one is planned already."""
+    """Plan the next probe, as if this one failed. Return False when another process claimed it."""
     failed = suspended.failed_probes + 1
     claimed = (
         type(suspended)
@@ -144,8 +146,8 @@ def record_answer(probe: Probe, now: datetime, config: Config) -> None:
             request_replan(OltReachable(olt_id=probe.olt_id, since=since), now)
 
 
-async def _ask_all(client: Client, every: Sequence[Probe]) -> list[bool]:
-    return await asyncio.gather(*(_ask(client, each) for each in every))
+async def _ask_all(client: Client, probes: Sequence[Probe]) -> list[bool]:
+    return await asyncio.gather(*(_ask(client, each) for each in probes))
 
 
 async def _ask(client: Client, each: Probe) -> bool:

@@ -60,7 +60,7 @@ CHUNK: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class QueueResult:
-    """How many slots a step queued and skipped."""
+    """The numbers of slots that a step queued and skipped."""
 
     queued: int = 0
     skipped: int = 0
