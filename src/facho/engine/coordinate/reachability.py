@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db.models import F
-
 from facho.apps.db import sql
 from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.hosts.models import Olt
-from facho.config import Config
 from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
 from facho.core.reasons import NO_REASON, Reason
 from facho.engine.events.stream import publish
@@ -33,14 +30,6 @@ def update_reachability(
             request_replan(OltReachable(olt_id=olt_id, failures=failures, since=before.away_since), now)
         case ReplanReason.FAILURES:
             request_replan(OltFailing(olt_id=olt_id, failures=failures), now)
-
-
-def count_lost_execution(olt_id: int, now: datetime, config: Config) -> None:
-    """Count an execution that failed for good because its process is gone."""
-    Olt.objects.filter(id=olt_id).update(failed_in_a_row=F("failed_in_a_row") + 1)
-    failures = Olt.objects.values_list("failed_in_a_row", flat=True).get(id=olt_id)
-    if failures == config.emergency_failures:
-        request_replan(OltFailing(olt_id=olt_id, failures=failures), now)
 
 
 def request_replan(event: EmergencyReplan, now: datetime) -> None:

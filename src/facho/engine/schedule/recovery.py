@@ -10,19 +10,15 @@ from django.db.models import QuerySet
 
 from facho.apps.db import sql
 from facho.apps.executions.locks import lock_running
-from facho.apps.executions.models import ACTIVE, Execution, State, Trigger
+from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.executions.store import return_to_queue
 from facho.apps.zabbix_pollers.store import remove_lost_workers
 from facho.config import Config
-from facho.core.execution_end import EndState, end_failed_attempt
 from facho.core.reasons import Reason
-from facho.engine.coordinate.quotas import count_failed_slot, slot_from_row
-from facho.engine.coordinate.reachability import count_lost_execution
 from facho.engine.events.execution_logs import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged, WorkRecovered
-from facho.engine.record.execution_row import end_attempt
-from facho.engine.record.node_state import lock_failed_node, write_failed_node
+from facho.engine.record.no_collection import record_lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +130,7 @@ def _take_back(execution_id: int, now: datetime, config: Config, before: int) ->
         execution = lock_running(execution_id, skip_locked=True, lease_expires_at__lte=now)
         if execution is None:
             return False
-        error = Reason.of("running_process_gone", worker=execution.worker)
-        started_at = execution.started_at or now
-        delay = _delay(execution, before, config)
-        node = lock_failed_node(execution.olt_id, execution.node_id, execution.attempt, retry_delay=delay)
-        end = end_failed_attempt(
-            execution.attempt, node.before if node else None, now, lost=True, probe_waits=config.probe_after
-        )
-        is_run_now = execution.trigger == Trigger.RUN_NOW
-        end_attempt(execution_id, execution.attempt, started_at, end, error, now, is_run_now=is_run_now)
-        write_failed_node(node, end, started_at, error, now, config)
-        if end.state is EndState.FAILED:
-            count_failed_slot(
-                slot_from_row(execution.olt_id, execution.slot, execution.owes), error, now, config
-            )
-            if execution.onu_id is None:
-                count_lost_execution(execution.olt_id, now, config)
+        record_lost(execution, now, config, retry_delay=_delay(execution, before, config))
     return True
 
 
