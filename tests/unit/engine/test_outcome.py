@@ -32,13 +32,13 @@ def outcome(answers: Answers, kind: str = "get") -> PartResult:
 @pytest.mark.parametrize(("mute", "state"), [(20, PartState.SUCCESS), (21, PartState.FAILED)])
 def test_more_than_a_fifth_without_an_answer_is_a_failure(mute: int, state: PartState) -> None:
     lacking = {Key(0, 1, 0, onu): text_reason("genErr") for onu in range(mute)}
-    found = outcome(Answers(onus_asked=100, lacking=lacking, mute=mute, heard=True))
+    found = outcome(Answers(onus_asked=100, incomplete=lacking, silent_onus=mute, heard=True))
     assert found.state is state
     assert len(found.unanswered) == mute
 
 
 def test_a_failure_says_who_was_the_first() -> None:
-    found = outcome(Answers(onus_asked=2, lacking={Key(0, 1, 0, 5): text_reason("genErr")}, mute=1))
+    found = outcome(Answers(onus_asked=2, incomplete={Key(0, 1, 0, 5): text_reason("genErr")}, silent_onus=1))
     assert (
         str(found.error)
         == "1 of 2 ONUs did not answer, and no more than 20 % may; the first is 0/1/0:5: genErr"

@@ -1,6 +1,6 @@
-"""Asks an OLT for the columns of one part. Runs on the process's one SNMP loop.
+"""Reads the columns of one part from an OLT, on the SNMP loop of the process.
 
-What the OLT does wrong is in the answers. What the guard raises is raised, out of everything.
+Errors of the OLT are in the answers; what the guard raises is raised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _MOST: Final = 1 << 16
 
 
 class RowCounts:
-    """Of the OLTs that this process asked. When it is full it forgets, and learns again."""
+    """The rows that each column had at the last walk, so that a walk need not read past its end.
+
+    Only a hint, of this process. When it is full it is emptied.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, Oid], int] = {}
@@ -35,7 +38,7 @@ class RowCounts:
         rows = self._rows
         return {oid: rows[olt_id, oid] for oid in columns if (olt_id, oid) in rows}
 
-    def note(self, olt_id: int, columns: Mapping[Oid, Mapping[bytes, Value]]) -> None:
+    def store(self, olt_id: int, columns: Mapping[Oid, Mapping[bytes, Value]]) -> None:
         if len(self._rows) + len(columns) > _MOST:
             self._rows.clear()
         self._rows.update(((olt_id, oid), len(rows)) for oid, rows in columns.items())
@@ -43,7 +46,7 @@ class RowCounts:
 
 _SILENT: Final = Reason.of("silent_about_onu")
 _TICKS_PER_S: Final = 100
-_NOT_AGAIN: Final = Reason.of("not_asked_alone")
+_NOT_ASKED_ALONE: Final = Reason.of("not_asked_alone")
 
 Progress = Callable[[int], None]
 Rows = dict[str, dict[bytes, Value]]
@@ -51,35 +54,35 @@ Rows = dict[str, dict[bytes, Value]]
 
 @dataclass(slots=True)
 class Answers:
-    """What came, and what was wrong on the way."""
+    """The values of one part, and the errors."""
 
     # By the OID of the profile's column.
     rows: Rows = field(default_factory=dict)
     # Of the operator's own OIDs, by name.
     own: Rows = field(default_factory=dict)
     errors: list[SnmpError] = field(default_factory=list)
-    # What is worth telling although nothing failed.
+    # Remarks about a part that did not fail.
     notes: list[Reason] = field(default_factory=list)
     load: Load = field(default_factory=Load)
     onus_asked: int = 0
-    # Columns of which the agent said that it knows no such thing.
+    # Columns for which the agent answered noSuchObject.
     no_such_object: set[str] = field(default_factory=set)
-    # Seconds since the agent started, as it said last.
+    # The last uptime of the agent, in seconds.
     uptime_s: float | None = None
-    # ONUs of which a value is missing, with the reason; and how many of them gave no value at all.
-    lacking: dict[Key, Reason] = field(default_factory=dict)
-    mute: int = 0
+    # ONUs with a missing value, and why; and the number of ONUs without any value.
+    incomplete: dict[Key, Reason] = field(default_factory=dict)
+    silent_onus: int = 0
     # The OLT has stopped answering altogether.
     gone: bool = False
-    # Something came from it.
+    # The OLT has answered something.
     heard: bool = False
 
     @property
     def silent(self) -> bool:
         return self.gone and not self.heard
 
-    def take(self, more: Answers) -> None:
-        """What was walked besides, for the same part."""
+    def add(self, more: Answers) -> None:
+        """Add the answers of a walk for the same part."""
         self.rows |= more.rows
         self.errors += more.errors
         self.gone |= more.gone
@@ -94,7 +97,7 @@ def add_load(total: Load, more: Load) -> None:
 
 
 class TimeLeft:
-    """How much is left of the time for everything. Made on the loop."""
+    """The time that is left until a deadline. Made on the loop."""
 
     def __init__(self, seconds: float) -> None:
         self._now = asyncio.get_running_loop().time
@@ -113,7 +116,7 @@ async def walk_columns(
     *,
     olt_id: int = 0,
 ) -> Answers:
-    """The columns from their first row to their last, at once. Raises BadOid."""
+    """Walk the columns at the same time, from the first row to the last. Raises BadOid."""
     oids = {column: Oid.parse(column.oid) for column in columns}
     expected = _row_counts.expected(olt_id, oids.values())
     result = await agent.walk_table(oids.values(), deadline=deadline, progress=progress, expected=expected)
@@ -121,13 +124,13 @@ async def walk_columns(
     answers.heard = result.load.varbinds > 0
     answers.uptime_s = _seconds(result.up_time)
     if result.complete:
-        _row_counts.note(olt_id, {oid: column.rows for oid, column in result.columns.items()})
+        _row_counts.store(olt_id, {oid: column.rows for oid, column in result.columns.items()})
     for column, oid in oids.items():
         rows = _rows_to_keep(result.columns[oid])
         if not column.read_as:
             answers.own.setdefault(column.name, {}).update(rows)
         elif column.read_as in answers.rows:
-            # Two columns that are read as one: a copy, for the rows of either are not the other's.
+            # Two columns are read as one. Copy: the rows belong to the walk's result.
             answers.rows[column.read_as] = {**answers.rows[column.read_as], **rows}
         else:
             answers.rows[column.read_as] = rows
@@ -135,7 +138,7 @@ async def walk_columns(
 
 
 def _rows_to_keep(column: Column) -> dict[bytes, Value]:
-    """Return the rows of a column; none of one that does not end, for it would only take long to read."""
+    """Return the rows of a column; none of an endless one, whose rows would take long to decode."""
     return {} if any(isinstance(error, TooMuch) for error in column.errors) else column.rows
 
 
@@ -147,9 +150,9 @@ def _seconds(ticks: Value | None) -> float | None:
 
 
 def _is_gone(result: WalkResult) -> bool:
-    """Silence on a column is told with the column; if it is not, the OLT did not even tell its uptime."""
-    told = {id(error) for column in result.columns.values() for error in column.errors}
-    return any(_is_silence(error) for error in result.errors if id(error) not in told)
+    """Tell whether the OLT stopped answering: only then an error is of no column."""
+    of_columns = {id(error) for column in result.columns.values() for error in column.errors}
+    return any(_is_silence(error) for error in result.errors if id(error) not in of_columns)
 
 
 def _is_silence(error: SnmpError) -> bool:
@@ -157,40 +160,40 @@ def _is_silence(error: SnmpError) -> bool:
 
 
 async def get_values(
-    talk: Session,
+    session: Session,
     plan: GetPlan,
     own: Sequence[AskedColumn],
     batching: Batching,
     deadline: float,
     progress: Progress | None = None,
 ) -> Answers:
-    """The values that are planned, and those of the operator's own OIDs as written. Raises BadOid."""
-    asking = _BatchedGet(talk, batching, TimeLeft(deadline), progress)
+    """Get the planned values, and those of the operator's own OIDs as written. Raises BadOid."""
+    get = _BatchedGet(session, batching, TimeLeft(deadline), progress)
     try:
         if own or plan.groups:
-            await asking.begin()
-            await asking.ask_own(own)
-            await asking.ask(plan)
+            await get.begin()
+            await get.ask_own(own)
+            await get.ask(plan)
     except _Ended as ended:
-        asking.answers.errors.append(ended.error)
-        asking.answers.gone = _is_silence(ended.error)
+        get.answers.errors.append(ended.error)
+        get.answers.gone = _is_silence(ended.error)
     except NoAddress as unknown:
-        asking.answers.errors.append(unknown.error)
-        asking.answers.gone = True
-    return asking.finish(plan)
+        get.answers.errors.append(unknown.error)
+        get.answers.gone = True
+    return get.finish(plan)
 
 
 class _Ended(Exception):
-    """There is no use in asking for anything more."""
+    """The OLT must not be sent further requests."""
 
     def __init__(self, error: SnmpError) -> None:
         self.error = error
 
 
 class _BatchedGet:
-    """One GET of many ONUs.
+    """A GET of many ONUs, in batches.
 
-    Requests that it can take, for a batch of B ONUs with c values each, V in a request, F in flight and r
+    The requests that it can take, for a batch of B ONUs with c values each, V in a request, F in flight and r
     retries: one for V values, r more for each of F that may be lost before the first counts as lost, and one
     more for each value that the agent fails on. Then, if an ONU makes it silent: its uptime; the unanswered
     in sub-batches, each once; its uptime again after each that is lost, and the ONUs of that one by one; and
@@ -198,28 +201,30 @@ class _BatchedGet:
     one by one, and no ONU is asked more than three times.
     """
 
-    def __init__(self, talk: Session, batching: Batching, clock: TimeLeft, progress: Progress | None) -> None:
+    def __init__(
+        self, session: Session, batching: Batching, clock: TimeLeft, progress: Progress | None
+    ) -> None:
         self.answers = Answers()
-        self._talk = talk
+        self._session = session
         self._batching = batching
         self._sizes = (batching.size, batching.sub_size, 1)
         self._clock = clock
         self._progress = progress
-        self._came: set[Key] = set()
-        self._most_mute = 0.0
+        self._answered: set[Key] = set()
+        self._max_silent_onus = 0.0
 
     async def begin(self) -> None:
-        """A dead OLT is found out with one question, rather than with all that may be in flight."""
-        self._agent = await self._talk.for_gets()
-        if not self._talk.heard:
+        """Check with one request that the OLT answers, before many are in flight."""
+        self._agent = await self._session.get_agent()
+        if not self._session.heard:
             await self._check_alive()
 
     async def ask(self, plan: GetPlan) -> None:
-        self._most_mute = len(plan.onus) * self._batching.most_unanswered / 100
-        for most, questions in plan.groups.items():
-            self._agent = await self._talk.for_gets(most)
-            self._hasty = await self._talk.for_gets(most, retries=0)
-            for batch in batches(questions, self._batching.size):
+        self._max_silent_onus = len(plan.onus) * self._batching.most_unanswered / 100
+        for most, requests in plan.groups.items():
+            self._agent = await self._session.get_agent(most)
+            self._agent_without_retries = await self._session.get_agent(most, retries=0)
+            for batch in batches(requests, self._batching.size):
                 await self._ask_batch(batch)
 
     async def ask_own(self, columns: Sequence[AskedColumn]) -> None:
@@ -238,14 +243,14 @@ class _BatchedGet:
                 self.answers.notes.append(Reason.of("no_value_at_oid", name=name, oid=str(oid)))
 
     def finish(self, plan: GetPlan) -> Answers:
-        self.answers.lacking.update(plan.nowhere)
+        self.answers.incomplete.update(plan.nowhere)
         self.answers.onus_asked = len(plan.onus)
-        self.answers.mute = self._mute
+        self.answers.silent_onus = self._silent_onus
         return self.answers
 
     @property
-    def _mute(self) -> int:
-        return len(self.answers.lacking.keys() - self._came)
+    def _silent_onus(self) -> int:
+        return len(self.answers.incomplete.keys() - self._answered)
 
     async def _ask_batch(self, batch: Sequence[OnuRequest]) -> None:
         self._before = self._agent.learned
@@ -254,14 +259,14 @@ class _BatchedGet:
             await self._check_alive()
             await self._ask_smaller(left, smaller_batch(self._batching.size, sizes=self._sizes) or 1)
 
-    async def _ask_smaller(self, questions: Sequence[OnuRequest], size: int) -> None:
-        """Each once: who has been silent before is not waited for again and again."""
-        for batch in batches(questions, size):
-            if self._mute > self._most_mute:
-                # It has failed already: what is left is not worth the OLT's time.
-                self._name(batch, _NOT_AGAIN)
+    async def _ask_smaller(self, requests: Sequence[OnuRequest], size: int) -> None:
+        """Send each batch once, without retries: silent ONUs must not cost a time-out each time."""
+        for batch in batches(requests, size):
+            if self._silent_onus > self._max_silent_onus:
+                # The part has failed already: spare the OLT the rest.
+                self._mark_incomplete(batch, _NOT_ASKED_ALONE)
                 continue
-            left = await self._ask_once(self._hasty, batch)
+            left = await self._ask_once(self._agent_without_retries, batch)
             if not left:
                 continue
             await self._check_alive()
@@ -269,40 +274,40 @@ class _BatchedGet:
             if below is not None:
                 await self._ask_smaller(left, below)
                 continue
-            self._name(left, _SILENT)
-            # That the OLT waited for this ONU says nothing about how hard the OLT may be asked.
-            await self._talk.forgive(self._before)
+            self._mark_incomplete(left, _SILENT)
+            # The time-outs were caused by the ONU, and must not slow down the requests to the OLT.
+            await self._session.restore_learned(self._before)
 
     async def _ask_once(self, agent: Agent, batch: Sequence[OnuRequest]) -> list[OnuRequest]:
-        """What stayed unanswered because of silence."""
-        result = await self._get(agent, (oid for question in batch for oid in question.values))
-        left = [rest for question in batch if (rest := self._keep(question, result)) is not None]
+        """Send one batch, and return what is still unanswered."""
+        result = await self._get(agent, (oid for request in batch for oid in request.values))
+        left = [rest for request in batch if (rest := self._store_values(request, result)) is not None]
         if result.error is not None and not _is_silence(result.error):
             raise _Ended(result.error)
         return left
 
-    def _keep(self, question: OnuRequest, result: GetResult) -> OnuRequest | None:
-        """What of the question is still without an answer."""
+    def _store_values(self, request: OnuRequest, result: GetResult) -> OnuRequest | None:
+        """Store the values of one ONU, and return the request for those that are still unanswered."""
         rest: dict[Oid, tuple[str, bytes]] = {}
-        for oid, (column, suffix) in question.values.items():
+        for oid, (column, suffix) in request.values.items():
             if oid in result.values:
-                self._came.add(question.onu)
+                self._answered.add(request.onu)
                 value = result.values[oid]
                 if not isinstance(value, Missing):
                     self.answers.rows.setdefault(column, {})[suffix] = value
                 elif value is Missing.NO_SUCH_OBJECT:
                     self.answers.no_such_object.add(column)
             elif oid in result.failed:
-                self.answers.lacking[question.onu] = result.failed[oid].reason
+                self.answers.incomplete[request.onu] = result.failed[oid].reason
             else:
                 rest[oid] = column, suffix
-        return OnuRequest(question.onu, rest) if rest else None
+        return OnuRequest(request.onu, rest) if rest else None
 
-    def _name(self, questions: Iterable[OnuRequest], reason: Reason) -> None:
-        self.answers.lacking.update((question.onu, reason) for question in questions)
+    def _mark_incomplete(self, requests: Iterable[OnuRequest], reason: Reason) -> None:
+        self.answers.incomplete.update((request.onu, reason) for request in requests)
 
     async def _check_alive(self) -> None:
-        """One question that any agent answers. A dead one must not be asked for anything more."""
+        """Read the uptime, which any agent answers; stop if it does not."""
         result = await self._get(self._agent, [SYS_UP_TIME])
         if result.error is not None:
             raise _Ended(result.error)

@@ -39,7 +39,7 @@ def find_missing_columns(part: Part, answers: Answers, decoded: Decoded, profile
         if not each.helps and entities.get(each.read_as) and not answers.rows.get(each.read_as)
     }
     if answers.onus_asked:
-        if answers.lacking:
+        if answers.incomplete:
             return frozenset()
         sure = answers.onus_asked >= ENOUGH
         return frozenset(
@@ -94,7 +94,7 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         raw=raw,
         rows=sum(map(len, decoded.facts.values())) + sum(map(len, raw.values())),
         onus_asked=answers.onus_asked,
-        unanswered={str(key): reason for key, reason in answers.lacking.items()},
+        unanswered={str(key): reason for key, reason in answers.incomplete.items()},
         lacking=lacks,
         found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
         load=answers.load,
@@ -142,11 +142,11 @@ def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason
     if answers.errors:
         return _reasons(answers.errors, work)
     most = work.batching.most_unanswered
-    if too_many_unanswered(answers.onus_asked, answers.mute, most=most / 100):
-        onu, why = next(iter(answers.lacking.items()))
+    if too_many_unanswered(answers.onus_asked, answers.silent_onus, most=most / 100):
+        onu, why = next(iter(answers.incomplete.items()))
         return Reason.of(
             "too_many_silent_onus",
-            number=answers.mute,
+            number=answers.silent_onus,
             total=answers.onus_asked,
             percent=most,
             onu=str(onu),

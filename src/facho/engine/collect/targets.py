@@ -1,18 +1,15 @@
-"""How to reach an OLT, from what is stored about it."""
+"""SNMP targets of OLTs: address, credentials and limits from their rows and the settings."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from facho.apps.hosts.models import Olt, SnmpVersion
 from facho.config import Config
 from facho.core.request_rules import RequestPace, request_pace
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
-
-if TYPE_CHECKING:
-    pass
 
 SNMP_VERSIONS = {SnmpVersion.V1: Version.V1, SnmpVersion.V2C: Version.V2C, SnmpVersion.V3: Version.V3}
 
@@ -38,7 +35,7 @@ def target_of(olt: Olt, config: Config) -> Target:
 
 
 def varbinds_of(olt: Olt, config: Config) -> int:
-    """Values in one GET, at most."""
+    """Return the most values of one GET."""
     return min(olt.max_varbinds or config.varbinds, config.varbinds)
 
 

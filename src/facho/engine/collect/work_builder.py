@@ -1,4 +1,4 @@
-"""What an execution has to do: its composite's parts, each with the columns that its OLT has them in."""
+"""Builds the work of an execution: the parts of its composite node, each with the columns of its OLT."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NothingToAsk(ReasonError):
 
 @dataclass(frozen=True, slots=True)
 class OltSnapshot:
-    """What was known of the OLT before this collection."""
+    """The state of the OLT before this collection."""
 
     lacks: MissingColumns
     version: str
@@ -56,10 +56,10 @@ class OltSnapshot:
 @dataclass(frozen=True, slots=True)
 class Planned:
     work: Work
-    # Chained parts that this OLT has nothing for.
+    # Chained parts that the family of this OLT has no columns for.
     left_out: tuple[PartResult, ...]
     before: OltSnapshot
-    # When it is about one ONU.
+    # Set when one ONU is read.
     reading: OnuRead | None = None
 
 
@@ -69,7 +69,7 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     olt = asked_about.olt
     profile = profile_of(olt)
     lacks = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
-    reading = None if asked_about.onu_id is None else _reading(asked_about.onu_id, olt, profile)
+    reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
     every = [_part(job, olt) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))
     parts = [leave_out_missing(part, lacks) for part in every]
@@ -93,13 +93,13 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
             varbinds=varbinds_of(olt, config),
             time_limit=config.execution_timeout,
         ),
-        tuple(_left_out(part, profile) for part in every if not part.columns),
+        tuple(_skip_part(part, profile) for part in every if not part.columns),
         OltSnapshot(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
         reading,
     )
 
 
-def _reading(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
+def _plan_onu_read(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     onu = next(_known(olt.id, only=onu_id), None)
     if onu is None:
         raise NothingToAsk(Reason.of("onu_has_no_place"))
@@ -111,23 +111,25 @@ def _reading(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
 
 
 def leave_out_missing(part: Part, lacks: frozenset[str]) -> Part:
-    """Without what the OLT does not have. A discovery that would ask for nothing asks for everything again:
-    that nobody is there must be seen. What only serves to read the others is theirs, and goes with them.
+    """Return the part without the columns that the OLT does not have.
+
+    A discovery without columns would not notice that there are no ONUs, so it keeps all of them. Helper
+    columns are left out together with those that they help to read.
     """
     left_out = tuple(column for column in part.columns if column.oid in lacks and not column.helps)
     rest = tuple(column for column in part.columns if column not in left_out)
-    if not left_out or (part.kind == JobKind.DISCOVERY and not _tells(rest)):
+    if not left_out or (part.kind == JobKind.DISCOVERY and not _has_facts(rest)):
         return part
-    return replace(part, columns=rest if _tells(rest) else (), left_out=left_out)
+    return replace(part, columns=rest if _has_facts(rest) else (), left_out=left_out)
 
 
-def _tells(columns: Iterable[AskedColumn]) -> bool:
-    """Something besides what only serves to read the others."""
+def _has_facts(columns: Iterable[AskedColumn]) -> bool:
+    """Tell whether there is a column that is not only a helper."""
     return any(not column.helps for column in columns)
 
 
 def profile_of(olt: Olt) -> Profile:
-    """A brand that an operator made has no profile: it is read as any device."""
+    """Return the profile of its brand; the generic one for a brand that an operator added."""
     return builtin().get(olt.brand.name) or builtin()[GENERIC]
 
 
@@ -149,9 +151,9 @@ def _named_by(job: NodeJob) -> Iterable[Oid]:
 
 
 def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
-    """What the OLT's own profile does not read is kept as it comes.
+    """Return the columns to read. Values of columns that are not in the OLT's own profile are kept raw.
 
-    The generic profile's ports are interfaces, by their number: read by it, they would stand as other ports
+    Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
     own = profile_of(olt).name
@@ -173,7 +175,7 @@ def _facts(job: NodeJob, profile: Profile) -> tuple[str, ...]:
 
 
 def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
-    """All that the family offers, for who collects by hand: the ONUs first, then what there is to know."""
+    """Yield all parts that the family offers, for a collection by hand, with the ONUs first."""
     for name, facts in facts_offered(profile).items():
         kind = usual_kind(profile, name)
         columns = tuple(_columns(olt, columns_for(olt, facts, kind)))
@@ -183,13 +185,13 @@ def parts_of_family(olt: Olt, profile: Profile) -> Iterator[Part]:
 
 
 def first_column(node: SnmpJobHost) -> str | None:
-    """What to ask for, to see whether a node would be answered."""
+    """Return the OID that a probe of the node asks for."""
     columns = _part(job_of_node(node.id), node.olt).columns
     return columns[0].oid if columns else None
 
 
 def _needs_known(parts: Iterable[Part]) -> bool:
-    """Who is discovered first is known by then, but not which of them were online."""
+    """A GET needs the known ONUs also after a discovery, which may not say who is online."""
     return any(part.kind == JobKind.GET for part in parts)
 
 
@@ -197,5 +199,5 @@ def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
     return (KnownOnu(*row) for row in known_onus(olt_id, only=only))
 
 
-def _left_out(part: Part, profile: Profile) -> PartResult:
+def _skip_part(part: Part, profile: Profile) -> PartResult:
     return PartResult(part, PartState.SKIPPED, Reason.of("family_has_nothing", family=profile.name))
