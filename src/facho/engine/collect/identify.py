@@ -1,4 +1,4 @@
-"""What a device says of itself, and what is wrong when it says nothing. One request at a time, and few."""
+"""Identifies a device with a few requests, one at a time, and explains why it does not answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES: Final = {Version.V1: "1", Version.V2C: "2c"}
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What a device says that it is, and what we take it for."""
+    """The identity of a device, and the profile that was detected for it."""
 
     sys_descr: str
     # In dots, without one in front; empty when it does not say.
@@ -36,9 +36,9 @@ class Identified:
 
 
 async def identify(client: Client, target: Target, profiles: Mapping[str, Profile]) -> Identified:
-    """Asks who it is, and for the rows by which `profiles` tell relatives apart. Raises SnmpError.
+    """Read the identity, and the rows by which `profiles` distinguish similar devices. Raises SnmpError.
 
-    The limits last given for an address are in force: while an execution may ask it, use another client.
+    The limits given last for an address are in force: use another client while an execution may run.
     """
     agent = await client.agent(replace(target, limits=replace(target.limits, in_flight=1)))
     result = await agent.get_many([_DESCR, _OBJECT_ID, SYS_UP_TIME])
@@ -54,7 +54,7 @@ async def identify(client: Client, target: Target, profiles: Mapping[str, Profil
 
 
 async def probe(client: Client, target: Target) -> float | None:
-    """Seconds since it started, by one GET; None when it answers without telling. Raises SnmpError."""
+    """Return the uptime in seconds by one GET; None if the device does not have it. Raises SnmpError."""
     agent = await client.agent(target)
     result = await agent.get_many([SYS_UP_TIME])
     if result.error is not None:

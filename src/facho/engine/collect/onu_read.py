@@ -1,6 +1,6 @@
-"""One ONU that a person has read now: what is asked for it, and what came.
+"""The reading of one ONU that a person asks for: its plan and its result.
 
-Only what can be asked for by its place: a table that must be walked to find one row is left to the jobs.
+Only rows that can be addressed by the place of the ONU are read; tables that must be walked are left to jobs.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ ANOTHER: Final = Reason.of("another_onu")
 class OnuRead:
     onu_id: int
     onu: KnownOnu
-    # What the OLT knows by itself first, then what it reads from the ONU, if that turns out to be online.
+    # First the facts that the OLT knows itself, then those that it reads from the ONU if that is online.
     parts: tuple[Part, ...]
     # The OIDs of each fact.
     oids: Mapping[str, frozenset[str]]
-    # Facts that are not asked for, and why.
+    # Facts that are not read, and why.
     unread: Mapping[str, Reason]
 
 
 def facts_of_onu(profile: Profile) -> tuple[str, ...]:
-    """All that the family tells of an ONU, but for its place, by which it is asked."""
+    """Return the facts that the family has about an ONU, except its place."""
     tables = [table for table in profile.tables if table.entity is Entity.ONU]
-    told = {column.fact for table in tables for column in table.columns}
-    return tuple(fact for fact in FACTS[Entity.ONU] if fact in told and fact not in PLACE_FACTS)
+    offered = {column.fact for table in tables for column in table.columns}
+    return tuple(fact for fact in FACTS[Entity.ONU] if fact in offered and fact not in PLACE_FACTS)
 
 
 def plan_onu_read(
@@ -75,7 +75,7 @@ def plan_onu_read(
 
 
 def _tables(profile: Profile, column: AskedColumn, onu: KnownOnu) -> list[Table]:
-    """Those in which this ONU may be."""
+    """Return the tables of the column in which this ONU may be."""
     return [
         table
         for table in tables_of(profile).get(column.read_as, ())
@@ -93,48 +93,48 @@ def _part(name: str, asked: Sequence[tuple[AskedFact, AskedColumn]]) -> Part:
 
 
 def limit_finding(finding: Finding) -> Finding:
-    """From one ONU nothing follows for the others."""
+    """Mark a finding as that of one ONU, so that nothing is concluded about the others."""
     return replace(finding, of_one=True, of_online=frozenset())
 
 
 def fail_as_other_onu(collection: Collection) -> Collection:
-    """What came was not about the ONU that was asked for."""
+    """Mark the reading as failed because another ONU is at the place."""
     first, *others = collection.parts
     return replace(collection, parts=[replace(first, state=PartState.FAILED, error=ANOTHER), *others])
 
 
 def onu_read_json(reading: OnuRead, collection: Collection, *, another: bool) -> dict[str, dict[str, Any]]:
-    """What was read, and of the rest why it was not."""
-    facts = {} if another else {fact: _plain(value) for fact, value in _values(reading, collection.parts)}
+    """Return the facts that were read, and why the others were not."""
+    facts = {} if another else {fact: _fact_json(value) for fact, value in _values(reading, collection.parts)}
     unread = dict(reading.unread)
-    for outcome in collection.parts:
-        for fact in outcome.part.facts:
+    for result in collection.parts:
+        for fact in result.part.facts:
             if fact not in facts:
-                unread[fact] = ANOTHER if another else _why_not(fact, reading, outcome)
+                unread[fact] = ANOTHER if another else _unread_reason(fact, reading, result)
     lacking = {fact: to_json(why) for fact, why in unread.items() if fact not in facts}
     return {"facts": facts, "unread": lacking}
 
 
 def _values(reading: OnuRead, parts: Iterable[PartResult]) -> Iterator[tuple[str, object]]:
-    for outcome in parts:
-        if outcome.decoded is not None and reading.onu.key in outcome.decoded.onus.keys:
-            row = outcome.decoded.onus.row(outcome.decoded.onus.keys.index(reading.onu.key))
+    for result in parts:
+        if result.decoded is not None and reading.onu.key in result.decoded.onus.keys:
+            row = result.decoded.onus.row(result.decoded.onus.keys.index(reading.onu.key))
             yield from ((fact, value) for fact, value in row.items() if value is not None)
 
 
-def _plain(value: object) -> int | float | str | None:
-    """As JSON has it: a state is its meaning, and a moment or an address its text."""
+def _fact_json(value: object) -> int | float | str | None:
+    """Return a fact for JSON: a state as its meaning, a time or an address as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, int | float) else db_text(str(value), _LONGEST)
 
 
-def _why_not(fact: str, reading: OnuRead, outcome: PartResult) -> Reason:
-    left_out = {column.oid for column in outcome.part.left_out}
+def _unread_reason(fact: str, reading: OnuRead, result: PartResult) -> Reason:
+    left_out = {column.oid for column in result.part.left_out}
     if reading.oids[fact] and reading.oids[fact] <= left_out:
         return NOT_THERE
-    if outcome.state is not PartState.SUCCESS:
-        return outcome.error
-    if outcome.part.columns and not outcome.onus_asked:
+    if result.state is not PartState.SUCCESS:
+        return result.error
+    if result.part.columns and not result.onus_asked:
         return NOT_ONLINE
-    return outcome.unanswered.get(str(reading.onu.key), NO_VALUE)
+    return result.unanswered.get(str(reading.onu.key), NO_VALUE)

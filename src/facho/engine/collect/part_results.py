@@ -1,4 +1,9 @@
-"""What came of a part, from what was answered: did it succeed, and if not, in which words."""
+"""Judges the answers of a part: whether it succeeded, why not, and which columns the OLT does not have.
+
+SNMP cannot tell an empty table from one that is not there. So a column counts as missing only where it must
+have rows: for ONUs that the OLT has just named, and for its own ports, boards and health. ONUs that wait to
+be provisioned are mostly none, and are always asked for.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +27,15 @@ from facho.vendors.index import split_arcs
 
 DISCOVERY: Final = "discovery"
 _ALWAYS_THERE: Final = frozenset({Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT})
-# One ONU may not know its own power. When so many do not, it is the OLT that has no such column.
+# A single ONU may lack a value. When this many lack it, the OLT has no such column.
 ENOUGH: Final = 10
 
 
 def find_missing_columns(part: Part, answers: Answers, decoded: Decoded, profile: Profile) -> frozenset[str]:
-    """OIDs that were asked for. For a part that did not fail.
+    """Return the OIDs that the OLT does not have, for a part that did not fail.
 
-    Without what only serves to read the others: a get does not ask for names, and a walk that leaves them out
-    would put every ONU somewhere else.
+    Helper columns are never among them: a GET does not ask for the names behind an index, and a walk without
+    them would put every ONU at another place.
     """
     entities = {oid: {table.entity for table in tables} for oid, tables in tables_of(profile).items()}
     empty = {
@@ -52,14 +57,15 @@ def find_missing_columns(part: Part, answers: Answers, decoded: Decoded, profile
 
 
 def find_missing_tables(part: Part, lacks: frozenset[str], decoded: Decoded, profile: Profile) -> list[str]:
-    """By name: those of which every column that was asked for is lacking. Of a discovery that found nobody,
-    all: then there is nobody, or no table, and the OLT does not say which.
+    """Return the names of the tables of which every column that was asked for is missing.
+
+    After a discovery without ONUs these are all: it is not known whether there are no ONUs or no tables.
     """
-    found_nobody = part.kind == DISCOVERY and not len(decoded.onus)
+    found_no_onu = part.kind == DISCOVERY and not len(decoded.onus)
     there: dict[str, bool] = {}
     for column in part.columns:
         for table in tables_of(profile).get(column.read_as, ()):
-            is_there = column.oid not in lacks and not found_nobody
+            is_there = column.oid not in lacks and not found_no_onu
             there[table.name] = there.get(table.name, False) or is_there
     return [name for name, is_there in there.items() if not is_there]
 
@@ -79,16 +85,16 @@ def fail_part(part: Part, why: Reason, *, silent: bool = False) -> PartResult:
 
 def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> PartResult:
     raw, cut = collect_raw_rows(answers.own)
-    wrong = _wrong(part, answers, decoded, work)
+    failure = _failure_reason(part, answers, decoded, work)
     notes = [*answers.notes, cut]
-    lacks = frozenset[str]() if wrong else find_missing_columns(part, answers, decoded, work.profile)
-    if not wrong and (missing := find_missing_tables(part, lacks, decoded, work.profile)):
+    lacks = frozenset[str]() if failure else find_missing_columns(part, answers, decoded, work.profile)
+    if not failure and (missing := find_missing_tables(part, lacks, decoded, work.profile)):
         notes.append(missing_tables_reason(missing))
     notes += _unreadable_notes(decoded.unreadable)
     return PartResult(
         part,
-        PartState.FAILED if wrong else PartState.SUCCESS,
-        several([wrong, *notes]),
+        PartState.FAILED if failure else PartState.SUCCESS,
+        several([failure, *notes]),
         answers.silent,
         decoded=decoded,
         raw=raw,
@@ -102,16 +108,16 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
     )
 
 
-def join_results(nobody: PartResult, further: PartResult) -> PartResult:
-    """Join the outcomes of the two walks of a discovery, the second made because the first found nobody.
+def join_results(empty: PartResult, further: PartResult) -> PartResult:
+    """Join the results of the two walks of a discovery; the second was made because the first had no ONU.
 
-    What the first said stands if the second found nobody either. The load of both counts, and so do the rows
-    of both that could not be read: who is missing may be in them.
+    The first is kept if the second has none either. The loads are added, and so are the unreadable rows:
+    a missing ONU may be in them.
     """
     second_counts = further.state is not PartState.SUCCESS or further.has_onus
-    chosen, other = (further, nobody) if second_counts else (nobody, further)
+    chosen, other = (further, empty) if second_counts else (empty, further)
     add_load(chosen.load, other.load)
-    chosen.asked = (*nobody.asked, *further.asked)
+    chosen.asked = (*empty.asked, *further.asked)
     if other.decoded is not None and chosen.decoded is not None:
         unreadable = chosen.decoded.unreadable
         more = {table: rows for table, rows in other.decoded.unreadable.items() if table not in unreadable}
@@ -132,15 +138,15 @@ def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[Reason]:
 
 
 def report_all_left_out(part: Part, profile: Profile) -> PartResult:
-    """There was nothing to ask: that is no failure, and no success of anything."""
+    """Return the result of a part whose columns are all missing on the OLT, which is not a failure."""
     tables = {table.name for each in part.left_out for table in tables_of(profile).get(each.read_as, ())}
     return PartResult(part, PartState.SUCCESS, missing_tables_reason(sorted(tables)))
 
 
-def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason:
-    """Return why it failed; no reason when it did not."""
+def _failure_reason(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason:
+    """Return why the part failed, if it did."""
     if answers.errors:
-        return _reasons(answers.errors, work)
+        return _join_errors(answers.errors, work)
     most = work.batching.most_unanswered
     if too_many_unanswered(answers.onus_asked, answers.silent_onus, most=most / 100):
         onu, why = next(iter(answers.incomplete.items()))
@@ -152,26 +158,26 @@ def _wrong(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Reason
             onu=str(onu),
             why=why,
         )
-    return _unreadable(answers, decoded) if part.kind == DISCOVERY else NO_REASON
+    return _no_identity_reason(answers, decoded) if part.kind == DISCOVERY else NO_REASON
 
 
-def _reasons(errors: Sequence[SnmpError], work: Work) -> Reason:
-    reasons = list(dict.fromkeys(_reason(error, work) for error in errors))
+def _join_errors(errors: Sequence[SnmpError], work: Work) -> Reason:
+    reasons = list(dict.fromkeys(_error_reason(error, work) for error in errors))
     more = len(reasons) - _MOST_REASONS
     rest = Reason.of("more", more=more) if more > 0 else NO_REASON
     limits = _LIMITS if any(isinstance(error, TooMuch) for error in errors) else NO_REASON
     return several([*reasons[:_MOST_REASONS], rest, limits])
 
 
-def _reason(error: SnmpError, work: Work) -> Reason:
-    """A part knows only the time that was left for it."""
+def _error_reason(error: SnmpError, work: Work) -> Reason:
+    """Return the reason of an error. A time limit is that of the execution, not what the part had left."""
     if isinstance(error, DeadlineExceeded):
         return Reason.of("time_limit", seconds=work.time_limit.total_seconds())
     return error.reason
 
 
-def _unreadable(answers: Answers, decoded: Decoded) -> Reason:
-    """A discovery that reads nobody's identity has found nobody: nothing may be concluded from it."""
+def _no_identity_reason(answers: Answers, decoded: Decoded) -> Reason:
+    """Return a reason if a discovery could not read the identity of any ONU: it proves nothing then."""
     if not decoded.problems:
         return NO_REASON
     onus = decoded.onus
@@ -179,24 +185,25 @@ def _unreadable(answers: Answers, decoded: Decoded) -> Reason:
     if any(value is not None for values in identities for value in values):
         return NO_REASON
     if len(onus) and not any(fact in _IDENTITIES for _, fact in decoded.problems.counts):
-        # It has none, and the places of its ONUs are all that is to be known.
+        # ONUs of this OLT have no identity, only places.
         return NO_REASON
     rows = max(map(len, answers.rows.values()), default=0)
     return Reason.of("no_row_read", number=rows, problem=str(decoded.problems.first[0]))
 
 
 def largest_cpu(parts: Iterable[PartResult]) -> float | None:
-    """Of the boards and of the OLT itself, in per cent."""
-    return max((cpu for part in parts if part.decoded for cpu in _cpus(part.decoded)), default=None)
+    """Return the highest CPU load of the boards and of the OLT itself, in per cent."""
+    return max((cpu for part in parts if part.decoded for cpu in _cpu_loads(part.decoded)), default=None)
 
 
-def _cpus(decoded: Decoded) -> Iterator[float]:
+def _cpu_loads(decoded: Decoded) -> Iterator[float]:
     for entity in (Entity.BOARD, Entity.OLT):
         for value in decoded[entity].columns.get("cpu_pct", ()):
             if isinstance(value, int | float):
                 yield float(value)
 
 
+# Values of the operator's own OIDs, as the JSON result of an execution holds them.
 MOST_ROWS: Final = 10_000
 _LONGEST: Final = 1_000
 
@@ -204,9 +211,7 @@ Raw = dict[str, dict[str, object]]
 
 
 def raw_value(value: Value) -> int | float | str | None:
-    """Octets that are no readable text are written 0x.. in hexadecimal; a number keeps its value, not its
-    SNMP type.
-    """
+    """Return a value for JSON: octets that are no text become 0x.. in hexadecimal."""
     match value:
         case bytes():
             return _cut(_text(value))
@@ -229,7 +234,7 @@ def raw_value(value: Value) -> int | float | str | None:
 def _text(octets: bytes) -> str:
     with contextlib.suppress(UnicodeDecodeError):
         text = octets.decode()
-        # A text that looks like our hexadecimal is written in hexadecimal, so that each has one reading.
+        # A text that begins like hexadecimal is written in hexadecimal, or the two could not be told apart.
         if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
             return text
     return "0x" + octets.hex()
@@ -253,7 +258,7 @@ def collect_raw_rows(own: Mapping[str, Mapping[bytes, Value]], most: int = MOST_
     for name, rows in own.items():
         raw[name] = {dotted_index(suffix): raw_value(value) for suffix, value in islice(rows.items(), room)}
         room -= len(raw[name])
-    came = sum(map(len, own.values()))
+    total = sum(map(len, own.values()))
     kept = sum(map(len, raw.values()))
-    cut = Reason.of("own_rows_cut", total=came, number=kept) if kept < came else NO_REASON
+    cut = Reason.of("own_rows_cut", total=total, number=kept) if kept < total else NO_REASON
     return raw, cut

@@ -1,4 +1,4 @@
-"""What exactly to ask for the columns of a part, by the vendor's profile. Nothing here asks anything."""
+"""Plans the requests for the columns of a part by the vendor's profile, without sending any."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CannotAsk(ReasonError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OnuRequest:
-    """The values wanted of one ONU, and the place of each: the column that it is read as, and its index."""
+    """The values to get of one ONU; each OID with the column that it is read as and its index."""
 
     onu: Key
     values: Mapping[Oid, tuple[str, bytes]]
@@ -40,15 +40,15 @@ class OnuRequest:
 
 @dataclass(slots=True)
 class GetPlan:
-    """The questions of a GET, by how many values one request may ask for (0: as many as is allowed)."""
+    """The requests of a GET, by the most values of one request (0: no limit of the table)."""
 
     groups: dict[int, list[OnuRequest]] = field(default_factory=dict)
-    # ONUs whose index in a table cannot be written from their place.
+    # ONUs whose index in a table cannot be encoded from their place.
     nowhere: dict[Key, Reason] = field(default_factory=dict)
 
     @property
     def onus(self) -> set[Key]:
-        return {question.onu for group in self.groups.values() for question in group} | self.nowhere.keys()
+        return {request.onu for group in self.groups.values() for request in group} | self.nowhere.keys()
 
 
 def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
@@ -74,7 +74,7 @@ def check_walkable(profile: Profile, columns: Iterable[AskedColumn]) -> None:
 
 
 def resolve_read_as(profile: Profile, columns: Iterable[AskedColumn]) -> list[AskedColumn]:
-    """The columns, with those that the profile has no rules for turned into the operator's own."""
+    """Return the columns; those without rules in the profile become the operator's own."""
     of = tables_of(profile)
     return [each if each.read_as in of else replace(each, read_as="") for each in columns]
 
@@ -88,14 +88,14 @@ TablesOf = Mapping[str, list[Table]]
 
 
 def tables_of(profile: Profile) -> TablesOf:
-    """The tables in which a column is read; none for one that only has the names for an index."""
-    remembered = _remembered.get(profile.name)
-    if remembered is None or remembered[0] is not profile:
-        remembered = _remembered[profile.name] = profile, _tables_of(profile)
-    return remembered[1]
+    """Return the tables of each column, by OID; none for a column that only has the names of an index."""
+    cached = _tables_by_profile.get(profile.name)
+    if cached is None or cached[0] is not profile:
+        cached = _tables_by_profile[profile.name] = profile, _tables_of(profile)
+    return cached[1]
 
 
-_remembered: Final[dict[str, tuple[Profile, TablesOf]]] = {}
+_tables_by_profile: Final[dict[str, tuple[Profile, TablesOf]]] = {}
 
 
 def _tables_of(profile: Profile) -> TablesOf:
@@ -117,8 +117,8 @@ def _column_oids(table: Table) -> Iterator[str]:
 def split_addressable(
     profile: Profile, columns: Sequence[AskedColumn]
 ) -> tuple[list[AskedColumn], list[AskedColumn]]:
-    """Columns whose rows can be asked for by an ONU's place, and those that must be walked to be found: where
-    the index of an ONU is whatever number the OLT gave it.
+    """Return the columns that are addressed by the place of an ONU, and those that must be walked because
+    the OLT numbers their rows freely.
     """
     of = tables_of(profile)
     walked = [column for column in columns if _is_to_be_walked(of[column.read_as])]
@@ -135,7 +135,7 @@ def _is_to_be_walked(tables: Iterable[Table]) -> bool:
 
 
 def is_addressable(profile: Profile, column: AskedColumn) -> bool:
-    """Whether its row of an ONU can be asked for by the ONU's place, whichever of its tables that is in."""
+    """Tell whether the row of an ONU can be addressed by its place in all tables of the column."""
     of_onus = [each for each in tables_of(profile).get(column.read_as, ()) if each.entity is Entity.ONU]
     return bool(of_onus) and all(_can_be_written(table.index) for table in of_onus)
 
@@ -178,7 +178,7 @@ def _columns_by_table(
 
 
 def _names_for(tables: Iterable[Table]) -> set[str]:
-    """Columns that walks of these tables need, and that come along for nothing: a GET knows the place."""
+    """Return the name columns of these tables, which only walks need: a GET knows the place."""
     return {
         table.index.named.column
         for table in tables
@@ -192,7 +192,7 @@ def _check_index(column: AskedColumn, table: Table) -> None:
 
 
 def _can_be_written(layout: IndexLayout) -> bool:
-    """Whether the place of an ONU is all that its index holds."""
+    """Tell whether the index of an ONU can be encoded from its place alone."""
     if "mac" in layout.gives:
         return False
     return not any(
@@ -201,7 +201,7 @@ def _can_be_written(layout: IndexLayout) -> bool:
 
 
 def _writable(part: Packed | Named) -> list[Bits]:
-    """What counts apart from the names cannot be told from a place, which is by name."""
+    """Return the packings that number ports as places do."""
     return [bits for bits in part.packings if not bits.apart]
 
 

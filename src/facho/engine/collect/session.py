@@ -95,7 +95,7 @@ class Session:
         return await self._open(self._target)
 
     async def get_agent(self, most: int = 0, *, retries: int | None = None) -> Agent:
-        """Return an agent for GETs of at most `most` values, within the limit of the OLT. Raises NoAddress."""
+        """Return an agent for GETs of at most `most` values, within the OLT's limit. Raises NoAddress."""
         varbinds = min(self._varbinds, most or self._varbinds)
         target = replace(self._target, limits=replace(self._target.limits, varbinds=varbinds))
         return await self._open(target if retries is None else replace(target, retries=retries))

@@ -17,33 +17,33 @@ from facho.vendors import Decoded, Entity, Key, Profile
 
 @dataclass(frozen=True, slots=True)
 class AskedColumn:
-    """A column to ask for, and the column of the profile by whose rules its values are read."""
+    """A column to read, and the column of the profile that has the rules for its values."""
 
     name: str
     oid: str
     # Empty for an OID of the operator's own: its values go to the execution's result as they are.
     read_as: str = ""
-    # It has no fact, and only serves to read the others: the names behind an index.
+    # A helper without a fact of its own, needed to decode others: the names behind an index.
     helps: bool = False
-    # What it was asked for: the same column may tell something of others, too.
+    # What it is read for; the same column may have facts of other entities too.
     entity: str = Entity.ONU.value
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One node of a composite: the master's comes first."""
+    """The share of one node in an execution; that of the master comes first."""
 
-    # None when a person asked by hand for what no job has.
+    # None for a collection by hand without a job.
     node_id: int | None
     job: str
     kind: str
     task_type: str
-    # The facts it is about, as "serial" or "onu_rx_dbm"; what is collected is dated by them.
+    # Facts such as "serial" or "onu_rx_dbm"; what was collected when is stored by them.
     facts: tuple[str, ...]
     columns: tuple[AskedColumn, ...]
-    # What a discovery asks for when it found nobody: tables that are dear to walk.
+    # Tables that are expensive to walk; a discovery reads them only if the others have no ONU.
     otherwise: tuple[AskedColumn, ...] = ()
-    # Columns that are left out, because the OLT turned out not to have them.
+    # Missing columns, which are not asked for.
     left_out: tuple[AskedColumn, ...] = ()
 
 
@@ -54,15 +54,15 @@ class KnownOnu:
     key: Key
     technology: str = ""
     online: bool = False
-    # Discoveries do not have it; another table named it.
+    # Not in the tables of discoveries; found in another one.
     undiscovered: bool = False
-    # The index at which the OLT showed it, as it travelled; empty where that is not known.
+    # The raw index at which the OLT has it; empty if not known.
     index: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How a GET is cut, and when it has failed."""
+    """The batch sizes of a GET, and the percentage of unanswered ONUs above which it has failed."""
 
     size: int = 200
     sub_size: int = 50
@@ -71,10 +71,10 @@ class Batching:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Everything that a poller must know to run an execution without looking anything up."""
+    """All that a poller needs to run an execution without the database."""
 
     execution_id: int
-    # Another one each time that the execution is started: requests carry it, so that an OLT could tell.
+    # New for each start of the execution; part of the request ids.
     run_id: int
     olt_id: int
     olt: str
@@ -85,7 +85,7 @@ class Work:
     learned: Learned | None = None
     pace: RequestPace = RequestPace.NORMAL
     batching: Batching = field(default_factory=Batching)
-    # Values in one GET, at most; the target's limits are those of walks.
+    # Most values in one GET; the limits of the target are those of walks.
     varbinds: int = 20
     time_limit: timedelta = timedelta(minutes=30)
 
@@ -98,40 +98,47 @@ class PartState(enum.StrEnum):
 
 @dataclass(slots=True)
 class PartResult:
-    """What came of one part. `decoded` may hold rows even when it failed: those that did come."""
+    """The result of one part. `decoded` has the rows that came, also if it failed."""
 
     part: Part
     state: PartState
     error: Reason = NO_REASON
-    # Nothing at all came from the OLT.
+    # The OLT did not answer at all.
     silent: bool = False
     seconds: float = 0.0
     decoded: Decoded | None = None
-    # Rows of columns that no profile reads: name -> index in dots -> value as JSON can hold it.
+    # Rows of columns without a profile: name -> index in dots -> value for JSON.
     raw: dict[str, dict[str, object]] = field(default_factory=dict)
     rows: int = 0
     onus_asked: int = 0
-    # The ONUs without an answer, by their interface, with the reason.
+    # ONUs with missing values, by interface, and why.
     unanswered: dict[str, Reason] = field(default_factory=dict)
-    # Columns, by the OID that was asked for, that the OLT does not have; and those that it has.
+    # OIDs of columns that the OLT does not have, and of those that it has.
     lacking: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
-    # The columns that were asked for in fact: a discovery that finds nobody asks for more of them.
+    # The columns that were read in fact, with those of `Part.otherwise` if they were needed.
     asked: tuple[AskedColumn, ...] = ()
 
     def __post_init__(self) -> None:
-        # It is stored, shown and told to others, and an OLT may say anything.
-        self.error = self.error.with_texts(mask_secrets)
+        # Reasons hold what the OLT said, and are stored and shown.
+        self.error = self.error.with_texts(_clean_text)
+        clean = {reason: reason.with_texts(_clean_text) for reason in set(self.unanswered.values())}
+        self.unanswered = {onu: clean[reason] for onu, reason in self.unanswered.items()}
 
     @property
     def has_onus(self) -> bool:
         return self.decoded is not None and len(self.decoded.onus) > 0
 
 
+def _clean_text(text: str) -> str:
+    """Mask secrets, and drop NUL, which PostgreSQL refuses."""
+    return mask_secrets(text).replace("\0", "")
+
+
 @dataclass(slots=True)
 class Collection:
-    """What came of an execution. The first part is the master's, whose failure is the execution's."""
+    """The results of all parts of an execution, which fails if the first part, the master's, fails."""
 
     parts: list[PartResult]
     learned: Learned | None = None
@@ -140,7 +147,7 @@ class Collection:
 
     @property
     def was_asked(self) -> bool:
-        """Whether anything was sent to the OLT: what is left out because it lacks it says nothing of it."""
+        """Tell whether a request was sent; if all columns were left out, none was."""
         return any(part.load.requests for part in self.parts)
 
     @property
