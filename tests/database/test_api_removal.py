@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.executions.models import OPEN, Attempt, Execution, SkippedSlots
@@ -102,7 +103,7 @@ def test_who_waits_for_an_answer_does_not_wait_for_all_of_it_and_the_engine_goes
     assert refused_at(client.post(f"{path}enable/")).keys() == {"olts"}
     assert refused_at(client.patch(path, {"enabled": True}, content_type="application/json"))
     assert Onu.objects.filter(olt=olt).exists()
-    run_housekeeping(Config())
+    run_housekeeping(database_now, Config())
     assert list(Olt.objects.values_list("name", flat=True)) == ["olt-000"]
     assert (Onu.objects.count(), Execution.objects.count()) == (1, 1)
 

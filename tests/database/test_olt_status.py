@@ -144,18 +144,15 @@ def test_numbers_and_lists_of_trouble_come_from_the_same_status() -> None:
 
 @pytest.mark.parametrize("every", [1, 5])
 @pytest.mark.parametrize("age", [-20, 0, 9, 11, 49, 51])
-def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(
-    age: int, every: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dashboard_doctor_and_health_agree_whether_the_scheduler_stands_still(age: int, every: int) -> None:
     config = Config(scheduler_step=timedelta(seconds=every))
     now = database_now()
-    monkeypatch.setattr("facho.engine.upkeep.health.database_now", lambda: now)
     CoordinatorState.objects.create(name="scheduler", updated_at=now - timedelta(seconds=age))
     stalled = read_last_steps(now, config)[0].stalled
     step = read_system_status(now, config).scheduler
     level = check_step("scheduler", step, config.scheduler_step, config).level
     assert (level == "error") is (stalled or age < -15)
-    reasons = [reason for reason in whole_health(config).reasons if reason.what == "scheduler"]
+    reasons = [reason for reason in whole_health(lambda: now, config).reasons if reason.what == "scheduler"]
     assert bool(reasons) is (stalled or age < -15)
 
 

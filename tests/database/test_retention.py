@@ -344,11 +344,10 @@ def test_nothing_is_removed_before_the_clock_is_believed() -> None:
     assert remove_old(NOW + timedelta(hours=1), CONFIG, between=nothing).rows == {"onu_events": 3}
 
 
-def test_the_housekeeping_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("facho.engine.upkeep.housekeeping.database_now", lambda: NOW)
+def test_the_housekeeping_does_it() -> None:
     clock_is_believed()
     many_events(1, NOW - 370 * DAY)
-    run_housekeeping(CONFIG)
+    run_housekeeping(lambda: NOW, CONFIG)
     assert not OnuEvent.objects.exists()
     assert StorageSample.objects.get().at == NOW
 

@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.access.acting import Actor, acting
 from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
+from facho.apps.db.clock import database_now
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState, ExecutionPlan
 from facho.apps.executions.models import SkippedSlots
@@ -297,7 +298,7 @@ def test_the_doctor_and_the_health_tell_of_it() -> None:
     assert found.level is Level.ERROR
     assert "365 of 365 rows of onu_events" in found.told
     assert f"facho retention confirm {shown.id}" in found.do
-    assert "retention" in [reason.what for reason in check_health(CONFIG).reasons]
+    assert "retention" in [reason.what for reason in check_health(database_now, CONFIG).reasons]
     # And so does the dashboard.
     assert "facho retention show" in str(HEALTH_PROBLEMS["retention"])
     confirm_removal(shown.id, "ana", NOW + YEARS)

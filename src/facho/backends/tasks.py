@@ -90,4 +90,4 @@ def cleanup_old_coordinator_logs_task(days_old: float | None = None) -> None:
 
 @app.task(name=celery_names.HOUSEKEEPING)
 def housekeeping_task() -> None:
-    run_housekeeping(current())
+    run_housekeeping(database_now, current())

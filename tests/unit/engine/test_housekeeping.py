@@ -17,12 +17,8 @@ from facho.engine.upkeep.housekeeping import run_housekeeping, run_housekeeping_
 CONFIG = Config()
 
 
-@pytest.fixture(autouse=True)
-def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database's, without a database."""
-    monkeypatch.setattr(
-        "facho.engine.upkeep.housekeeping.database_now", lambda: datetime(2025, 6, 10, tzinfo=UTC)
-    )
+def read_clock() -> datetime:
+    return datetime(2025, 6, 10, tzinfo=UTC)
 
 
 def test_a_task_that_fails_keeps_no_other_from_its_turn(caplog: pytest.LogCaptureFixture) -> None:
@@ -38,7 +34,7 @@ def test_a_task_that_fails_keeps_no_other_from_its_turn(caplog: pytest.LogCaptur
         done.append(f"{now:%d.%m.} {config.pollers}")
 
     with caplog.at_level(logging.ERROR):
-        run_housekeeping(CONFIG, (away, wrong, good))
+        run_housekeeping(read_clock, CONFIG, (away, wrong, good))
     assert done == ["10.06. 10"]
     assert [_said(record) for record in caplog.records] == [("database_failed", "away"), ("bug", "wrong")]
 
@@ -52,7 +48,7 @@ def test_a_turn_is_left_out_while_the_one_before_takes_its_time() -> None:
 
     def slow(_now: datetime, _config: Config) -> None:
         turns.append("slow")
-        other = threading.Thread(target=run_housekeeping, args=(CONFIG, (quick,)))
+        other = threading.Thread(target=run_housekeeping, args=(read_clock, CONFIG, (quick,)))
         other.start()
         other.join(120)
         assert not other.is_alive()
@@ -60,16 +56,16 @@ def test_a_turn_is_left_out_while_the_one_before_takes_its_time() -> None:
     def quick(_now: datetime, _config: Config) -> None:
         turns.append("quick")
 
-    run_housekeeping(CONFIG, (slow,))
+    run_housekeeping(read_clock, CONFIG, (slow,))
     assert turns == ["slow"]
-    run_housekeeping(CONFIG, (quick,))
+    run_housekeeping(read_clock, CONFIG, (quick,))
     assert turns == ["slow", "quick"]
 
 
 def test_it_goes_on_until_it_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stopping, turns = threading.Event(), []
 
-    def turn(config: Config) -> None:
+    def turn(_clock: object, config: Config) -> None:
         turns.append(config)
         stopping.set()
 

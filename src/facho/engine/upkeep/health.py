@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from django.db import DatabaseError
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.clock import Clock
 from facho.apps.db.connections import check_reachable
 from facho.apps.zabbix_pollers.selectors import workers
 from facho.config import Config
@@ -71,7 +71,7 @@ def is_disk_short(found: Forecast, room: Room | None) -> bool:
     return (room is not None and room.scarce) or (days is not None and days < ALARM_DAYS)
 
 
-def check_health(config: Config) -> Health:
+def check_health(clock: Clock, config: Config) -> Health:
     """Never raises because the database is away: that is a reason, too."""
     writable = not write_problem(config.logs)
     logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
@@ -80,7 +80,7 @@ def check_health(config: Config) -> Health:
         if lacking := _lacking():
             told = f"{lacking} changes are missing"
             return Health((*logs, Reason("schema", told)), logs_writable=writable)
-        return _examined(database_now(), config, logs)
+        return _examined(clock(), config, logs)
     except DatabaseError:
         # What it says may name a machine or a user.
         told = "the database cannot be reached or used"

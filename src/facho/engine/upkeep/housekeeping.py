@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.clock import Clock, database_now
 from facho.apps.history.store import close_hours
 from facho.config import Config
 from facho.engine.process.loops import run_loop, run_step
@@ -40,22 +40,24 @@ TASKS: Final[tuple[Task, ...]] = (
 _running: Final = threading.Lock()
 
 
-def run_housekeeping(config: Config, tasks: tuple[Task, ...] = TASKS) -> None:
+def run_housekeeping(clock: Clock, config: Config, tasks: tuple[Task, ...] = TASKS) -> None:
     """Run each task once. A task that fails is logged and does not stop the others."""
     # A turn that takes longer than the interval must not occupy a second thread of its process.
     if not _running.acquire(blocking=False):
         return
     try:
         for task in tasks:
-            run_step(task.__name__, partial(_run_task, task, config))
+            run_step(task.__name__, partial(_run_task, task, clock, config))
     finally:
         _running.release()
 
 
-def _run_task(task: Task, config: Config) -> None:
-    task(database_now(), config)
+def _run_task(task: Task, clock: Clock, config: Config) -> None:
+    task(clock(), config)
 
 
 def run_housekeeping_loop(stopping: threading.Event, config: Config) -> None:
     """Run housekeeping in a thread of its own, for a process without Celery beat."""
-    run_loop("housekeeping", partial(run_housekeeping, config), config.housekeeping_step, stopping)
+    run_loop(
+        "housekeeping", partial(run_housekeeping, database_now, config), config.housekeeping_step, stopping
+    )

@@ -15,6 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.engine.upkeep.health import Health, Reason, check_health
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
@@ -43,6 +44,6 @@ def health_view(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 def recent_health() -> Health:
     """Also for the dashboard, which tells the same."""
     try:
-        return _cache.get("all", _MAX_AGE, lambda: check_health(current()))
+        return _cache.get("all", _MAX_AGE, lambda: check_health(database_now, current()))
     except AnswerBusy:
         return Health((Reason("health", "it takes long to find out"),))
