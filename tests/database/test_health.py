@@ -104,7 +104,7 @@ def test_a_schema_that_is_behind_is_a_reason_until_it_is_not(monkeypatch: pytest
 
 def test_logs_that_cannot_be_written_and_a_full_disk_are_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     engine_at_work()
-    monkeypatch.setattr(judging, "cannot_write", lambda _folder: "Permission denied")
+    monkeypatch.setattr(judging, "write_problem", lambda _folder: "Permission denied")
     monkeypatch.setattr(storage, "database_room", lambda: Room(10**6, 10**12))
     assert set(reasons()) == {"logs", "disk"}
 

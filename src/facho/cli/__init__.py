@@ -9,8 +9,7 @@ from typer.core import TyperGroup
 
 from facho import __version__
 
-# In which module of this package each command is. The module has a typer app named `app`: the command is one
-# of its commands, or is that app, as a group of commands.
+# The module of each command. Its `app` has the command, or is the group of commands of that name.
 COMMANDS: Final = {
     "demo": "demo",
     "up": "up",
@@ -69,25 +68,25 @@ HELP = "Facho Deluxe: collects SNMP data from the OLTs of fibre operators, witho
 EXAMPLES = """
 **Examples**
 
-`facho demo`  the whole system against a simulated fleet, with a page to look at
+`facho demo`  the whole system against a simulated fleet
 
-`facho olt add olt-7 10.0.0.7 --community-stdin`  adds an OLT, after finding out what it is
+`facho olt add olt-7 10.0.0.7 --community-stdin`  adds an OLT, after detecting what it is
 
 `facho job add states --kind table --fact state --interval 5m --all`  asks all OLTs every five minutes
 
-`facho doctor`  looks whether all is well
+`facho doctor`  checks whether all is well
 
 `facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  reads a column of a device
 
-`facho record olt-7 -o olt-7.snmprec --mask`  what an OLT says, in a file that can be given away
+`facho record olt-7 -o olt-7.snmprec --mask`  records an OLT in a file that can be shared
 
-`facho profile try --address 10.0.0.1`  shows what facho makes of a device: ONUs, ports, boards
+`facho profile try --address 10.0.0.1`  shows the facts of a device: ONUs, ports, boards
 
 `facho sim --olts 10 --scenario slow`  starts simulated OLTs and leaves them running
 
-`facho bench snmp`  measures the SNMP client beside others
+`facho bench snmp`  measures the SNMP client beside others, in a source checkout
 
-`facho COMMAND --help`  tells what a command does, with examples of its own
+`facho COMMAND --help`  describes a command, with examples
 """
 
 main = typer.Typer(

@@ -1,4 +1,4 @@
-"""`facho collect`: one execution in front of a person, by the same code and under the same lease."""
+"""`facho collect`: run one execution in the foreground, by the engine's code and under the OLT's lease."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.table import Table
 
-from facho.cli.errors import Exit, refuse
+from facho.cli.errors import Exit
 from facho.cli.manual_execution import (
     CHECK_EVERY_S,
     load_execution,
@@ -33,9 +33,9 @@ app = typer.Typer()
 _EXAMPLES: Final = """
 **Examples**
 
-`facho collect olt-norte`  everything that the OLT's family offers, now, here
+`facho collect olt-norte`  everything that the family of the OLT offers
 
-`facho collect olt-norte --job optics`  one job of it, with what is chained to it
+`facho collect olt-norte --job optics`  one job, with the jobs chained to it
 
 While the engine has the OLT, it waits for its turn: an OLT is never asked twice at once.
 """
@@ -50,7 +50,7 @@ def collect(
     """Collect from one OLT now, in the foreground, and store it."""
     stopping = stop_on_signals()
     with system() as config, manual_runtime(config) as runtime:
-        execution_id = _ask_for(olt, job)
+        execution_id = _queue_execution(olt, job)
         with value_counter("values") as progress:
             progress(0)
             wait_for_turn(execution_id, config, stopping)
@@ -58,43 +58,33 @@ def collect(
             _run(execution_id, runtime, progress)
         execution = load_execution(execution_id)
         if as_json:
-            print_text(json.dumps(_told(execution), indent=2, default=str))
+            print_text(json.dumps(_execution_json(execution), indent=2, default=str))
         else:
-            _show(execution)
+            _print_execution(execution)
         if execution.state != "SUCCESS":
             raise typer.Exit(Exit.INCOMPLETE)
 
 
-def _ask_for(olt: str, job: str | None) -> int:
-    """Puts the execution into the queue; where it has no job, only this process takes it up."""
+def _queue_execution(olt: str, job: str | None) -> int:
+    """Queue the execution; without a job, only this process runs it."""
     from facho.apps.db.clock import database_now
+    from facho.cli.job import node_named
     from facho.engine.commands.runs import collect_all, run_now
 
     now = database_now()
-    return collect_all(olt, now) if job is None else run_now(_node_of(olt, job), now)
-
-
-def _node_of(olt: str, job: str) -> int:
-    from facho.apps.snmp_jobs.models import SnmpJobHost
-    from facho.engine.commands.jobs import job_named
-    from facho.engine.commands.olts import olt_named
-
-    node = SnmpJobHost.objects.filter(olt=olt_named(olt), job=job_named(job)).first()
-    if node is None:
-        refuse(f"{job} is not attached to {olt}: facho job attach {job} {olt}")
-    return node.id
+    return collect_all(olt, now) if job is None else run_now(node_named(job, olt).id, now)
 
 
 def _run(execution_id: int, runtime: Runtime, progress: Callable[[int], None]) -> None:
     from facho.engine.schedule.runner import run_execution
 
     if run_execution(execution_id, runtime, progress=progress) is None:
-        # An engine has it.
+        # An engine was quicker, and runs it.
         while load_execution(execution_id).state in ("PENDING", "RUNNING"):
             time.sleep(CHECK_EVERY_S)
 
 
-def _told(execution: Execution) -> dict[str, object]:
+def _execution_json(execution: Execution) -> dict[str, object]:
     names = ("id", "state", "trigger", "slot", "started_at", "ended_at", "delay_ms", "why_late", "attempt")
     return {
         **{name: getattr(execution, name) for name in names},
@@ -103,7 +93,7 @@ def _told(execution: Execution) -> dict[str, object]:
     }
 
 
-def _show(execution: Execution) -> None:
+def _print_execution(execution: Execution) -> None:
     table = Table("part", "state", "seconds", "rows", "unanswered", "error")
     for part in in_english(execution.parts):
         numbers = (f"{part['seconds']:.2f}", f"{part['rows']:,}", str(part.get("onus_unanswered", 0)))

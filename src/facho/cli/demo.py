@@ -1,4 +1,4 @@
-"""`facho demo`: the whole system on this machine, against simulated OLTs, with a page to look at."""
+"""`facho demo`: the whole system on this machine, against simulated OLTs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ app = typer.Typer()
 
 _ONUS: Final = 500
 _SITE: Final = "demo"
-# Short: whoever looks at a demo does not wait for hours.
+# Short, so that a demo shows something soon.
 _INTERVALS: Final = {
     "discovery": "5m",
     "state": "1m",
@@ -38,7 +38,7 @@ _INTERVALS: Final = {
     "ports": "5m",
     "autofind": "2m",
 }
-_LOOK_EVERY_S: Final = 0.5
+_CHECK_EVERY_S: Final = 0.5
 _EXAMPLES: Final = """
 **Examples**
 
@@ -54,7 +54,7 @@ _EXAMPLES: Final = """
 class DemoOlt:
     name: str
     brand: str
-    behaves: str
+    scenario: str
 
 
 OLTS: Final = (
@@ -65,7 +65,7 @@ OLTS: Final = (
     DemoOlt("demo-huawei-slow", "huawei", "slow"),
     DemoOlt("demo-zte-flaky", "zte", "flaky"),
 )
-# So that there is something to see in a chart.
+# Let the optical power drift, so that charts are not flat.
 _DRIFT: Final = {"drift_db": 0.6, "drift_period_s": 1800.0}
 
 
@@ -78,13 +78,13 @@ def demo(
         float, typer.Option(min=0, help="End after so many seconds; 0 goes on until Ctrl-C.")
     ] = 0,
 ) -> None:
-    """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them as in earnest."""
+    """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them."""
     host, port = free_address(f"127.0.0.1:{port}")
     stopping = stop_on_signals()
-    with system(by_a_person=False) as config:
+    with system(by_person=False) as config:
         refuse_with_broker(config)
         sync_with_profiles()
-        _greet(host, port)
+        _print_welcome(host, port)
         _run(config, f"{host}:{port}", stopping, seconds)
 
 
@@ -93,15 +93,15 @@ def _run(config: Config, address: str, stopping: threading.Event, seconds: float
         families = ",".join(olt.brand for olt in OLTS)
         with FleetProcess(FleetConfig(olts=len(OLTS), onus=_ONUS, family=families)) as fleet:
             for number, olt in enumerate(OLTS):
-                fleet.set_scenario(PRESETS[olt.behaves].scenario.but(**_DRIFT), number)
+                fleet.set_scenario(PRESETS[olt.scenario].scenario.but(**_DRIFT), number)
             _prepare(fleet.addresses)
-            with _ending(stopping, seconds), _counting(stopping):
+            with _stopping_after(stopping, seconds), _reporting_onus(stopping):
                 run_engine_and_web(config, {"FACHO_WEB_ADDRESS": address}, stopping)
     except FleetError as error:
         refuse(str(error))
 
 
-def _greet(host: str, port: int) -> None:
+def _print_welcome(host: str, port: int) -> None:
     from facho.engine.commands.setup import create_administrator
 
     password = create_administrator("admin")
@@ -112,7 +112,7 @@ def _greet(host: str, port: int) -> None:
 
 
 def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
-    """OLTs and jobs as they were left, or new ones; all of them due at once, so that there is much to see."""
+    """Create the OLTs and jobs that are missing, and make all nodes due at once."""
     from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
@@ -121,22 +121,22 @@ def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
 
     now = database_now()
     names = [olt.name for olt in OLTS]
-    # Of an earlier demo that had others: nobody is there to answer for them.
+    # OLTs of an earlier demo do not answer any more.
     if gone := Olt.objects.filter(site=_SITE, enabled=True).exclude(name__in=names):
         disable_olts([olt.name for olt in gone], now)
     for olt, (host, port) in zip(OLTS, addresses, strict=True):
-        # The fleet takes whatever ports are free.
+        # The fleet takes free ports, others each time.
         if not Olt.objects.filter(name=olt.name).update(address=host, port=port):
             add_olt(NewOlt(olt.name, host, port, brand=olt.brand, site=_SITE))
     for job in _jobs():
         if not SnmpJob.objects.filter(name=job.name).exists():
             create_job(job, now)
-        elif missing := _without(job.name, job.olts):
+        elif missing := _olts_without(job.name, job.olts):
             attach(job.name, missing, now)
     SnmpJobHost.objects.filter(olt__name__in=names, next_run_at__gt=now).update(next_run_at=now)
 
 
-def _without(job: str, names: Sequence[str]) -> list[str]:
+def _olts_without(job: str, names: Sequence[str]) -> list[str]:
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
     have = SnmpJobHost.objects.filter(job__name=job, olt__name__in=names).values_list("olt__name", flat=True)
@@ -144,21 +144,21 @@ def _without(job: str, names: Sequence[str]) -> list[str]:
 
 
 def _jobs() -> Iterator[NewJob]:
-    """The usual ones, on each OLT of whose family something is known."""
+    """Yield the usual jobs, each with the OLTs whose family offers it."""
     from facho.engine.commands.usual_jobs import usual_jobs
     from facho.vendors import builtin
 
     offered = {olt.name: usual_jobs(builtin()[olt.brand]) for olt in OLTS}
     every = {name: job for jobs in offered.values() for name, job in jobs.items()}
     for name, interval in _INTERVALS.items():
-        # Only ONUs that are online are asked for optics: the states that were just walked serve both.
+        # Optics are read of online ONUs only: run after the walk of states.
         master = "state" if name == "optics" else ""
         olts = [olt for olt, jobs in offered.items() if name in jobs]
         yield replace(every[name], interval=interval, master=master, olts=olts)
 
 
 @contextmanager
-def _ending(stopping: threading.Event, seconds: float) -> Iterator[None]:
+def _stopping_after(stopping: threading.Event, seconds: float) -> Iterator[None]:
     timer = threading.Timer(seconds, stopping.set) if seconds else None
     if timer is not None:
         timer.daemon = True
@@ -171,26 +171,28 @@ def _ending(stopping: threading.Event, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def _counting(stopping: threading.Event) -> Iterator[None]:
-    """Says when the first ONUs are there, and when all are."""
-    thread = threading.Thread(target=_count, args=(stopping, time.monotonic()), name="count", daemon=True)
+def _reporting_onus(stopping: threading.Event) -> Iterator[None]:
+    """Print when the first ONUs are found, and when all are."""
+    thread = threading.Thread(
+        target=_report_onus, args=(stopping, time.monotonic()), name="count", daemon=True
+    )
     thread.start()
     yield
     thread.join()
 
 
-def _count(stopping: threading.Event, started: float) -> None:
+def _report_onus(stopping: threading.Event, started: float) -> None:
     from django.db import connection
 
     from facho.apps.discovery.models import Onu
 
-    told = 0
-    while not stopping.wait(_LOOK_EVERY_S):
+    reported = 0
+    while not stopping.wait(_CHECK_EVERY_S):
         count = Onu.objects.filter(olt__site=_SITE).count()
-        every = count >= _ONUS * len(OLTS)
-        if count and (not told or every):
+        all_found = count >= _ONUS * len(OLTS)
+        if count and (not reported or all_found):
             typer.echo(f"{count:,} ONUs after {time.monotonic() - started:.1f} s")
-            told = count
-        if every:
+            reported = count
+        if all_found:
             break
     connection.close()

@@ -1,4 +1,4 @@
-"""Who asks an OLT by hand waits for its turn like everybody, and holds the OLT under the same lease."""
+"""Executions by a command instead of an engine: they wait for their turn, and hold the lease of the OLT."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def manual_runtime(config: Config) -> Iterator[Runtime]:
 
 
 def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) -> None:
-    """Claims it for this process, unless an engine was quicker; then that one runs it."""
+    """Wait until the execution is claimed by this process, or by an engine that was quicker."""
     from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import abort_execution, keep_waiting
     from facho.engine.schedule.assign import claim_execution
     from facho.engine.schedule.recovery import recover
 
-    told = now = database_now()
+    renewed = now = database_now()
     while not claim_execution(execution_id, now, config):
         if load_execution(execution_id).state != "WAITING":
             return
-        if now - told > config.lease_renew:
+        if now - renewed > config.lease_renew:
             keep_waiting(execution_id, now)
-            # There may be no engine that would take the OLT back from a process that died.
+            # Without an engine, nobody else frees the OLT from a process that died.
             recover(now, config)
-            told = now
+            renewed = now
         if stopping.wait(CHECK_EVERY_S):
             abort_execution(execution_id, database_now(), Reason.of("person_went_away"))
             raise typer.Exit(Exit.INCOMPLETE)
@@ -62,7 +62,7 @@ def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) 
 
 
 def stop_runtime_with(stopping: threading.Event, runtime: Runtime) -> None:
-    """From now on, what runs is given up when a person or the system says stop."""
+    """Stop the runtime and lose its leases as soon as `stopping` is set."""
     threading.Thread(target=_stop, args=(stopping, runtime), daemon=True).start()
 
 

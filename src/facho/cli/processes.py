@@ -1,4 +1,4 @@
-"""Several processes under one command: started together, again when one dies, and stopped together."""
+"""Child processes of one command: start them, restart those that end, stop them together."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Final
 
-_LOOK_EVERY_S: Final = 0.2
+_CHECK_EVERY_S: Final = 0.2
 _FIRST_PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
-# One that ran for so long did not die of how it was started.
+# A process that ran for so long did not end because of a failed start.
 _SETTLED_S: Final = 60.0
 WITH_PARENT: Final = "--with-parent"
 
 
 class Child:
-    """A facho command in a process of its own. It ends when its input does: it never outlives us."""
+    """A facho command in a process of its own. It ends with its standard input, so it never outlives us."""
 
     def __init__(self, name: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
@@ -45,8 +45,8 @@ class Child:
         )
         self._started = time.monotonic()
 
-    def look(self, say: Callable[[str], None]) -> None:
-        """Start it again when it has ended, after a pause that grows."""
+    def restart_if_ended(self, say: Callable[[str], None]) -> None:
+        """Start it again when it has ended, after a pause that doubles each time."""
         now = time.monotonic()
         if self._process is None:
             if now >= self._start_at:
@@ -58,7 +58,7 @@ class Child:
         self._pause = (
             _FIRST_PAUSE_S if now - self._started > _SETTLED_S else min(2 * self._pause, _LONGEST_PAUSE_S)
         )
-        say(f"The {self.name} ended with status {code}; it is started again in {self._pause:g} s.")
+        say(f"The {self.name} ended with status {code}; it is restarted in {self._pause:g} s.")
         self._process, self._start_at = None, now + self._pause
 
     def stop(self) -> None:
@@ -78,13 +78,13 @@ class Child:
 def run_children(
     children: Sequence[Child], stopping: threading.Event, patience: float, say: Callable[[str], None]
 ) -> None:
-    """Until `stopping` is set; then each has `patience` seconds to end."""
+    """Run the children until `stopping` is set; then each has `patience` seconds to end."""
     try:
         for child in children:
             child.start()
-        while not stopping.wait(_LOOK_EVERY_S):
+        while not stopping.wait(_CHECK_EVERY_S):
             for child in children:
-                child.look(say)
+                child.restart_if_ended(say)
     finally:
         for child in children:
             child.stop()
@@ -94,7 +94,7 @@ def run_children(
 
 
 def stop_on_signals() -> threading.Event:
-    """Set by Ctrl-C and by SIGTERM. A second Ctrl-C ends the process at once."""
+    """Return an event that Ctrl-C and SIGTERM set. A second Ctrl-C ends the process at once."""
     stopping = threading.Event()
 
     def stop(number: int, frame: object) -> None:  # noqa: ARG001
@@ -107,7 +107,7 @@ def stop_on_signals() -> threading.Event:
 
 
 def stop_with_parent(stopping: threading.Event, source: IO[bytes] | None = None) -> None:
-    """Set `stopping` when the parent is gone, however it went: our input ends then."""
+    """Set `stopping` when standard input ends, which it does when the parent has ended in any way."""
     stream = source or sys.stdin.buffer
 
     def watch() -> None:

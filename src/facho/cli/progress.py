@@ -1,4 +1,4 @@
-"""What goes on, on standard error of a terminal; nothing where nobody looks."""
+"""Progress on standard error, shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 @contextmanager
 def status_line() -> Iterator[Callable[[str], None]]:
-    """Shows the last thing it was told."""
+    """Show a line of text; call the result to replace it."""
     with Console(stderr=True).status("starting") as status:
         yield lambda text: status.update(text)
 
 
 @contextmanager
 def value_counter(what: str) -> Iterator[Callable[[int], None]]:
-    """Adds up what it is told."""
+    """Show a total; call the result to add to it."""
     count = 0
     with Console(stderr=True).status("asking") as status:
 
@@ -31,7 +31,7 @@ def value_counter(what: str) -> Iterator[Callable[[int], None]]:
 
 
 class Steps:
-    """A bar of so many steps, with what the present one is and what came so far."""
+    """A progress bar over steps, with the name of the current one and a total."""
 
     def __init__(self, progress: Progress, what: str) -> None:
         self._progress = progress
@@ -44,7 +44,7 @@ class Steps:
         self._progress.update(self._task, total=total, completed=0)
 
     def step(self, name: str) -> None:
-        """The one before is done."""
+        """Complete the step before and begin the next one."""
         if self._step:
             self._progress.advance(self._task)
         self._step = name

@@ -1,4 +1,4 @@
-"""`facho sim`: simulated OLTs to try things on, until Ctrl-C."""
+"""`facho sim`: run simulated OLTs until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ _EXAMPLES: Final = """
 
 `facho sim --list-users`  the SNMPv3 users that every simulated OLT knows, one for each protocol
 
-`facho sim --recording walk.snmprec`  what a real agent once said
+`facho sim --recording walk.snmprec`  replays a recording of a real agent
 
-`facho sim --profile acme.yaml`  a brand that only a vendor profile knows
+`facho sim --profile acme.yaml`  a brand that only a vendor profile describes
 
 `snmpbulkwalk -v2c -c public 127.0.0.1:16100 1.3.6.1.4.1.2011`  asks the first of them
 """
@@ -90,7 +90,8 @@ def sim(
         list[str] | None, typer.Option(help="How they misbehave; repeat to combine.", show_default="plain")
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A single knob of the scenario, as name=value; repeat.")
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the scenario, as name=value; repeat."),
     ] = None,
     community: Annotated[str, typer.Option(help="The community they answer to.")] = "public",
     recording: Annotated[
@@ -99,7 +100,7 @@ def sim(
     profile: Annotated[
         Path | None, typer.Option(help="Serve the tables of this vendor profile (YAML).", metavar="FILE")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same fleet and same accidents.")] = 1,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same fleet and the same faults.")] = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print addresses and final report as a line of JSON each.")
     ] = False,
@@ -110,7 +111,7 @@ def sim(
 ) -> None:
     """Run a fleet of simulated OLTs on this machine, until Ctrl-C.
 
-    They answer SNMPv1, v2c and v3 on loopback addresses, and report what they were asked.
+    They answer SNMPv1, v2c and v3 on loopback addresses, and report the requests they got.
     """
     console = Console()
     if list_scenarios:
@@ -147,11 +148,11 @@ async def _run(config: FleetConfig, console: Console, as_json: bool) -> None:
         if as_json:
             _print_json({"addresses": [olt.address for olt in fleet.olts]})
             await stopping.wait()
-            _print_json(_as_json(fleet))
+            _print_json(_report_json(fleet))
         else:
             console.print(_address_table(fleet))
             await _watch(fleet, console, stopping)
-            console.print(_final(fleet))
+            console.print(_final_report(fleet))
 
 
 async def _watch(fleet: Fleet, console: Console, stopping: asyncio.Event) -> None:
@@ -174,7 +175,7 @@ def _print_json(message: object) -> None:
     typer.echo(json.dumps(message))
 
 
-def _as_json(fleet: Fleet) -> dict[str, object]:
+def _report_json(fleet: Fleet) -> dict[str, object]:
     return {
         "total": asdict(fleet.report()),
         "olts": [{"name": olt.name, "address": olt.address, **asdict(olt.report())} for olt in fleet.olts],
@@ -182,15 +183,17 @@ def _as_json(fleet: Fleet) -> dict[str, object]:
 
 
 def _scenario_table() -> Table:
-    table = Table("scenario", "what it does", "knobs", box=None, pad_edge=False)
+    table = Table("scenario", "what it does", "parameters", box=None, pad_edge=False)
     for name, preset in PRESETS.items():
-        knobs = ", ".join(f"{knob}={_written(value)}" for knob, value in preset.scenario.changed().items())
+        knobs = ", ".join(
+            f"{knob}={_format_setting(value)}" for knob, value in preset.scenario.changed().items()
+        )
         table.add_row(Text(name), Text(preset.what), Text(knobs))
     return table
 
 
-def _written(value: object) -> str:
-    """As `--set` takes it."""
+def _format_setting(value: object) -> str:
+    """Format a value as `--set` takes it."""
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "yes" if value is True else str(value)
@@ -222,9 +225,9 @@ def _summary(before: OltReport, now: OltReport) -> Text:
     return Text(text)
 
 
-def _final(fleet: Fleet) -> Group:
+def _final_report(fleet: Fleet) -> Group:
     report = fleet.report()
-    table = Table("what they saw", box=None, pad_edge=False)
+    table = Table("counted", box=None, pad_edge=False)
     table.add_column("all", justify="right")
     shown = fleet.olts[:_SHOWN] if 1 < len(fleet.olts) <= 8 else []
     for olt in shown:

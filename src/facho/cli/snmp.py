@@ -1,4 +1,4 @@
-"""`facho snmp get` and `facho snmp walk`: ask an agent by hand, with the client that the collector uses."""
+"""`facho snmp`: get and walk values with the SNMP client of the collector."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from facho.snmp.values import Missing, Unknown, type_name
 
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
 
-# After so many seconds without any answer it is worth a look whether there is anybody at all.
+# After so many seconds without an answer, check whether the port is closed.
 _PATIENCE_S: Final = 0.5
 _EXIT_CODES: Final = "Exit codes: 0 complete, 2 bad use, 3 no answer, 4 the agent refused, 5 incomplete."
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a get or a walk came to, in the form that is printed."""
+    """The rows and errors of a get or a walk, as they are printed."""
 
     rows: list[tuple[Oid, Value]]
     errors: list[SnmpError]
@@ -73,7 +73,7 @@ class Outcome:
 
 
 def plain(value: Value) -> int | float | str | None:
-    """The value as JSON can hold it. Octets that are no readable text are written 0x.. in hexadecimal."""
+    """Return the value for JSON; octets that are no readable text as hexadecimal 0x..."""
     match value:
         case bytes():
             return _text(value)
@@ -92,7 +92,7 @@ def plain(value: Value) -> int | float | str | None:
 def _text(octets: bytes) -> str:
     with contextlib.suppress(UnicodeDecodeError):
         text = octets.decode()
-        # A text that looks like our hexadecimal is written in hexadecimal, so that each has one reading.
+        # Write a text that begins with 0x in hexadecimal too, so that the output is unambiguous.
         if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
             return text
     return "0x" + octets.hex()
@@ -184,7 +184,7 @@ def _report(
 ) -> NoReturn:
     with value_counter("rows") as progress:
         try:
-            outcome = uvloop.run(_talk(target, ask, progress))
+            outcome = uvloop.run(_ask_agent(target, ask, progress))
         except SnmpError as error:
             refuse(str(error))
     if as_json:
@@ -198,12 +198,12 @@ def _report(
     raise typer.Exit(outcome.exit_code)
 
 
-async def _talk(
+async def _ask_agent(
     target: Target,
     ask: Callable[[Agent, Callable[[int], None]], Awaitable[Outcome]],
     progress: Callable[[int], None],
 ) -> Outcome:
-    """The outcome; or soon, if nothing comes and the host says that nothing listens there."""
+    """Ask the agent; give up soon when the host reports that its port is closed."""
     async with Client() as client:
         agent = await client.agent(target)
         asking = asyncio.ensure_future(ask(agent, progress))

@@ -1,6 +1,6 @@
-"""Commands that need the whole system: its settings, its database and its keys.
+"""Set up Django for commands that need the settings, the database and the keys.
 
-Django is imported only here and in what runs inside `system()`, so that `facho snmp` and the help stay quick.
+Django is imported only here and inside `with system()`, so that `facho snmp` and all helps start quickly.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from facho.config import Config
     from facho.engine.commands.errors import CommandError
 
-# Where on the command line a field of a command is. Others are options of the same name.
-_PLACES: Final = {
+# The words on the command line for fields of commands. Other fields are options of the same name.
+_WORDS: Final = {
     "name": "NAME",
     "address": "ADDRESS",
     "olts": "OLT",
@@ -55,10 +55,10 @@ _PLACES: Final = {
 
 
 @contextmanager
-def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
-    """Django, with a database that is `ready`. What goes wrong inside ends the program with a sentence.
+def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
+    """Set up Django with a database that is `ready`. Expected errors inside end the program with a sentence.
 
-    What is changed inside is recorded as that of the person who typed the command; not so for what goes on
+    Changes are audited as those of the person who typed the command, unless it is a process that keeps
     running.
     """
     config = set_up_django()
@@ -75,7 +75,7 @@ def system(*, ready: bool = True, by_a_person: bool = True) -> Iterator[Config]:
         reach_database()
         if not ready:
             refuse_newer(read_schema_difference())
-        with using_database(_say) if ready else nullcontext(), acting(_person if by_a_person else None):
+        with using_database(_say) if ready else nullcontext(), acting(_person if by_person else None):
             yield config
     except CommandError as error:
         refuse(_format_error(error))
@@ -92,7 +92,7 @@ def _person() -> Actor:
     try:
         name = os.environ.get("SUDO_USER") or getpass.getuser()
     except (KeyError, OSError):
-        # A container may run as a number that has no name.
+        # A container may run as a user id without a name.
         name = str(os.getuid())
     return Actor(name, How.COMMAND_LINE)
 
@@ -108,7 +108,7 @@ def set_up_django() -> Config:
         from django.utils import translation
 
         django.setup()
-        # The command line speaks one language, whatever that of the pages is.
+        # The command line is in English, whatever the language of the pages is.
         translation.activate("en")
     except (BadSettings, KeyProblem) as error:
         fail(str(error))
@@ -118,9 +118,9 @@ def set_up_django() -> Config:
 
 
 def _format_error(error: CommandError) -> str:
-    """The sentence, after the word on the command line that it is about."""
-    place = _PLACES.get(error.field, "--" + error.field.replace("_", "-"))
-    return f"{place}: {error.message}" if place else error.message
+    """Return the message, with the word on the command line that it is about."""
+    word = _WORDS.get(error.field, "--" + error.field.replace("_", "-"))
+    return f"{word}: {error.message}" if word else error.message
 
 
 def reach_database() -> None:

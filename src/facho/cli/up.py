@@ -1,4 +1,4 @@
-"""`facho up`, and the two processes that it is made of: `facho engine` and `facho web`."""
+"""`facho up`, `facho engine` and `facho web`: the processes of a system on one machine."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from facho.snmp.errors import AddressError
 
 app = typer.Typer()
 
-# What a child may take to end on top of the time that its work has.
+# Time for a process to end, beyond the time that its work has.
 _MARGIN_S: Final = 5.0
 _EXAMPLES: Final = """
 **Examples**
 
 `facho up`  runs the engine and the web here, on SQLite, until Ctrl-C
 
-`facho up --pollers 20 --address 0.0.0.0:8080`  with more pollers, and for others to see
+`facho up --pollers 20 --address 0.0.0.0:8080`  with more pollers, and pages for other machines
 """
 
 Pollers = Annotated[int | None, typer.Option(min=1, help="Executions at once; FACHO_POLLERS if not given.")]
@@ -37,21 +37,21 @@ WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
 
 @app.command(epilog=_EXAMPLES)
 def up(pollers: Pollers = None, address: Address = None) -> None:
-    """Collect and show, on this machine: the engine and the web, in two processes."""
-    with system(by_a_person=False) as config:
+    """Run the engine and the web on this machine, in two processes."""
+    with system(by_person=False) as config:
         refuse_with_broker(config)
-        _refuse_unusable_web(config)
+        _check_web_settings(config)
         sync_with_profiles()
         host, port = free_address(address or config.web_address)
         environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
         if pollers is not None:
             environment["FACHO_POLLERS"] = str(pollers)
-        typer.echo(f"Facho is at http://{_shown(host)}:{port}/  (Ctrl-C ends it)")
+        typer.echo(f"Facho is at http://{_local_address(host)}:{port}/  (Ctrl-C ends it)")
         run_engine_and_web(config, environment, stop_on_signals())
 
 
 def refuse_with_broker(config: Config) -> None:
-    """Each would count the other's pollers as its own, and reserve OLTs for them."""
+    """Refuse to run an engine beside workers: each would count the pollers of the other as its own."""
     if config.broker_url:
         fail(
             "FACHO_BROKER_URL is set, and an engine shares no database with workers: "
@@ -59,13 +59,13 @@ def refuse_with_broker(config: Config) -> None:
         )
 
 
-def _refuse_unusable_web(config: Config) -> None:
+def _check_web_settings(config: Config) -> None:
     for reason in web_contradictions(config):
         fail(reason)
 
 
 def sync_with_profiles() -> None:
-    """A new version may know more of its vendors, also when its tables are the old ones."""
+    """Update the OIDs of the profiles: a new version may have others without a migration."""
     from facho.apps.hosts.store import sync_profiles
     from facho.vendors import builtin
 
@@ -75,16 +75,16 @@ def sync_with_profiles() -> None:
 def run_engine_and_web(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
     children = [Child("engine", ["engine"], environment), Child("web", ["web"], environment)]
     patience = config.stop_within.total_seconds() + _MARGIN_S
-    run_children(children, stopping, patience, lambda said: typer.echo(said, err=True))
+    run_children(children, stopping, patience, lambda text: typer.echo(text, err=True))
 
 
 @app.command()
 def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
-    """Collect, on this machine: the scheduler and its pollers, without the web."""
+    """Run the scheduler and its pollers on this machine, without the web."""
     stopping = stop_on_signals()
     if with_parent:
         stop_with_parent(stopping)
-    with system(by_a_person=False) as config:
+    with system(by_person=False) as config:
         refuse_with_broker(config)
         from facho import logs
         from facho.backends.embedded import run_embedded
@@ -95,14 +95,14 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
 
 @app.command()
 def web(address: Address = None, with_parent: WithParent = False) -> None:
-    """Show: the pages, without collecting."""
+    """Serve the pages, without collecting."""
     stopping = threading.Event()
     if with_parent:
         stop_with_parent(stopping)
-    with system(by_a_person=False) as config:
+    with system(by_person=False) as config:
         from facho import logs
 
-        _refuse_unusable_web(config)
+        _check_web_settings(config)
         logs.set_up("web", config)
         _serve(*free_address(address or config.web_address), stopping)
 
@@ -117,7 +117,7 @@ def _serve(host: str, port: int, stopping: threading.Event) -> None:
             port=port,
             log_config=None,
             access_log=False,
-            # FACHO_TRUSTED_PROXIES alone says who is believed, not FORWARDED_ALLOW_IPS beside it.
+            # Only FACHO_TRUSTED_PROXIES decides which proxies are trusted, not FORWARDED_ALLOW_IPS.
             proxy_headers=False,
         )
     )
@@ -133,7 +133,7 @@ def _serve(host: str, port: int, stopping: threading.Event) -> None:
 
 
 def free_address(text: str) -> tuple[str, int]:
-    """Ends the program with a sentence when nothing can be served there."""
+    """Return the host and the port; refuse an address that cannot be served."""
     try:
         host, port = parse_address(text, default_port=8000)
     except AddressError as error:
@@ -152,6 +152,6 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _shown(host: str) -> str:
-    """An address for a browser on this machine."""
+def _local_address(host: str) -> str:
+    """Return an address for a browser on this machine."""
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, _bracketed(host))  # noqa: S104

@@ -1,4 +1,4 @@
-"""`facho worker` and `facho beat`: pollers on any number of machines, and what tells them when."""
+"""`facho worker` and `facho beat`: the processes of a system of several machines."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 app = typer.Typer()
 log = logging.getLogger(__name__)
 
-# May be under way: the scheduler's step, the coordinator's, the check of quotas, the housekeeping, and the
-# cleaning of logs.
+# The steps of the scheduler and the coordinator, the check of quotas, the housekeeping and the cleaning of
+# logs may run at once.
 _STEPS_AT_ONCE: Final = 5
 _WORKER_EXAMPLES: Final = """
 **Examples**
 
-`facho worker`  lends as many pollers as FACHO_POLLERS says
+`facho worker`  with as many pollers as FACHO_POLLERS says
 
-`facho worker --pollers 40`  lends forty
+`facho worker --pollers 40`
 
-`facho worker --queues snmp_highprio`  only for what people ask to be run now
+`facho worker --queues snmp_highprio`  only for runs that people ask for
 """
 _BEAT_EXAMPLES: Final = """
 **Examples**
 
-`facho beat`  on one machine, and for safety on a second one: two do no harm
+`facho beat`  on one machine, or on two for safety: a second one does no harm
 """
 
 
@@ -46,29 +46,29 @@ def worker(
         str, typer.Option(metavar="NAME,...", help="Take only these queues; all three if not given.")
     ] = "",
 ) -> None:
-    """Lend pollers to a system of several machines (PostgreSQL and Redis)."""
-    with system(by_a_person=False) as config:
+    """Run pollers for a system of several machines (PostgreSQL and Redis)."""
+    with system(by_person=False) as config:
         from facho.core.pool import SNMP_QUEUES
 
         chosen = tuple(name.strip() for name in queues.split(",") if name.strip()) or SNMP_QUEUES
         if unknown := [name for name in chosen if name not in SNMP_QUEUES]:
             refuse(f"--queues: there is no queue {unknown[0]}; there are {', '.join(SNMP_QUEUES)}")
-        _check(config)
-        _run("worker", config if pollers is None else replace(config, pollers=pollers), chosen)
+        _check_start(config)
+        _run_worker("worker", config if pollers is None else replace(config, pollers=pollers), chosen)
 
 
 @app.command(epilog=_BEAT_EXAMPLES)
 def beat() -> None:
-    """Step the scheduler of a system of several machines: the beat, and the small worker that alone steps."""
-    with system(by_a_person=False) as config:
+    """Run the scheduler and the coordinator of a system of several machines."""
+    with system(by_person=False) as config:
         from facho.backends.celery_names import STEP_QUEUES
 
-        _check(config)
+        _check_start(config)
         _start_beat_with_worker()
-        _run("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
+        _run_worker("beat", replace(config, pollers=_STEPS_AT_ONCE), STEP_QUEUES)
 
 
-def _check(config: Config) -> None:
+def _check_start(config: Config) -> None:
     from facho.backends.start_checks import key_problem, reasons_not_to_start
 
     for reason in reasons_not_to_start(config):
@@ -78,13 +78,13 @@ def _check(config: Config) -> None:
 
 
 def _start_beat_with_worker() -> None:
-    """In a thread of the same process: who kills one kills both, and neither is left alone."""
+    """Run the beat in a thread of the worker, so that neither outlives the other."""
     from celery import signals
     from celery.beat import EmbeddedService, Scheduler
 
     from facho.celery import app as celery
 
-    # In memory: the entries never change, and each step asks the database what is due.
+    # Keep the schedule in memory: its entries never change, and each step asks the database what is due.
     service = EmbeddedService(celery, thread=True, scheduler_cls=Scheduler)
 
     def start(**_: Any) -> None:
@@ -92,7 +92,7 @@ def _start_beat_with_worker() -> None:
         log.info("beat started", extra={"action": "beat_started", "beat": os.getpid()})
 
     def stop(**_: Any) -> None:
-        # One that has not begun would be waited for for ever.
+        # Stopping a thread that has not started would wait for ever.
         if service.is_alive():
             service.stop()
 
@@ -100,7 +100,7 @@ def _start_beat_with_worker() -> None:
     signals.worker_shutting_down.connect(stop, weak=False)
 
 
-def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
+def _run_worker(role: str, config: Config, queues: tuple[str, ...]) -> None:
     import signal
     import socket
 
@@ -109,8 +109,8 @@ def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
     from facho.celery import app as celery
 
     logs.set_up(role, config)
-    # Celery listens for signals only when it has started; until then, this does.
-    signal.signal(signal.SIGTERM, _end)
+    # Celery handles signals only once it has started.
+    signal.signal(signal.SIGTERM, _exit)
     try:
         running = celery.Worker(
             hostname=f"{role}-{os.getpid()}@{socket.gethostname()}",
@@ -128,5 +128,5 @@ def _run(role: str, config: Config, queues: tuple[str, ...]) -> None:
     raise typer.Exit(running.exitcode or 0)
 
 
-def _end(*_: Any) -> None:
+def _exit(*_: Any) -> None:
     raise SystemExit(0)

@@ -349,14 +349,14 @@ def shift(
         from facho.apps.db.clock import database_now
         from facho.engine.commands.nodes import shift_grid
 
-        first = shift_grid(_node_named(name, olt).id, by, database_now())
+        first = shift_grid(node_named(name, olt).id, by, database_now())
         if as_json:
             print_json({"job": name, "olt": olt, "next_run_at": first})
         else:
             typer.echo(f"{name} on {olt} runs {by} later from now on: next {format_time(first)}.")
 
 
-def _node_named(name: str, olt: str) -> SnmpJobHost:
+def node_named(name: str, olt: str) -> SnmpJobHost:
     from facho.engine.commands.jobs import job_named
     from facho.engine.commands.olts import olt_named
 
@@ -420,7 +420,7 @@ def run(
         from facho.core.pool import alive_workers
         from facho.engine.commands.runs import run_now
 
-        execution_id = run_now(_node_named(name, olt).id, database_now())
+        execution_id = run_now(node_named(name, olt).id, database_now())
         if not wait:
             if as_json:
                 print_json({"execution": execution_id, "state": "WAITING"})
