@@ -26,6 +26,6 @@ def an_onu(olt: Olt, frame: int | None, slot: int | None, port: int | None) -> O
     )
 
 
-def says(olt: Olt, clock: str, power: Mapping[int, float | None], fact: str = "onu_rx_dbm") -> None:
-    """A collection of one fact, by the number of each ONU."""
+def add_frame(olt: Olt, clock: str, power: Mapping[int, float | None], fact: str = "onu_rx_dbm") -> None:
+    """Append a frame with the values of one fact, by the id of each ONU."""
     append_frame(olt.pk, at(clock), "onu", list(power), {fact: list(power.values())})

@@ -12,7 +12,7 @@ from facho.apps.discovery.onu_search import prefix_queries
 from facho.core.roles import Role
 from tests.api_clients import asking
 from tests.factories import at, make_olt
-from tests.history_rows import an_onu, says
+from tests.history_rows import add_frame, an_onu
 
 pytestmark = pytest.mark.django_db
 PATH = "/api/v1/onus/"
@@ -126,8 +126,8 @@ def test_history_has_every_point_and_its_gaps() -> None:
     olt = make_olt()
     onu, other = an_onu(olt, 0, 1, 7), an_onu(olt, 0, 1, 7)
     for clock, power in (("10:00", -20.0), ("10:05", None), ("10:10", -20.5)):
-        says(olt, clock, {onu.pk: power, other.pk: -9.0})
-    says(olt, "10:10", {onu.pk: 41.0}, "temperature_c")
+        add_frame(olt, clock, {onu.pk: power, other.pk: -9.0})
+    add_frame(olt, "10:10", {onu.pk: 41.0}, "temperature_c")
     said = ask(f"{onu.pk}/history/", fact=["onu_rx_dbm", "temperature_c"], **the_day())
     assert said == {
         "from": "2025-06-10T00:00:00Z",
@@ -145,7 +145,7 @@ def test_history_of_a_resolution_has_means_and_what_they_are_made_of() -> None:
     olt = make_olt()
     onu, other = an_onu(olt, 0, 1, 7), an_onu(olt, 0, 1, 7)
     for clock, power in (("10:05", -20.0), ("10:55", -21.0), ("11:00", None), ("12:10", -23.0)):
-        says(olt, clock, {onu.pk: power, other.pk: -9.0})
+        add_frame(olt, clock, {onu.pk: power, other.pk: -9.0})
     said = ask(f"{onu.pk}/history/", fact="onu_rx_dbm", resolution="1h", **the_day())
     assert said["resolution_s"] == 3600
     assert said["times"] == ["2025-06-10T10:00:00Z", "2025-06-10T11:00:00Z", "2025-06-10T12:00:00Z"]

@@ -15,7 +15,7 @@ from facho.apps.history.store import append_frame, close_hours
 from facho.vendors import Key
 from tests.factories import at
 from tests.findings import an_olt
-from tests.history_rows import an_onu, says
+from tests.history_rows import add_frame, an_onu
 
 pytestmark = pytest.mark.django_db
 POWER = "onu_rx_dbm"
@@ -47,7 +47,7 @@ def test_closed_and_open_hours_are_one_series() -> None:
     olt = an_olt()
     onu, other = an_onu(olt, 0, 1, 7), an_onu(olt, 0, 1, 7)
     for clock, power in (("09:30", -20.0), ("10:00", None), ("10:30", -20.2), ("11:05", -20.3)):
-        says(olt, clock, {other.pk: -9.0, onu.pk: power})
+        add_frame(olt, clock, {other.pk: -9.0, onu.pk: power})
         if clock == "10:30":
             close("10:45")
     assert HistoryHour.objects.count() == 1
@@ -61,8 +61,8 @@ def test_closed_and_open_hours_are_one_series() -> None:
 def test_facts_that_were_collected_apart_share_their_times() -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
-    says(olt, "10:02", {onu.pk: 41.5}, "temperature_c")
+    add_frame(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:02", {onu.pk: 41.5}, "temperature_c")
     append_frame(olt.pk, at("10:04"), "onu", [onu.pk], {POWER: [-20.4], "temperature_c": [41.6]})
     for _ in ("open", "closed"):
         series = onu_series(onu, [POWER, "temperature_c", "bias_ma"], at("10:00"), at("11:00"))
@@ -75,9 +75,9 @@ def test_facts_that_were_collected_apart_share_their_times() -> None:
 def test_two_parts_of_one_collection_are_one_time() -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
-    says(olt, "10:00", {onu.pk: None, onu.pk + 1: -30.0})
-    says(olt, "10:00", {onu.pk: 41.5}, "temperature_c")
+    add_frame(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: None, onu.pk + 1: -30.0})
+    add_frame(olt, "10:00", {onu.pk: 41.5}, "temperature_c")
     assert power_of(onu) == {"10:00": -20.0}
     close("12:00")
     assert power_of(onu) == {"10:00": -20.0}
@@ -88,8 +88,8 @@ def test_an_hour_that_is_closed_while_it_is_read_is_neither_lost_nor_doubled(
 ) -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
-    says(olt, "10:05", {onu.pk: -20.1})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:05", {onu.pk: -20.1})
     read_closed = selectors._Query.closed_sheets
 
     def closes_first(asked: selectors._Query, places: list[str]) -> object:
@@ -105,10 +105,10 @@ def test_an_onu_that_moved_has_its_whole_history() -> None:
     onu = an_onu(olt, 0, 1, 7)
     others = [an_onu(olt, 0, 1, port) for port in (7, 8, 9)]
     for hour, (before, after) in enumerate([(7, 8), (8, 9)], 9):
-        says(olt, f"{hour:02}:00", {onu.pk: -20.0 - hour, **{each.pk: -9.0 for each in others}})
+        add_frame(olt, f"{hour:02}:00", {onu.pk: -20.0 - hour, **{each.pk: -9.0 for each in others}})
         close(f"{hour + 1:02}:00")
         moved(onu, Key(0, 1, before, 3), Key(0, 1, after, 12))
-    says(olt, "11:00", {onu.pk: -31.0})
+    add_frame(olt, "11:00", {onu.pk: -31.0})
     assert set(HistoryHour.objects.values_list("place", flat=True)) == {"0/1/7", "0/1/8", "0/1/9"}
     assert power_of(onu) == {"09:00": -29.0, "10:00": -30.0, "11:00": -31.0}
 
@@ -117,10 +117,10 @@ def test_an_onu_that_moved_has_its_whole_history() -> None:
 def test_one_that_had_no_port_has_its_history_too(nowhere: Key) -> None:
     olt = an_olt()
     onu = an_onu(olt, None, None, None)
-    says(olt, "09:00", {onu.pk: -20.0})
+    add_frame(olt, "09:00", {onu.pk: -20.0})
     close("10:00")
     moved(onu, nowhere, Key(None, 1, 2, 3))
-    says(olt, "10:00", {onu.pk: -21.0})
+    add_frame(olt, "10:00", {onu.pk: -21.0})
     close("11:00")
     assert power_of(onu) == {"09:00": -20.0, "10:00": -21.0}
 
@@ -128,12 +128,12 @@ def test_one_that_had_no_port_has_its_history_too(nowhere: Key) -> None:
 def test_one_whose_slot_was_told_after_its_port_has_its_history_too() -> None:
     olt = an_olt()
     onu = an_onu(olt, None, None, 3)
-    says(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
     close("11:00")
     # That is no move.
     onu.frame, onu.slot = 0, 2
     onu.save()
-    says(olt, "11:30", {onu.pk: -21.0})
+    add_frame(olt, "11:30", {onu.pk: -21.0})
     close("12:00")
     assert power_of(onu) == {"10:00": -20.0, "11:30": -21.0}
 
@@ -141,10 +141,10 @@ def test_one_whose_slot_was_told_after_its_port_has_its_history_too() -> None:
 def test_a_port_has_all_its_onus() -> None:
     olt = an_olt()
     stays, leaves, elsewhere = (an_onu(olt, 0, 1, port) for port in (7, 7, 8))
-    says(olt, "10:00", {stays.pk: -20.0, leaves.pk: -30.0, elsewhere.pk: -9.0})
+    add_frame(olt, "10:00", {stays.pk: -20.0, leaves.pk: -30.0, elsewhere.pk: -9.0})
     close("11:00")
     moved(leaves, Key(0, 1, 7, 1), Key(0, 1, 8, 1))
-    says(olt, "11:00", {stays.pk: -20.1, leaves.pk: -30.1, elsewhere.pk: -9.1})
+    add_frame(olt, "11:00", {stays.pk: -20.1, leaves.pk: -30.1, elsewhere.pk: -9.1})
     found = port_series(olt.pk, "0/1/7", [POWER], at("10:00"), at("12:00"))
     assert {onu: told(series) for onu, series in found.items()} == {
         stays.pk: {"10:00": -20.0, "11:00": -20.1},
@@ -155,7 +155,7 @@ def test_a_port_has_all_its_onus() -> None:
 
 def test_a_port_s_own_numbers() -> None:
     olt = an_olt()
-    says(olt, "10:00", {1: -20.0})
+    add_frame(olt, "10:00", {1: -20.0})
     for clock, online in (("10:00", 60), ("11:00", 61)):
         append_frame(olt.pk, at(clock), "port", [1, 2], {"onus_online": [online, 5], "tx_dbm": [4.5, None]})
     close("11:00")
@@ -168,8 +168,8 @@ def test_a_port_s_own_numbers() -> None:
 def test_what_is_damaged_is_a_gap(harm: slice, caplog: pytest.LogCaptureFixture) -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "09:00", {onu.pk: -20.0})
-    says(olt, "10:00", {onu.pk: -21.0})
+    add_frame(olt, "09:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -21.0})
     close("10:00")
     close("11:00")
     row = HistoryHour.objects.get(hour=at("09:00"))

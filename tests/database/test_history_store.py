@@ -18,7 +18,7 @@ from facho.apps.hosts.models import Olt
 from facho.core.frames import FACTS, read_sheet
 from tests.factories import at
 from tests.findings import an_olt
-from tests.history_rows import an_onu, says
+from tests.history_rows import add_frame, an_onu
 
 pytestmark = pytest.mark.django_db
 GRACE = timedelta(minutes=10)
@@ -42,8 +42,8 @@ def hours(olt: Olt, subject: str = Subject.ONU) -> dict[tuple[str, str], dict[in
 def test_an_hour_becomes_a_row_for_each_port() -> None:
     olt = an_olt()
     one, other = an_onu(olt, 0, 1, 7), an_onu(olt, None, 2, 1)
-    says(olt, "10:00", {one.pk: -20.0, other.pk: -25.0})
-    says(olt, "10:55", {other.pk: -25.5, one.pk: -20.1})
+    add_frame(olt, "10:00", {one.pk: -20.0, other.pk: -25.0})
+    add_frame(olt, "10:55", {other.pk: -25.5, one.pk: -20.1})
     assert close("11:10") == 1
     assert hours(olt) == {
         ("0/1/7", "10:00"): {one.pk: [-20.0, -20.1]},
@@ -55,8 +55,8 @@ def test_an_hour_becomes_a_row_for_each_port() -> None:
 def test_an_hour_is_left_open_for_what_comes_late() -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:59:59.999", {onu.pk: -20.0})
-    says(olt, "11:00", {onu.pk: -21.0})
+    add_frame(olt, "10:59:59.999", {onu.pk: -20.0})
+    add_frame(olt, "11:00", {onu.pk: -21.0})
     assert close("11:09:59") == 0
     assert close("11:10") == 1
     assert close("11:59") == 0
@@ -68,7 +68,7 @@ def test_onus_without_a_port_are_kept_by_their_numbers() -> None:
     olt = an_olt()
     nameless = an_onu(olt, None, None, None)
     forgotten = nameless.pk + 64
-    says(olt, "10:00", {nameless.pk: -20.0, forgotten: -21.0})
+    add_frame(olt, "10:00", {nameless.pk: -20.0, forgotten: -21.0})
     close("11:30")
     assert hours(olt) == {
         (f"#{nameless.pk // 64}", "10:00"): {nameless.pk: [-20.0]},
@@ -98,12 +98,12 @@ def test_every_fact_with_a_history_can_be_written() -> None:
 def test_what_comes_late_is_added_to_its_hour_where_it_was() -> None:
     olt = an_olt()
     stays, moves = an_onu(olt, 0, 1, 7), an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {stays.pk: -20.0, moves.pk: -30.0})
+    add_frame(olt, "10:00", {stays.pk: -20.0, moves.pk: -30.0})
     close("11:10")
     moves.port = 8
     moves.save()
-    says(olt, "10:30", {stays.pk: -20.5, moves.pk: -30.5})
-    says(olt, "10:45", {stays.pk: -20.7})
+    add_frame(olt, "10:30", {stays.pk: -20.5, moves.pk: -30.5})
+    add_frame(olt, "10:45", {stays.pk: -20.7})
     assert close("12:00") == 1
     assert hours(olt) == {
         ("0/1/7", "10:00"): {stays.pk: [-20.0, -20.5, -20.7], moves.pk: [-30.0, None, None]},
@@ -114,7 +114,7 @@ def test_what_comes_late_is_added_to_its_hour_where_it_was() -> None:
 def test_one_turn_does_so_much_and_the_longest_open_come_first() -> None:
     olts = [an_olt(name) for name in ("a", "b", "c")]
     for olt, clock in zip(olts, ("10:20", "08:20", "09:20"), strict=True):
-        says(olt, clock, {an_onu(olt, 0, 1, 7).pk: -20.0})
+        add_frame(olt, clock, {an_onu(olt, 0, 1, 7).pk: -20.0})
     assert close("12:00", most=2) == 2
     assert [bool(hours(olt)) for olt in olts] == [False, True, True]
     assert close("12:00", most=2) == 1
@@ -139,7 +139,7 @@ def done_before_writing(monkeypatch: pytest.MonkeyPatch, meanwhile: Meanwhile) -
 def test_who_closes_an_hour_second_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
     done_before_writing(monkeypatch, lambda: close("11:10"))
     assert close("11:10") == 0
     assert hours(olt) == {("0/1/7", "10:00"): {onu.pk: [-20.0]}}
@@ -148,15 +148,15 @@ def test_who_closes_an_hour_second_changes_nothing(monkeypatch: pytest.MonkeyPat
 def test_two_that_bring_late_values_at_once_lose_none(monkeypatch: pytest.MonkeyPatch) -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
     close("11:10")
-    says(olt, "10:10", {onu.pk: -20.1})
+    add_frame(olt, "10:10", {onu.pk: -20.1})
 
     def other_closes_its_own() -> None:
         """Frames that came after we had looked."""
         ours = HistoryFrame.objects.get()
         HistoryFrame.objects.filter(pk=ours.pk).update(at=at("15:00"))
-        says(olt, "10:20", {onu.pk: -20.2})
+        add_frame(olt, "10:20", {onu.pk: -20.2})
         close("12:00")
         HistoryFrame.objects.filter(pk=ours.pk).update(at=at("10:10"))
 
@@ -169,7 +169,7 @@ def test_two_that_bring_late_values_at_once_lose_none(monkeypatch: pytest.Monkey
 def test_who_is_killed_in_the_middle_leaves_all_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
 
     def dies(_closed: store._ClosedHour) -> list[HistoryHour]:
         raise OperationalError("the connection is gone")
@@ -189,7 +189,7 @@ def test_what_is_wrong_with_one_olt_keeps_no_other_open(
 ) -> None:
     bad, good = an_olt("bad"), an_olt("good")
     for olt in (bad, good):
-        says(olt, "10:00", {an_onu(olt, 0, 1, 7).pk: -20.0})
+        add_frame(olt, "10:00", {an_onu(olt, 0, 1, 7).pk: -20.0})
 
     def some_places(olt_id: int) -> object:
         if olt_id == bad.pk:
@@ -215,7 +215,7 @@ def test_a_damaged_frame_is_lost_alone(caplog: pytest.LogCaptureFixture) -> None
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
     for clock, power in (("10:00", -20.0), ("10:05", -20.1), ("10:10", -20.2)):
-        says(olt, clock, {onu.pk: power})
+        add_frame(olt, clock, {onu.pk: power})
     spoil(HistoryFrame.objects.get(at=at("10:05")))
     with caplog.at_level(logging.ERROR):
         assert close("11:10") == 1
@@ -227,10 +227,10 @@ def test_a_damaged_frame_is_lost_alone(caplog: pytest.LogCaptureFixture) -> None
 def test_an_hour_that_cannot_be_read_is_left_for_who_can() -> None:
     olt = an_olt()
     onu = an_onu(olt, 0, 1, 7)
-    says(olt, "10:00", {onu.pk: -20.0})
+    add_frame(olt, "10:00", {onu.pk: -20.0})
     close("11:10")
     spoiled = spoil(HistoryHour.objects.get())
-    says(olt, "10:05", {onu.pk: -20.1})
+    add_frame(olt, "10:05", {onu.pk: -20.1})
     assert close("11:30") == 1
     assert bytes(HistoryHour.objects.get().data) == spoiled
     assert not HistoryFrame.objects.exists()
@@ -238,9 +238,9 @@ def test_an_hour_that_cannot_be_read_is_left_for_who_can() -> None:
 
 def test_an_olt_takes_its_history_with_it() -> None:
     olt = an_olt()
-    says(olt, "10:00", {an_onu(olt, 0, 1, 7).pk: -20.0})
+    add_frame(olt, "10:00", {an_onu(olt, 0, 1, 7).pk: -20.0})
     close("11:10")
-    says(olt, "11:00", {1: -20.0})
+    add_frame(olt, "11:00", {1: -20.0})
     olt.delete()
     assert not HistoryFrame.objects.exists()
     assert not HistoryHour.objects.exists()
@@ -248,7 +248,7 @@ def test_an_olt_takes_its_history_with_it() -> None:
 
 def test_a_time_is_kept_to_the_millisecond() -> None:
     olt = an_olt()
-    says(olt, "10:00:00.123987", {1: -20.0})
+    add_frame(olt, "10:00:00.123987", {1: -20.0})
     frame = HistoryFrame.objects.get()
     assert frame.at == at("10:00:00.123")
     assert read_sheet(bytes(frame.data)).times == [milliseconds(frame.at)]

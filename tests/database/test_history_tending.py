@@ -14,14 +14,14 @@ from facho.config import Config
 from facho.engine.upkeep.housekeeping import TASKS, close_history_hours
 from tests.factories import at
 from tests.findings import an_olt
-from tests.history_rows import says
+from tests.history_rows import add_frame
 
 pytestmark = pytest.mark.django_db
 
 
 def test_hours_are_closed_ten_minutes_after_their_end_or_when_the_operator_says() -> None:
     assert close_history_hours in TASKS
-    says(an_olt(), "10:00", {1: -20.0})
+    add_frame(an_olt(), "10:00", {1: -20.0})
     assert close_history_hours(at("11:09"), Config()) == 0
     assert close_history_hours(at("11:01"), replace(Config(), history_close_after=timedelta(seconds=30))) == 1
     assert HistoryHour.objects.get().hour == at("10:00")

@@ -25,7 +25,7 @@ from facho.web.onus.data import read_onu_page
 from tests.api_clients import person
 from tests.factories import at
 from tests.findings import an_olt
-from tests.history_rows import says
+from tests.history_rows import add_frame
 from tests.sample_rows import fill
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_its_states_and_its_power_are_drawn() -> None:
     happened(onu, EventKind.OFFLINE, at("10:00"), cause="power_off")
     happened(onu, EventKind.ONLINE, at("11:00"))
     happened(onu, EventKind.FALLING, at("11:30"))
-    says(onu.olt, "11:30", {onu.id: -24.5})
+    add_frame(onu.olt, "11:30", {onu.id: -24.5})
     page = read_onu_page(onu, 1, at("12:00"), Config())
     assert [(each.state, each.cause) for each in page.band.stretches] == [
         ("online", ""), ("offline", "power_off"), ("online", "")

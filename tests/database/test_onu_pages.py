@@ -20,7 +20,7 @@ from facho.config import Config
 from facho.engine.commands.errors import CommandError
 from tests.factories import at
 from tests.findings import an_olt
-from tests.history_rows import says
+from tests.history_rows import add_frame
 
 pytestmark = pytest.mark.django_db
 SERIAL = "HWTC1234ABCD"
@@ -148,8 +148,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Onu:
     for number in range(24):
         clock = f"{at('10:00') + number * timedelta(minutes=5):%H:%M}"
         if not 6 <= number < 12:
-            says(olt, clock, {onu.pk: -20.0 - number / 10})
-    says(olt, "11:59", {onu.pk: None, onu.pk + 1: -9.0})
+            add_frame(olt, clock, {onu.pk: -20.0 - number / 10})
+    add_frame(olt, "11:59", {onu.pk: None, onu.pk + 1: -9.0})
     return onu
 
 

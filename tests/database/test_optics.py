@@ -46,7 +46,9 @@ def collect(olt: Olt, finding: Finding, now: datetime = NOW) -> None:
         publish_optical_changes(olt.pk, stored.optical_changes, now)
 
 
-def says(olt: Olt, powers: Mapping[int | Key, float | None], fact: str = "onu_rx_dbm", **more: Any) -> None:
+def store_powers(
+    olt: Olt, powers: Mapping[int | Key, float | None], fact: str = "onu_rx_dbm", **more: Any
+) -> None:
     collect(olt, Finding(facts((onu, {fact: power, **more}) for onu, power in powers.items())))
 
 
@@ -57,7 +59,7 @@ def events() -> list[tuple[str, str, str]]:
     return found
 
 
-def told() -> list[tuple[str, str, int]]:
+def notifications() -> list[tuple[str, str, int]]:
     rows = list(NotificationNotice.objects.order_by("id"))
     NotificationNotice.objects.all().delete()
     assert {row.severity for row in rows} <= {"MEDIUM"}
@@ -66,19 +68,19 @@ def told() -> list[tuple[str, str, int]]:
 
 def test_it_is_told_when_it_becomes_weak_and_when_it_is_well_again(olt: Olt) -> None:
     for power in (-26.9, -27.3, -26.8, -27.5, -25.9):
-        says(olt, {1: power, 2: -20.0})
+        store_powers(olt, {1: power, 2: -20.0})
     assert events() == [("weak", "S1", "-27.3 dBm"), ("recovered", "S1", "-25.9 dBm")]
-    assert told() == [("OPTICAL_WEAK", "S1", 1), ("OPTICAL_RECOVERED", "S1", 1)]
+    assert notifications() == [("OPTICAL_WEAK", "S1", 1), ("OPTICAL_RECOVERED", "S1", 1)]
 
 
 def test_what_was_told_is_remembered_in_the_database(olt: Olt) -> None:
-    says(olt, {1: -28.0})
+    store_powers(olt, {1: -28.0})
     onu = Onu.objects.get(serial="S1")
     assert (onu.optical_state, onu.onu_rx_dbm) == ("weak", -28.0)
 
 
 def test_many_of_a_port_are_one_notice_with_the_worst_by_name(olt: Olt) -> None:
-    says(olt, {onu: -27.0 - onu for onu in range(1, 9)})
+    store_powers(olt, {onu: -27.0 - onu for onu in range(1, 9)})
     row = NotificationNotice.objects.get()
     assert (row.notice, row.about, row.details["port"]) == (
         "OPTICAL_WEAK", "S8, S7, S6, S5, S4, S3, S2, S1", "0/1/7"
@@ -93,46 +95,46 @@ def test_many_of_a_port_are_one_notice_with_the_worst_by_name(olt: Olt) -> None:
 def test_ports_are_told_apart(olt: Olt) -> None:
     there = Key(0, 1, 8, 1)
     collect(olt, Finding(facts([(1, {"serial": "S1"}), (there, {"serial": "T1"})]), True))
-    says(olt, {1: -28.0, there: -29.0})
-    assert told() == [("OPTICAL_WEAK", "S1", 1), ("OPTICAL_WEAK", "T1", 1)]
+    store_powers(olt, {1: -28.0, there: -29.0})
+    assert notifications() == [("OPTICAL_WEAK", "S1", 1), ("OPTICAL_WEAK", "T1", 1)]
 
 
 def test_it_fell_when_it_is_three_decibels_under_its_own_week(olt: Olt) -> None:
     Onu.objects.filter(serial="S1").update(rx_usual_dbm=-20.0, rx_usual_of="onu_rx_dbm")
     for power in (-22.9, -23.0, -22.2, -21.9):
-        says(olt, {1: power, 2: power})
+        store_powers(olt, {1: power, 2: power})
     assert events() == [("falling", "S1", "-23.0 dBm"), ("recovered", "S1", "-21.9 dBm")]
-    assert told() == [("OPTICAL_FALLING", "S1", 1), ("OPTICAL_RECOVERED", "S1", 1)]
+    assert notifications() == [("OPTICAL_FALLING", "S1", 1), ("OPTICAL_RECOVERED", "S1", 1)]
 
 
 def test_who_is_offline_is_not_weak(olt: Olt) -> None:
-    says(olt, {1: -40.0}, state=State("los", "2"))
-    assert told() == []
-    says(olt, {1: -40.0}, state=State("online", "1"))
-    assert told() == [("OPTICAL_WEAK", "S1", 1)]
+    store_powers(olt, {1: -40.0}, state=State("los", "2"))
+    assert notifications() == []
+    store_powers(olt, {1: -40.0}, state=State("online", "1"))
+    assert notifications() == [("OPTICAL_WEAK", "S1", 1)]
     # Without a power nothing is known, and nothing is well either.
-    says(olt, {1: None})
-    assert told() == []
+    store_powers(olt, {1: None})
+    assert notifications() == []
     assert Onu.objects.get(serial="S1").optical_state == "weak"
 
 
 def test_where_the_onu_tells_its_power_that_of_the_olt_does_not_count(olt: Olt) -> None:
-    says(olt, {1: -25.0})
-    says(olt, {1: -29.0, 2: -29.0}, "olt_rx_dbm")
-    assert told() == [("OPTICAL_WEAK", "S2", 1)]
+    store_powers(olt, {1: -25.0})
+    store_powers(olt, {1: -29.0, 2: -29.0}, "olt_rx_dbm")
+    assert notifications() == [("OPTICAL_WEAK", "S2", 1)]
 
 
 def test_what_is_usual_of_one_power_is_not_compared_with_the_other(olt: Olt) -> None:
     Onu.objects.filter(serial="S1").update(rx_usual_dbm=-20.0, rx_usual_of="onu_rx_dbm")
-    says(olt, {1: -24.0}, "olt_rx_dbm")
-    assert told() == []
+    store_powers(olt, {1: -24.0}, "olt_rx_dbm")
+    assert notifications() == []
 
 
 def test_at_another_port_another_power_is_usual(olt: Olt) -> None:
     Onu.objects.filter(serial="S1").update(rx_usual_dbm=-15.0, rx_usual_of="onu_rx_dbm")
     row = {"serial": "S1", "onu_rx_dbm": -24.0}
     collect(olt, Finding(facts([(Key(0, 2, 3, 1), row)]), True))
-    assert told() == []
+    assert notifications() == []
     assert Onu.objects.get(serial="S1").rx_usual_dbm is None
 
 
@@ -176,10 +178,10 @@ def test_where_only_the_olt_tells_that_is_what_is_usual(olt: Olt) -> None:
 def test_nobody_is_well_again_by_getting_used_to_it(olt: Olt) -> None:
     onu = Onu.objects.get(serial="S1")
     Onu.objects.filter(id=onu.pk).update(rx_usual_dbm=-20.0, rx_usual_of="onu_rx_dbm")
-    says(olt, {1: -24.0})
+    store_powers(olt, {1: -24.0})
     update_baselines(hours_of(olt, {onu.pk: [-24.0] * 100}), CONFIG)
-    says(olt, {1: -24.0})
-    assert told() == [("OPTICAL_FALLING", "S1", 1)]
+    store_powers(olt, {1: -24.0})
+    assert notifications() == [("OPTICAL_FALLING", "S1", 1)]
     assert Onu.objects.get(id=onu.pk).rx_usual_dbm == -20.0
 
 
@@ -198,7 +200,7 @@ def test_olts_that_wait_longest_come_first_and_disabled_ones_never(olt: Olt) -> 
 
 
 def test_the_onus_page_shows_it(olt: Olt, admin_client: Client) -> None:
-    says(olt, {1: -28.4})
+    store_powers(olt, {1: -28.4})
     onu = Onu.objects.get(serial="S1")
     shown = admin_client.get(f"/admin/discovery/onu/{onu.pk}/change/", headers={"accept-language": "es"})
     assert "potencia óptica débil" in shown.content.decode()

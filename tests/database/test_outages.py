@@ -66,7 +66,7 @@ class Port:
         self.collect(dict.fromkeys(onus, "online"), broken=broken)
 
 
-def told() -> list[tuple[Any, ...]]:
+def notifications() -> list[tuple[Any, ...]]:
     """Since it was last asked for."""
     rows = list(NotificationNotice.objects.order_by("id"))
     NotificationNotice.objects.all().delete()
@@ -80,77 +80,77 @@ def test_a_cut_fibre_is_told_once_and_so_is_its_end() -> None:
     began = port.now
     row = NotificationNotice.objects.get()
     assert (row.severity, row.olt, row.about, row.at) == ("HIGH", port.olt, "port 0/1/7", began)
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 20, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 20, 20)]
     port.falls(EVERYBODY)
-    assert told() == []
+    assert notifications() == []
     port.returns(range(1, 16))
-    assert told() == []
+    assert notifications() == []
     port.returns(range(16, 17))
     end = NotificationNotice.objects.get()
     assert (end.notice, end.severity, end.about) == ("PORT_OUTAGE_ENDED", "HIGH", "port 0/1/7")
     assert (end.details["since"], end.details["seconds"]) == (began.isoformat(), 15 * 60)
     outage = PortOutage.objects.get()
     assert (outage.began_at, outage.ended_at, outage.is_open) == (began, port.now, False)
-    told()
+    notifications()
     port.returns(EVERYBODY)
-    assert told() == []
+    assert notifications() == []
 
 
 def test_dying_gasps_are_a_power_cut() -> None:
     port = Port()
     port.falls(EVERYBODY, "power_off")
-    assert told() == [("PORT_OUTAGE", "0/1/7", "power_cut", 20, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "power_cut", 20, 20)]
 
 
 def test_a_state_that_says_why_needs_no_cause() -> None:
     port = Port()
     port.collect(dict.fromkeys(EVERYBODY, "power_off"))
-    assert told() == [("PORT_OUTAGE", "0/1/7", "power_cut", 20, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "power_cut", 20, 20)]
 
 
 def test_without_any_cause_it_is_unknown() -> None:
     port = Port()
     port.collect(dict.fromkeys(EVERYBODY, "offline"))
-    assert told() == [("PORT_OUTAGE", "0/1/7", "unknown", 20, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "unknown", 20, 20)]
 
 
 def test_a_few_are_none() -> None:
     port = Port()
     port.falls(range(1, 8))
-    assert told() == []
+    assert notifications() == []
     # Not even with those of before: it is not what happened between two collections.
     port.falls(range(8, 10))
-    assert told() == []
+    assert notifications() == []
     assert not PortOutage.objects.exists()
 
 
 def test_half_of_a_small_port_is_one() -> None:
     port = Port(onus=6)
     port.falls(range(1, 4))
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 3, 6)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 3, 6)]
 
 
 def test_both_limits_are_settings() -> None:
     port = Port(config=replace(Config(), outage_onus=4, outage_share=100.0))
     port.falls(range(1, 4))
-    assert told() == []
+    assert notifications() == []
     port.falls(range(4, 8))
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 4, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 4, 20)]
 
 
 def test_who_goes_later_belongs_to_the_open_one() -> None:
     port = Port()
     port.falls(range(1, 10), "los")
-    told()
+    notifications()
     port.falls(range(10, 21), "power_off")
-    assert told() == []
+    assert notifications() == []
     outage = PortOutage.objects.get()
     assert (outage.onus_affected, outage.onus_known, outage.cause) == (20, 20, "power_cut")
     # Nine are not most of them any more.
     port.returns(range(1, 10))
-    assert told() == []
+    assert notifications() == []
     port.returns(range(10, 17))
-    assert told() == [("PORT_OUTAGE_ENDED", "0/1/7", "power_cut", 20)]
+    assert notifications() == [("PORT_OUTAGE_ENDED", "0/1/7", "power_cut", 20)]
 
 
 def test_who_starts_and_falls_again_is_counted_once_and_is_no_new_outage() -> None:
@@ -159,23 +159,23 @@ def test_who_starts_and_falls_again_is_counted_once_and_is_no_new_outage() -> No
     port.falls(everybody)
     port.collect(dict.fromkeys(everybody, "starting"))
     port.falls(everybody)
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 50, 50)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 50, 50)]
     assert PortOutage.objects.get().onus_affected == 50
     port.returns(range(1, 41))
-    assert told() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 50)]
+    assert notifications() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 50)]
     # Ten that were never back do not begin another one.
     port.collect(dict.fromkeys(range(41, 51), "starting"))
     port.falls(range(41, 51))
-    assert told() == []
+    assert notifications() == []
 
 
 def test_a_second_cut_after_most_came_back_is_an_outage_of_its_own() -> None:
     port = Port()
     port.falls(range(1, 11))
     port.returns(range(1, 7))
-    told()
+    notifications()
     port.falls(range(11, 21), "power_off")
-    assert told() == [
+    assert notifications() == [
         ("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 10),
         ("PORT_OUTAGE", "0/1/7", "power_cut", 10, 20),
     ]
@@ -190,11 +190,11 @@ def test_ports_have_their_own() -> None:
     port.store(Finding(facts((key, {"serial": serial}) for key, serial in every.items()), True))
     port.collect(dict.fromkeys(every, "online"))
     port.collect({**dict.fromkeys(here, "offline"), **dict.fromkeys(there, "online")}, "los")
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 20, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 20, 20)]
     port.collect(dict.fromkeys(there, "offline"), "power_off")
-    assert told() == [("PORT_OUTAGE", "0/1/8", "power_cut", 4, 4)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/8", "power_cut", 4, 4)]
     port.collect(dict.fromkeys(every, "online"))
-    assert sorted(told()) == [
+    assert sorted(notifications()) == [
         ("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 20),
         ("PORT_OUTAGE_ENDED", "0/1/8", "power_cut", 4),
     ]
@@ -203,27 +203,27 @@ def test_ports_have_their_own() -> None:
 def test_nobody_waits_for_who_is_not_there_any_more() -> None:
     port = Port()
     port.falls(range(1, 11))
-    told()
+    notifications()
     # One complete discovery without them makes them absent here.
     port.store(discovered({onu: f"S{onu}" for onu in range(7, 21)}))
     assert Onu.objects.filter(presence="absent").count() == 6
     port.returns(range(7, 11))
-    assert told() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 10)]
+    assert notifications() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 10)]
 
 
 def test_a_collection_that_broke_off_concludes_nothing_and_the_next_whole_one_does() -> None:
     port = Port()
     port.falls(range(1, 13), broken=True)
     port.falls(range(13, 15), broken=True)
-    assert told() == []
+    assert notifications() == []
     assert not PortOutage.objects.exists()
     # Nothing changed since, and yet it is news.
     port.falls(range(1, 15))
-    assert told() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 14, 20)]
+    assert notifications() == [("PORT_OUTAGE", "0/1/7", "fibre_cut", 14, 20)]
     port.returns(range(1, 15), broken=True)
-    assert told() == []
+    assert notifications() == []
     port.returns(EVERYBODY)
-    assert told() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 14)]
+    assert notifications() == [("PORT_OUTAGE_ENDED", "0/1/7", "fibre_cut", 14)]
     assert Olt.objects.get().states_unsure_since is None
 
 
@@ -231,7 +231,7 @@ def test_who_is_back_before_the_next_whole_collection_was_no_outage() -> None:
     port = Port()
     port.falls(EVERYBODY, broken=True)
     port.returns(EVERYBODY)
-    assert told() == []
+    assert notifications() == []
     assert not PortOutage.objects.exists()
 
 

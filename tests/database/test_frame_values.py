@@ -1,4 +1,4 @@
-"""What a collection told in numbers is given on for the history."""
+"""The numbers of a collection are passed on for a frame of the history."""
 
 from __future__ import annotations
 
