@@ -202,7 +202,7 @@ def test_scrapes_do_not_pile_up_behind_a_slow_one(monkeypatch: pytest.MonkeyPatc
         assert let_go.wait(PATIENCE_S)
         return b"slow"
 
-    first = threading.Thread(target=views._once.get, args=("fleet.False", timedelta(hours=1), slow))
+    first = threading.Thread(target=views._cache.get, args=("fleet.False", timedelta(hours=1), slow))
     first.start()
     assert began.wait(PATIENCE_S)
     client = asking(Role.METRICS)

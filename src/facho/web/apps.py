@@ -10,7 +10,7 @@ class WebConfig(AppConfig):
         from facho.web.access import recording, sessions
 
         recording.connect()
-        # Not with its middleware, which is loaded by the first request: a log-in may come before that.
+        # Here and not in its middleware, which the first request loads: a login may come before that.
         sessions.connect()
 
 

@@ -1,4 +1,4 @@
-"""The sidebar: what to look at, what to set up, and what the system keeps for itself."""
+"""The entries of the sidebar."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Item = dict[str, Any]
 class Entry(NamedTuple):
     title: Any
     icon: str
-    # A model, whose list it is, or the name of a page.
+    # A model, for its list in the admin, or the name of a URL.
     where: str
-    # What one has to be allowed, to be shown it. Of a model: to see it.
+    # The permission that shows the entry; by default, to view the model.
     right: str = ""
 
 
 class Group(NamedTuple):
     title: Any
     entries: tuple[Entry, ...]
-    # Open only when one is on a page of it: who looks after the system wants to see it now and then.
-    is_folded: bool = False
+    # Collapsed unless one of its pages is open.
+    is_collapsed: bool = False
 
 
 GROUPS: Final = (
@@ -77,7 +77,7 @@ GROUPS: Final = (
             Entry(_("OLT models"), "category", "hosts.oltmodel"),
             Entry("OIDs", "data_object", "hosts.oid"),
         ),
-        is_folded=True,
+        is_collapsed=True,
     ),
     Group(
         _("Access"),
@@ -88,7 +88,7 @@ GROUPS: Final = (
             Entry(_("Failed log-ins"), "lock", "access.loginattempt"),
             Entry(_("Known addresses"), "home_pin", "access.loginaddress"),
         ),
-        is_folded=True,
+        is_collapsed=True,
     ),
     Group(
         _("System"),
@@ -107,7 +107,7 @@ GROUPS: Final = (
             Entry(_("configurations of OLTs"), "fingerprint", "execution_coordinator.oltconfiguration"),
             Entry(_("notices"), "campaign", "notifications.notificationnotice"),
         ),
-        is_folded=True,
+        is_collapsed=True,
     ),
 )
 
@@ -116,7 +116,7 @@ def sidebar(request: HttpRequest) -> list[Item]:  # noqa: ARG001  unfold passes 
     return [
         {
             "title": group.title,
-            "collapsible": group.is_folded,
+            "collapsible": group.is_collapsed,
             "items": [_item(entry) for entry in group.entries],
         }
         for group in GROUPS

@@ -1,4 +1,4 @@
-"""Charts as a few numbers that a template draws: everything is a percentage of the room that there is.
+"""Charts as numbers that a template draws: all positions are percentages of the space.
 
 The drawing itself stretches (`components/chart.html`), its words do not, so that it reads as well on a
 phone as on a wall. Time is the caller's: nothing here looks at a clock.
@@ -14,7 +14,7 @@ from typing import Final
 
 from facho.apps import written
 
-# Lines are drawn in a square of this size; columns of it are the finest that anybody can see.
+# Lines are drawn in a square of this size; its columns are the finest that can be seen.
 SIZE: Final = 1000
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _MOST_EDGES: Final = 10
@@ -25,7 +25,7 @@ _TIME_STEPS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line across the chart, so many percent from its left or its top, and what it says."""
+    """A labelled line across the chart, at a percentage from its left or its top."""
 
     at: float
     label: str
@@ -33,7 +33,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`path` is in the square. A gap in the values is one in the line."""
+    """The SVG path of a series in the square. A gap in the values is a gap in the line."""
 
     name: str
     path: str
@@ -47,7 +47,7 @@ class Chart:
     lines: Sequence[Line]
     rows: Sequence[Tick]
     columns: Sequence[Tick]
-    # Where a limit lies, and instants worth a mark.
+    # Limits, and marked instants.
     limits: Sequence[Tick] = field(default=())
     marks: Sequence[Tick] = field(default=())
 
@@ -58,7 +58,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From the lowest to the highest that a chart shows."""
+    """The lowest and the highest value that a chart shows."""
 
     low: float
     high: float
@@ -97,9 +97,9 @@ def line_chart(
     span: tuple[float, float] | None = None,
     longest_gap: timedelta = timedelta(hours=2),
 ) -> Chart:
-    """A line breaks where there is no value, and where none came for `longest_gap`.
+    """Draw series as lines, which break where a value is missing or none came for `longest_gap`.
 
-    What `span` says is in sight, whatever the values are.
+    The values of `span` are always in sight.
     """
     known = [value for each in series for value in each.values if value is not None]
     known += span or ()
@@ -119,7 +119,7 @@ def line_chart(
 
 
 def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick]]:
-    """Round numbers around all that is known. Higher values are further up."""
+    """Return a span of round numbers around the values, and its ticks."""
     found = list(known) or [0.0, 1.0]
     low, high = min(found), max(found)
     step = _round_step((high - low) / wanted or max(abs(high), 1.0) / 10)
@@ -137,7 +137,7 @@ def _round_step(rough: float) -> float:
 
 
 def time_axis(period: Period, wanted: int = 5) -> list[Tick]:
-    """At full hours, or days, of the operator's clock."""
+    """Return ticks at full hours or days of the operator's clock."""
     length = period.end - period.start
     step = next((step for step in _TIME_STEPS if step * wanted >= length), _TIME_STEPS[-1])
     words = "%H:%M" if length <= timedelta(days=2) else "%d/%m"
@@ -149,7 +149,7 @@ def time_axis(period: Period, wanted: int = 5) -> list[Tick]:
 
 
 def _multiples(period: Period, step: timedelta) -> Iterator[datetime]:
-    """Counted on the clock that people look at: a day of 23 hours has its midnight too."""
+    """Return the multiples of a step on the local clock: a day of 23 hours has its midnight too."""
     local = period.start.astimezone(period.zone)
     at = local.replace(hour=0, minute=0, second=0, microsecond=0)
     while at <= period.end:
@@ -160,7 +160,7 @@ def _multiples(period: Period, step: timedelta) -> Iterator[datetime]:
 def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) -> Line:
     points: list[str] = []
     last_time, last, gap = 0, None, longest_gap.total_seconds() * 1000
-    # A month has thousands of points: it is worked out once.
+    # Computed once: a month has thousands of points.
     width = period.span
     for time, value in _thinned(series, width):
         if value is None:
@@ -170,7 +170,7 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
         begins = not last_time or time - last_time > gap
         x, y = width.percent(time) * SIZE / 100, SIZE - span.percent(value) * SIZE / 100
         points.append(f"{'M' if begins else 'L'}{x:.1f} {y:.1f}")
-        # A value alone is a dot: a line of no length, with round ends.
+        # A single value is a dot: a line of no length with round ends.
         if begins:
             points.append("h0")
         last_time = time
@@ -178,7 +178,7 @@ def _line(series: Values, period: Period, span: Span, longest_gap: timedelta) ->
 
 
 def _thinned(series: Values, width: Span) -> Iterator[tuple[int, float | None]]:
-    """The lowest and the highest of each column that can be seen: no drop gets lost in a month."""
+    """Keep the lowest and the highest value of each column, so that no drop gets lost in a month."""
     column, kept = -1, list[tuple[int, float | None]]()
     low, each = width.low, SIZE / (width.high - width.low)
     for time, value in zip(series.times, series.values, strict=True):
@@ -208,7 +208,7 @@ class Bar:
     count: float
     label: str
     weak: bool
-    # What is written below its left edge, at most ten in all.
+    # The label below its left edge; a chart has at most ten.
     edge: str = ""
 
     @property
@@ -217,7 +217,7 @@ class Bar:
 
 
 def histogram(values: Iterable[float], step: float, *, weak_below: float) -> list[Bar]:
-    """How many values lie in each step. A bar is weak when all of it is below the limit."""
+    """Count the values in each step. A bar is weak when all of it is below the limit."""
     found = list(values)
     if not found:
         return []

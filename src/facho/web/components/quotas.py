@@ -1,4 +1,4 @@
-"""Quotas as pages show them: how far an hour has come, and whether it can still be kept."""
+"""Quotas as pages show them: the progress of an hour, and whether its quota can still be met."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.engine.upkeep.system_status import is_at_risk
 
 _A_DAY: Final = timedelta(days=1)
-# The share of its runs that a task got.
+# The share of the required runs that are completed.
 SHARE: Final = ExpressionWrapper(
     F("quota_completed") * Value(1.0) / NullIf(F("quota_required"), 0), FloatField()
 )
@@ -36,7 +36,7 @@ class Progress:
     pending: int = 0
 
     def __str__(self) -> str:
-        """`10 of 12, 1 failed, 1 pending`: what the bar shows, also to who cannot see it."""
+        """Return the bar in words: `10 of 12, 1 failed, 1 pending`."""
         done = gettext("%(completed)d of %(required)d") % {
             "completed": self.completed,
             "required": self.required,
@@ -63,7 +63,7 @@ def tracker_progress(tracker: QuotaTracker) -> Progress:
 
 
 def progress_bar(progress: Progress) -> SafeString:
-    """Its parts differ by pattern too; the same is said in words below."""
+    """Draw the progress as a bar with the words below it."""
     counts = {
         "completed": progress.completed,
         "failed": progress.failed,
@@ -74,7 +74,7 @@ def progress_bar(progress: Progress) -> SafeString:
 
 
 def draw_bar(parts: Mapping[str, float], words: str) -> SafeString:
-    """Each part as long as its share, one after another."""
+    """Draw the parts one after another, each as long as its share."""
     whole = sum(parts.values()) or 1
     ends = [100 * end / whole for end in accumulate(parts.values(), initial=0.0)]
     lines = (
@@ -95,12 +95,12 @@ def risk_mark(risk: str) -> SafeString:
 
 
 def at_risk(kept: float) -> Q:
-    """Open hours with fewer slots left than must succeed for the quota to be kept."""
+    """Return the condition of open hours with fewer slots left than the quota needs."""
     return Q(status=QuotaStatus.IN_PROGRESS, closed_at__isnull=True) & Q(is_at_risk(kept))
 
 
 def risk_of(tracker: QuotaTracker, kept: float) -> str:
-    """`3 slots left, 4 needed`, where that is so; else nothing."""
+    """Return `3 slots left, 4 needed` for a quota at risk, else an empty text."""
     if tracker.closed_at is not None or tracker.status != QuotaStatus.IN_PROGRESS:
         return ""
     left, needed = slots_left(
@@ -119,16 +119,16 @@ class QuotaRow:
     task_type: str
     status: str
     progress: Progress
-    # In words; empty where there is none.
+    # Empty when there is none.
     risk: str
 
 
 @dataclass(frozen=True, slots=True)
 class HourQuotas:
-    """Those at risk come first, then those that lost the most slots."""
+    """The quotas of an hour: those at risk first, then those that lost the most slots."""
 
     hour: Hour
-    # How many there are of each status, where there are any.
+    # Counts by status, without zeros.
     statuses: Sequence[tuple[str, int]]
     at_risk: int
     first: Sequence[QuotaRow]
@@ -143,7 +143,7 @@ class ViolationRow:
     severity: str
     tasks: Sequence[TaskReport]
     main_reason: LostSlots | None
-    # Empty until somebody has.
+    # Empty until a person acknowledges it.
     acknowledged_by: str = ""
 
 
@@ -175,7 +175,7 @@ def _quota_row(tracker: QuotaTracker, olt: str, config: Config) -> QuotaRow:
 
 
 def olt_quotas(olt_id: int, now: datetime, config: Config) -> list[QuotaRow]:
-    """Of this hour."""
+    """Return the quotas of an OLT in this hour."""
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(olt=olt_id, period_start=hour.start)
     return [_quota_row(row, "", config) for row in trackers.order_by("task_type")]
@@ -186,7 +186,7 @@ def recent_violations(limit: int) -> Iterator[ViolationRow]:
 
 
 def olt_violations(olt_id: int, now: datetime, limit: int) -> Iterator[ViolationRow]:
-    """Of the last day; of longer ago, those that nobody has acknowledged."""
+    """Return the violations of the last day, and older ones that are not acknowledged."""
     wanted = Q(created_at__gte=now - _A_DAY) | Q(acknowledged_at=None)
     return _violation_rows(QuotaViolation.objects.filter(wanted, olt=olt_id), limit)
 

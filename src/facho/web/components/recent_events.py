@@ -1,4 +1,4 @@
-"""The last events of all kinds, for the dashboard: what the coordinator did, and what happened to ONUs."""
+"""The most recent events of the coordinator log and of ONUs, for the dashboard and the page of an OLT."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class RecentEvent:
     at: datetime
     level: str
     what: str
-    # None and empty for what concerns no OLT, or all of them.
+    # None and empty for events of no OLT or of all.
     olt_id: int | None
     olt: str
     details: str
-    # Of an event of an ONU: its name, and the ONU itself while it is kept.
+    # For events of an ONU: its name, and its id while it is stored.
     onu: str = ""
     onu_id: int | None = None
 
 
 def recent_events(limit: int, olt_id: int | None = None) -> list[RecentEvent]:
-    """Newest first. Both questions are answered from an index, without a look at older rows."""
+    """Return the newest events first. Both queries use an index and read no older rows."""
     about = {} if olt_id is None else {"olt": olt_id}
     found = [*_coordinator_events(limit, about), *_onu_events(limit, about)]
     return sorted(found, key=lambda each: each.at, reverse=True)[:limit]

@@ -1,4 +1,4 @@
-"""Where things lie on the timeline: a row per OLT, in percent of the time that is shown.
+"""The geometry of the timeline: a lane per OLT, positions in percent of the time shown.
 
 What was is to the left of now, what is planned to the right of it.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 from facho.web.components.charts import Period, Tick, time_axis
 
-# What takes a second is seen too.
+# A run of a second must be visible too.
 _MIN_WIDTH: Final = 0.25
 
 
@@ -27,7 +27,7 @@ class TimelineRange:
         return cls(now - back, now, now + ahead)
 
     def percent(self, at: datetime) -> float:
-        """Of what lies outside, the nearest edge."""
+        """Return the position of a time; outside the range, the nearest edge."""
         return 100.0 * min(1.0, max(0.0, (at - self.start) / (self.end - self.start)))
 
     @property
@@ -40,7 +40,7 @@ class TimelineRange:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRun:
-    """One that was, is or will be. Not ended, it lasts until now; planned, it has no execution."""
+    """A past, running or planned run. A running one ends now; a planned one has no execution."""
 
     job: str
     kind: str
@@ -49,7 +49,7 @@ class TimelineRun:
     start: datetime
     end: datetime | None
     execution_id: int | None = None
-    # Past the time that a run may be late without anybody minding, why, and for which job it waited.
+    # Whether it started later than allowed, the reason, and the job that it waited for.
     late: bool = False
     why: str = ""
     waited_for: str = ""
@@ -71,7 +71,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRun:
-    """A run and where it is; `delay` is the time that it waited, if it was late."""
+    """A run and its position; `delay` is the time that a late run waited."""
 
     run: TimelineRun
     block: Block
@@ -92,7 +92,7 @@ class Lane:
 
     @property
     def last_id(self) -> int | None:
-        """The execution that the keyboard comes to first; from there it goes to the others."""
+        """Return the execution that gets the keyboard focus first."""
         return next((each.run.execution_id for each in reversed(self.runs) if each.run.execution_id), None)
 
     @property
@@ -101,7 +101,7 @@ class Lane:
 
 
 def draw_run(run: TimelineRun, window: TimelineRange) -> DrawnRun | None:
-    """None for what lies outside, waiting included."""
+    """Return the position of a run, or None when all of it lies outside, waiting included."""
     end = max(run.start, run.end or window.now)
     if end < window.start or min(run.slot, run.start) > window.end:
         return None

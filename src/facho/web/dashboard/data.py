@@ -1,4 +1,4 @@
-"""All that the dashboard shows, in a fixed number of queries: what changes by the second, and the rest."""
+"""The data of the dashboard, in a fixed number of queries: the live part and the overview."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _QUOTAS_SHOWN: Final = 8
 _VIOLATIONS_SHOWN: Final = 5
 _EVENTS_SHOWN: Final = 12
 _CHART_PERIOD: Final = timedelta(hours=6)
-# A million rows are not counted every two seconds.
+# Seconds. A million rows are not counted every two seconds.
 _ONUS_COUNTED_EVERY: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class LoopStep:
-    """The last one of a loop; `age` is None when there has never been any."""
+    """The last step of a loop; `age` is None when there has been none."""
 
     age: timedelta | None
     state: StepState
 
     @property
     def stalled(self) -> bool:
-        """Not when the clock was set back: that is told with what else ails the system."""
+        """Return False when the clock was set back: that is one of the health problems."""
         return self.state in (StepState.NEVER, StepState.STALLED)
 
 
@@ -63,7 +63,7 @@ class Problem:
 
     olt_id: int
     olt: str
-    # Empty when it is all of the OLT.
+    # Empty when it is the whole OLT.
     job: str
     reason: Reason
     since: datetime | None
@@ -77,13 +77,13 @@ class Counters:
     nodes: int
     nodes_enabled: int
     onus: int
-    # Of the OLTs: those that are left alone now.
+    # OLTs in a maintenance window.
     under_maintenance: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LiveData:
-    """What changes by the second."""
+    """The part that refreshes every two seconds."""
 
     now: datetime
     step: LoopStep
@@ -96,10 +96,10 @@ class LiveData:
 
 @dataclass(frozen=True, slots=True)
 class OverviewData:
-    """What is looked at again after some seconds."""
+    """The part that refreshes every ten seconds."""
 
     now: datetime
-    # What ails the system besides its steps and pollers, which the live part tells by the second.
+    # Without those of the loops and pollers, which the live part shows.
     ailments: tuple[str, ...]
     healths: Mapping[Health, int]
     busy: Chart
@@ -146,7 +146,7 @@ def _health_problems() -> tuple[str, ...]:
 
 
 def _busy_chart(now: datetime, config: Config) -> Chart:
-    """How busy the pollers were lately, and from where on they are called saturated."""
+    """Draw how busy the pollers were in the last hours, and the limit of saturation."""
     period = Period(now - _CHART_PERIOD, now, config.time_zone)
     rows = PollerStats.objects.filter(timestamp__gte=period.start).order_by("timestamp")
     found = list(rows.values_list("timestamp", "busy_percentage"))
@@ -159,14 +159,14 @@ def _busy_chart(now: datetime, config: Config) -> Chart:
         [busy],
         period,
         limit=(config.saturated_above, gettext("saturated")),
-        # From nothing to all, however little is going on.
+        # The whole range, however low the values are.
         span=(0.0, 100.0),
         longest_gap=3 * config.poller_stats_every,
     )
 
 
 def read_last_steps(now: datetime, config: Config) -> tuple[LoopStep, LoopStep]:
-    """Of the scheduler, and of the coordinator."""
+    """Return the last steps of the scheduler and of the coordinator."""
     steps = system_status.read_last_steps(now)
     scheduler = _loop_step(steps[SCHEDULER], config.scheduler_step, config)
     return scheduler, _loop_step(steps[COORDINATOR], config.coordinator_step, config)
@@ -178,7 +178,7 @@ def _loop_step(last: system_status.Step, every: timedelta, config: Config) -> Lo
 
 
 def read_problems(maintained: Collection[int], limit: int) -> list[Problem]:
-    """The OLTs first: their nodes do not run either."""
+    """Return the OLTs with problems, then the suspended nodes."""
     return [*_olt_problems(maintained, limit), *_node_problems(limit)][:limit]
 
 

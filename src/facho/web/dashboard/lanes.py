@@ -1,4 +1,4 @@
-"""What the timeline shows: a page of OLTs with their runs, plans and windows, each asked for once."""
+"""The data of the timeline: a page of OLTs with their runs, plans and maintenance windows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Timeline:
 
     @property
     def page_after(self) -> int:
-        """The one to show at the next look."""
+        """Return the page to show at the next refresh."""
         if not self.wall:
             return self.page.number
         return self.page.next_page_number() if self.page.has_next() else 1
@@ -101,7 +101,7 @@ def _executed_runs(
 
 
 def _planned_runs(ids: Collection[int], window: TimelineRange) -> Iterator[tuple[int, TimelineRun]]:
-    """What is left of the plans that there are: mostly those of the running hour."""
+    """Return the planned runs that are still to come: mostly those of the running hour."""
     plans = ExecutionPlan.objects.filter(
         olt__in=ids, status=PlanStatus.ACTIVE, period_end__gt=window.now, period_start__lt=window.end
     )
@@ -120,7 +120,7 @@ def _planned_run(job: str, task_types: Collection[str], run: Planned | Entry) ->
 def _expected_runs(
     ids: Collection[int], begins: datetime, window: TimelineRange, config: Config
 ) -> Iterator[tuple[int, TimelineRun]]:
-    """Of the hour after, where it has no plan yet: as it would be planned now."""
+    """Plan the next hour for OLTs that have no plan of it yet."""
     for olt_id, work in load_workloads(list(ids), window.now, window.end, config).items():
         tasks = {task.node_id: _skip_missed_slots(task, window.now) for task in work.tasks}
         for each in replace(work, tasks=tuple(tasks.values())).plan(window.now, window.end, config).entries:
@@ -130,7 +130,7 @@ def _expected_runs(
 
 
 def _skip_missed_slots(task: Task, now: datetime) -> Task:
-    """Of the slots that it missed one runs: of an engine that stopped long ago there are very many."""
+    """Count all missed slots as one run: an engine that stopped long ago missed very many."""
     if task.next_slot > now:
         return task
     return replace(task, next_slot=advance(task.next_slot, task.interval, now).slot)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -22,9 +21,6 @@ from facho.web.components.page import page_context
 from facho.web.dashboard.data import read_live, read_overview
 from facho.web.dashboard.lanes import read_timeline
 
-# A clock that shows minutes shows those that are over.
-_A_MINUTE: Final = timedelta(minutes=1)
-
 
 @require_safe
 @never_cache
@@ -39,7 +35,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @never_cache
 @part_for_role(Role.VIEWER)
 def live_part(request: HttpRequest) -> HttpResponse:
-    """What changes by the second. Whoever is logged out meanwhile is sent to the login page."""
+    """Return the part that refreshes every two seconds; without a session, the browser logs in again."""
     return render(request, "dashboard/live.html", _live())
 
 
@@ -62,7 +58,7 @@ def _overview() -> dict[str, Any]:
 @never_cache
 @part_for_role(Role.VIEWER)
 def timeline_part(request: HttpRequest) -> HttpResponse:
-    """The page of OLTs that was asked for, and again by itself."""
+    """Return a page of the timeline, which refreshes itself."""
     query = parse_olt_query(request.GET)
     found = read_timeline(query, database_now(), current())
     context = {

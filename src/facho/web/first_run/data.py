@@ -1,4 +1,4 @@
-"""What has come of the jobs of a new OLT so far, in a fixed number of queries."""
+"""The first results of a new OLT, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.reasons import NO_REASON, Reason
 
 _OPEN: Final = (State.WAITING, State.PENDING, State.RUNNING)
-# What waits with an error will be tried again.
+# A waiting execution with an error is retried.
 _WITH_ERROR: Final = (State.FAILED, State.WAITING)
 
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
     job: str
-    # Of its last execution; empty when it has none yet.
+    # The state of its last execution; empty before the first.
     state: str
     error: Reason
     # While it waits for its slot.
@@ -61,7 +61,7 @@ def _job_progress(olt_id: int) -> Iterator[JobProgress]:
 
 
 def _last_executions(olt_id: int) -> dict[int, Execution]:
-    """By node. The newest come first, and those of a new OLT are few."""
+    """Return the last execution of each node. A new OLT has few executions."""
     rows = Execution.objects.filter(olt=olt_id, node__isnull=False).order_by("-id")
     found: dict[int, Execution] = {}
     for row in rows.only("node_id", "state", "error")[:200]:

@@ -27,7 +27,7 @@ from facho.web.access import attempts
 from facho.web.access.pages import for_role
 from facho.web.components.page import page_context
 
-# A clock that shows minutes shows those that are over.
+# Added so that the time shown in minutes is not too early.
 _A_MINUTE: Final = timedelta(minutes=1)
 
 
@@ -58,7 +58,7 @@ def password_change_done(request: HttpRequest) -> HttpResponse:
 
 
 class LoginForm(AuthenticationForm):
-    """Everybody who has an account: the pages ask for a role by themselves."""
+    """Logs in every account: the pages check the role themselves."""
 
     too_many = False
 
@@ -87,7 +87,7 @@ class LoginForm(AuthenticationForm):
 
 
 class Login(LoginView):
-    """In the admin's dress."""
+    """The login page in the style of the admin."""
 
     template_name = "login/page.html"
     authentication_form = LoginForm

@@ -1,4 +1,4 @@
-"""Every metric there is, with what it means. docs/reference/metrics.md is this table in words."""
+"""All metrics with their help texts. docs/reference/metrics.md lists them too."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Metric:
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The names that a query can ask for."""
+        """Return the names of its time series."""
         ends = {Kind.SUMMARY: ("_sum", "_count"), Kind.HISTOGRAM: ("_bucket", "_sum", "_count")}
         return tuple(self.name + end for end in ends.get(self.kind, ("",)))
 
@@ -95,6 +95,6 @@ _OF_EACH_ONU: Final = (
 )
 
 METRICS: Final = (*_OF_THE_SYSTEM, *_OF_EACH_OLT)
-# Given on request only, for one OLT at a time: there may be a million of them.
+# On request only, for one OLT at a time: there may be a million of them.
 ONU_METRICS: Final = _OF_EACH_ONU
 EVERY: Final = {metric.name: metric for metric in (*METRICS, *ONU_METRICS)}

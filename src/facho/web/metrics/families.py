@@ -1,4 +1,4 @@
-"""From numbers to the text that Prometheus reads."""
+"""Samples, and their text in the formats of Prometheus."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ OPEN_METRICS = "application/openmetrics-text"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A number of a metric, with the values of its labels in their order."""
+    """A value of a metric, with the values of its labels in order."""
 
     metric: str
     value: float
     labels: tuple[str, ...] = ()
-    # Of a summary or a histogram: `_sum`, `_count` or `_bucket`, and the bucket's limit.
+    # For summaries and histograms: `_sum`, `_count` or `_bucket`, and the limit of the bucket.
     end: str = ""
     up_to: str = ""
 
 
-class _Told(Collector):
+class _Families(Collector):
     def __init__(self, families: Iterable[Family]) -> None:
         self._families = list(families)
 
@@ -36,7 +36,7 @@ class _Told(Collector):
 
 
 def written(metrics: Iterable[Metric], samples: Iterable[Sample], *, open_metrics: bool) -> bytes:
-    """All of `metrics`, in their order, also those without a number now."""
+    """Render all metrics in their order, including those without samples."""
     families = {
         metric.name: Family(metric.name.removesuffix("_total"), metric.what, metric.kind)
         for metric in metrics
@@ -46,10 +46,10 @@ def written(metrics: Iterable[Metric], samples: Iterable[Sample], *, open_metric
         if sample.up_to:
             labels["le"] = sample.up_to
         families[sample.metric].add_sample(sample.metric + sample.end, labels, sample.value)
-    told = _Told(families.values())
+    collector = _Families(families.values())
     if not open_metrics:
-        return generate_latest(told)
-    text: bytes = openmetrics.generate_latest(told)  # type: ignore[no-untyped-call]
+        return generate_latest(collector)
+    text: bytes = openmetrics.generate_latest(collector)  # type: ignore[no-untyped-call]
     return text
 
 

@@ -1,4 +1,4 @@
-"""What `/metrics` tells, in a fixed number of queries whatever the number of OLTs."""
+"""The samples of `/metrics`, in a fixed number of queries for any number of OLTs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def samples(now: datetime, config: Config) -> Iterator[Sample]:
     yield from _work(condition)
     yield from _quotas(condition)
     yield from _olts(condition)
-    yield from _told_to_people(now)
-    yield from _room(now)
+    yield from _outages_and_notifications(now)
+    yield from _storage(now)
     yield from _durations()
     yield from _each_olt(now)
     yield from _totals()
@@ -70,7 +70,7 @@ def _work(condition: Condition) -> Iterator[Sample]:
 
 
 def _quotas(condition: Condition) -> Iterator[Sample]:
-    """Also what there is none of: a curve that begins with its first violation hides that one."""
+    """Return zeros too: a curve that begins with its first violation hides that one."""
     quotas = condition.quotas
     for status in QuotaStatus.values:
         yield Sample("facho_quotas", quotas.by_status.get(status, 0), (status.lower(),))
@@ -87,7 +87,7 @@ def _olts(condition: Condition) -> Iterator[Sample]:
         yield Sample("facho_olts", getattr(condition.olts, state), (state,))
 
 
-def _told_to_people(now: datetime) -> Iterator[Sample]:
+def _outages_and_notifications(now: datetime) -> Iterator[Sample]:
     open_ = PortOutage.objects.filter(ended_at__isnull=True).order_by()
     outages = dict(open_.values_list("cause").annotate(Count("id")))
     for cause in PortOutage.Cause.values:
@@ -100,7 +100,7 @@ def _told_to_people(now: datetime) -> Iterator[Sample]:
         yield Sample("facho_notifications", count, (status,))
 
 
-def _room(now: datetime) -> Iterator[Sample]:
+def _storage(now: datetime) -> Iterator[Sample]:
     found = storage.forecast_storage(now, storage.database_room())
     yield Sample("facho_database_bytes", found.now.database_bytes)
     if found.now.free_bytes is not None:
@@ -132,7 +132,7 @@ def _each_olt(now: datetime) -> Iterator[Sample]:
             yield Sample("facho_olt_reachable", reachable, (name,))
 
 
-# A counter and the column that it is the sum of.
+# Counters and the columns that they are the sums of.
 _COUNTERS: Final = {
     "facho_executions_delayed_total": "delayed",
     "facho_execution_delay_seconds_total": "delay_seconds",
@@ -160,7 +160,7 @@ def _totals() -> Iterator[Sample]:
 
 
 def _onus(config: Config) -> Iterator[Sample]:
-    """A million rows are not counted for every scrape."""
+    """Return cached counts: a million rows are not counted for every scrape."""
     kept = config.metrics_onus_every.total_seconds()
     counts: dict[tuple[str, str], int] = cache.get_or_set(_ONU_COUNTS, _count_onus, kept) or {}
     for (olt, state), count in counts.items():
@@ -170,7 +170,7 @@ def _onus(config: Config) -> Iterator[Sample]:
 def _count_onus() -> dict[tuple[str, str], int]:
     names = dict(Olt.objects.values_list("id", "name"))
     found = Counter[tuple[str, str]]()
-    # The names are not joined: that would be done for each row before it is counted.
+    # The names are not joined: the database would join each row before counting.
     rows = Onu.objects.order_by().values_list("olt_id", "presence", "state").annotate(Count("id"))
     for olt, presence, state, count in rows:
         if olt in names:
@@ -179,13 +179,13 @@ def _count_onus() -> dict[tuple[str, str], int]:
 
 
 def onu_samples(olt: Olt) -> Iterator[Sample]:
-    """Of each ONU of one OLT, whatever is known of it."""
+    """Return the samples of each ONU of an OLT."""
     columns = ("id", "address", "serial", "presence", "state", "onu_rx_dbm", "olt_rx_dbm")
     rows: Any = Onu.objects.filter(olt=olt).order_by("id").values_list(*columns)
     for onu, place, serial, presence, state, at_onu, at_olt in rows:
         labels = (olt.name, str(onu), place or "", serial)
-        told = "absent" if presence == Presence.ABSENT else state or _UNKNOWN
-        yield Sample("facho_onu_state", 1, (*labels, told))
+        shown = "absent" if presence == Presence.ABSENT else state or _UNKNOWN
+        yield Sample("facho_onu_state", 1, (*labels, shown))
         if at_onu is not None:
             yield Sample("facho_onu_rx_power_dbm", at_onu, labels)
         if at_olt is not None:

@@ -1,4 +1,4 @@
-"""Who may ask for the metrics, and what is answered."""
+"""The view of `/metrics`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from facho.web.metrics.families import OPEN_METRICS, content_type, written
 from facho.web.metrics.reading import onu_samples, samples
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 
-_once: Final = AnswerCache("facho.metrics")
+_cache: Final = AnswerCache("facho.metrics")
 
 
 @require_safe
 @never_cache
 def metrics(request: HttpRequest) -> HttpResponse:
-    if not _is_of_metrics(request):
+    if not _has_metrics_token(request):
         return _refused("a token of the role metrics is needed", HTTPStatus.UNAUTHORIZED)
     open_metrics = OPEN_METRICS in request.headers.get("Accept", "")
     if "onus" not in request.GET:
@@ -38,13 +38,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     olt = Olt.objects.filter(name=request.GET.get("olt", "")).only("id", "name").first()
     if olt is None:
         return _refused("olt must be the name of an OLT: ?onus=1&olt=NAME", HTTPStatus.BAD_REQUEST)
-    # Its name may be anything, and would not be for the cache.
-    about = hashlib.sha256(olt.name.encode()).hexdigest()
-    return _answer(f"olt.{about}", lambda open_: _of_olt(olt, open_), open_metrics=open_metrics)
+    # A hash, since a name may have characters that cache keys may not.
+    name = hashlib.sha256(olt.name.encode()).hexdigest()
+    return _answer(f"olt.{name}", lambda open_: _onus_of(olt, open_), open_metrics=open_metrics)
 
 
-def _is_of_metrics(request: HttpRequest) -> bool:
-    """Neither a session nor any other token will do: what reads this is a program with one purpose."""
+def _has_metrics_token(request: HttpRequest) -> bool:
+    """Return whether the request has a token of the role metrics; no session or other token is accepted."""
     try:
         shown = BearerToken().authenticate(Request(request))
     except APIException:
@@ -52,11 +52,11 @@ def _is_of_metrics(request: HttpRequest) -> bool:
     return shown is not None and role_of_token(shown[1]) is Role.METRICS
 
 
-def _answer(about: str, work_out: Callable[[bool], bytes], *, open_metrics: bool) -> HttpResponse:
+def _answer(name: str, compute: Callable[[bool], bytes], *, open_metrics: bool) -> HttpResponse:
     try:
-        text = _once.get(f"{about}.{open_metrics}", current().metrics_kept, lambda: work_out(open_metrics))
+        text = _cache.get(f"{name}.{open_metrics}", current().metrics_kept, lambda: compute(open_metrics))
     except AnswerBusy:
-        return _refused("the scrape before this one goes on", HTTPStatus.SERVICE_UNAVAILABLE)
+        return _refused("the previous scrape is still running", HTTPStatus.SERVICE_UNAVAILABLE)
     return HttpResponse(text, content_type=content_type(open_metrics=open_metrics))
 
 
@@ -64,7 +64,7 @@ def _fleet(open_metrics: bool) -> bytes:
     return written(METRICS, samples(database_now(), current()), open_metrics=open_metrics)
 
 
-def _of_olt(olt: Olt, open_metrics: bool) -> bytes:
+def _onus_of(olt: Olt, open_metrics: bool) -> bytes:
     return written(ONU_METRICS, onu_samples(olt), open_metrics=open_metrics)
 
 

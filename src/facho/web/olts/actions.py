@@ -1,9 +1,10 @@
-"""What the buttons on the page of an OLT do: commands of the engine, and a sentence about what came of it."""
+"""The buttons on the page of an OLT: each runs a command and shows its result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import wraps
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -25,98 +26,89 @@ from facho.engine.commands.nodes import disable_nodes, enable_nodes, shift_grid
 from facho.engine.commands.olts import disable_olts, enable_olts
 from facho.engine.commands.runs import run_now
 from facho.engine.coordinate.plan_reports import suggest_shift
+from facho.web.access.pages import View
 from facho.web.components.page import action_for
 
 
-@action_for("run", "snmp_jobs.snmpjobhost")
-def run_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+def olt_action(right: str, model: str) -> Callable[[Callable[..., str]], View]:
+    """Make a view of a function that acts on an OLT: its message is shown on the page of the OLT."""
+
+    def decorate(act: Callable[..., str]) -> View:
+        @action_for(right, model)
+        @wraps(act)
+        def view(request: HttpRequest, olt_id: int, **ids: int) -> HttpResponse:
+            try:
+                messages.success(request, act(request, olt_id, **ids))
+            except CommandError as refused:
+                messages.error(request, refused.message)
+            return redirect("olt", olt_id)
+
+        return view
+
+    return decorate
+
+
+@olt_action("run", "snmp_jobs.snmpjobhost")
+def run_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
     node = _node(olt_id, node_id)
-
-    def act() -> str:
-        said = {"id": run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
-        return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % said
-
-    return _told(request, olt_id, act)
+    values = {"id": run_now(node.pk, database_now()), "job": node.job.name, "olt": node.olt.name}
+    return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % values
 
 
-@action_for("enable", "snmp_jobs.snmpjobhost")
-def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+@olt_action("enable", "snmp_jobs.snmpjobhost")
+def enable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
     node = _node(olt_id, node_id)
-
-    def act() -> str:
-        enable_nodes([node.pk], database_now())
-        interval = timedelta(seconds=node.interval_s or node.job.interval_s)
-        said = {"job": node.job.name, "interval": format_interval(interval)}
-        return gettext("%(job)s is enabled and runs in %(interval)s.") % said
-
-    return _told(request, olt_id, act)
+    enable_nodes([node.pk], database_now())
+    interval = timedelta(seconds=node.interval_s or node.job.interval_s)
+    values = {"job": node.job.name, "interval": format_interval(interval)}
+    return gettext("%(job)s is enabled and runs in %(interval)s.") % values
 
 
-@action_for("enable", "snmp_jobs.snmpjobhost")
-def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> HttpResponse:
+@olt_action("enable", "snmp_jobs.snmpjobhost")
+def disable_node(request: HttpRequest, olt_id: int, node_id: int) -> str:  # noqa: ARG001
     node = _node(olt_id, node_id)
-
-    def act() -> str:
-        disable_nodes([node.pk], database_now())
-        return gettext("%(job)s is disabled on this OLT.") % {"job": node.job.name}
-
-    return _told(request, olt_id, act)
+    disable_nodes([node.pk], database_now())
+    return gettext("%(job)s is disabled on this OLT.") % {"job": node.job.name}
 
 
-@action_for("enable", "hosts.olt")
-def enable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+@olt_action("enable", "hosts.olt")
+def enable_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
     name = _olt(olt_id).name
-
-    def act() -> str:
-        enable_olts([name], database_now())
-        return gettext("%(olt)s is enabled: its nodes run after one interval.") % {"olt": name}
-
-    return _told(request, olt_id, act)
+    enable_olts([name], database_now())
+    return gettext("%(olt)s is enabled: its nodes run after one interval.") % {"olt": name}
 
 
-@action_for("enable", "hosts.olt")
-def disable_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
+@olt_action("enable", "hosts.olt")
+def disable_olt(request: HttpRequest, olt_id: int) -> str:  # noqa: ARG001
     name = _olt(olt_id).name
-
-    def act() -> str:
-        disable_olts([name], database_now())
-        return gettext("%(olt)s is disabled: nothing is collected from it.") % {"olt": name}
-
-    return _told(request, olt_id, act)
+    disable_olts([name], database_now())
+    return gettext("%(olt)s is disabled: nothing is collected from it.") % {"olt": name}
 
 
-@action_for("change", "snmp_jobs.snmpjobhost")
-def shift_node(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """The move that was shown, if it is still the one to propose: a second click must not move it twice."""
+@olt_action("change", "snmp_jobs.snmpjobhost")
+def shift_node(request: HttpRequest, olt_id: int) -> str:
+    """Apply the proposed shift if it is still the one that was shown: a second click must not shift twice."""
     _olt(olt_id)
-
-    def act() -> str:
-        now = database_now()
-        shift = suggest_shift(olt_id, now, current())
-        shown = (request.POST.get("node"), request.POST.get("by"))
-        if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
-            raise CommandError("node", gettext("This proposal is out of date: see the new one."))
-        shift_grid(shift.node_id, shift.by, now)
-        return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
-
-    return _told(request, olt_id, act)
+    now = database_now()
+    shift = suggest_shift(olt_id, now, current())
+    shown = (request.POST.get("node"), request.POST.get("by"))
+    if shift is None or shown != (str(shift.node_id), format_interval(shift.by)):
+        raise CommandError("node", gettext("This proposal is out of date: see the new one."))
+    shift_grid(shift.node_id, shift.by, now)
+    return gettext("%(job)s runs %(by)s later from now on.") % {"job": shift.job, "by": shown[1]}
 
 
-@action_for("acknowledge", "execution_coordinator.quotaviolation")
-def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> HttpResponse:
+@olt_action("acknowledge", "execution_coordinator.quotaviolation")
+def acknowledge_violation(request: HttpRequest, olt_id: int, violation_id: int) -> str:
     violation = get_object_or_404(QuotaViolation, id=violation_id, olt=olt_id)
-
-    def act() -> str:
-        acknowledgements.acknowledge_violation(violation.pk, request.user.get_username(), database_now())
-        hour = hour_in_words(violation.period_start, violation.period_end)
-        return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
-
-    return _told(request, olt_id, act)
+    acknowledgements.acknowledge_violation(violation.pk, request.user.get_username(), database_now())
+    hour = hour_in_words(violation.period_start, violation.period_end)
+    return gettext("The violation of %(hour)s is acknowledged.") % {"hour": hour}
 
 
 @action_for("test", "hosts.olt")
 def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """The answer goes into the page; without scripts it is told on the page that comes next."""
+    """Test the connection; without scripts the answer is shown on the next page."""
     olt = _olt(olt_id)
     answer = check_connection(olt)
     context = {"wrong": answer.reason} if isinstance(answer, Silence) else {"answer": answer}
@@ -126,15 +118,6 @@ def test_olt(request: HttpRequest, olt_id: int) -> HttpResponse:
         messages.error(request, reason_words(answer.reason))
     else:
         messages.success(request, gettext("The OLT answers: %(descr)s") % {"descr": answer.sys_descr})
-    return redirect("olt", olt_id)
-
-
-def _told(request: HttpRequest, olt_id: int, act: Callable[[], str]) -> HttpResponse:
-    """Back to the page, which says what came of it."""
-    try:
-        messages.success(request, act())
-    except CommandError as refused:
-        messages.error(request, refused.message)
     return redirect("olt", olt_id)
 
 

@@ -1,4 +1,4 @@
-"""What changes slowly on the page of an OLT: ports, health, load, plan, quotas, and what happened there."""
+"""The slow part of the page of an OLT: ports, health, load, plan, quotas and events."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _OUTAGES_SHOWN: Final = 10
 _PLANNED_SHOWN: Final = 12
 _WINDOWS_AHEAD: Final = timedelta(days=14)
 _WINDOWS_SHOWN: Final = 5
-# What an ONU says of its light; where it says nothing, what the OLT gets from it.
+# The power at the ONU; where it is unknown, the power at the OLT.
 POWER: Final = Coalesce("onu_rx_dbm", "olt_rx_dbm")
 
 
 @dataclass(frozen=True, slots=True)
 class PortSummary:
     row: PortRow
-    # Of a port that only ONUs name there is none.
+    # None for a port that is known from its ONUs only.
     port_id: int | None
-    # ONUs whose power is known, and those of them that get too little.
+    # ONUs with known power, and those of them that are weak.
     measured: int
     weak: int
 
@@ -54,7 +54,7 @@ class PortSummary:
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
     row: ExecutionPlan
-    # The first that are yet to come, and how many there are in all.
+    # The next runs, and how many are left in all.
     next: Sequence[Planned]
     to_come: int
 
@@ -75,7 +75,7 @@ class OltDetails:
     ports: Sequence[PortSummary]
     load: OltLoad
     learned: Mapping[str, Any]
-    # Columns of its profile that it does not have, by name.
+    # Names of the missing columns.
     lacks: Sequence[str]
     unreadable: Sequence[UnreadableRows]
     plan: PlanSummary | None
@@ -120,7 +120,7 @@ def _port_summaries(olt_id: int, config: Config) -> Iterator[PortSummary]:
 
 
 def _count_powers(olt_id: int, weak: float) -> dict[str, tuple[int, int]]:
-    """By port: how many ONUs say how much light they get, and how many of them get too little."""
+    """Return by port the number of ONUs with known power, and how many of them are weak."""
     onus = Onu.objects.filter(olt=olt_id, presence=Presence.PRESENT, port__isnull=False)
     rows = onus.annotate(power=POWER).order_by().values_list("frame", "slot", "port")
     counted = rows.annotate(measured=Count("power"), weak=Count("id", filter=Q(power__lt=weak)))

@@ -1,4 +1,4 @@
-"""What changes by the second on the page of an OLT: its state, its nodes, its last executions."""
+"""The live part of the page of an OLT: its state, its nodes and its last executions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PART_STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """Of a composite node: one job's share of an execution."""
+    """One job's share of an execution of a composite node."""
 
     node_id: int
     job: str
@@ -41,7 +41,7 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRow:
-    """An execution, whatever has become of it so far. `job` is empty for a collection by hand."""
+    """An execution in any state. `job` is empty for a collection by hand."""
 
     execution_id: int
     node_id: int | None
@@ -66,8 +66,8 @@ class ExecutionRow:
             return None
         return self.ended_at - self.started_at
 
-    def came_of(self, node_id: int) -> tuple[str, Reason]:
-        """The state of one part, and what went wrong with it."""
+    def part_result(self, node_id: int) -> tuple[str, Reason]:
+        """Return the state and the error of one part."""
         its = next((part for part in self.parts if part.node_id == node_id), None)
         return (self.state, self.error) if its is None else (its.state, its.error or self.error)
 
@@ -78,10 +78,10 @@ class NodeRow:
     job_id: int
     job: str
     interval: timedelta
-    # Its own switch; it does not run either while its job or its OLT is off.
+    # Its own switch; a node of a disabled job or OLT does not run either.
     enabled: bool
     job_enabled: bool
-    # The job that it runs after here; empty for a plain node.
+    # The job of its master; empty for a node that is not chained.
     after: str
     next_run_at: datetime | None
     suspended: Reason
@@ -91,17 +91,17 @@ class NodeRow:
 
     @property
     def last_state(self) -> str:
-        return "" if self.last is None else self.last.came_of(self.node_id)[0]
+        return "" if self.last is None else self.last.part_result(self.node_id)[0]
 
     @property
     def last_error(self) -> Reason:
-        return NO_REASON if self.last is None else self.last.came_of(self.node_id)[1]
+        return NO_REASON if self.last is None else self.last.part_result(self.node_id)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class OltLive:
     now: datetime
-    # With its health as `condition`, its brand and its model, and without its credentials.
+    # With its health as `condition`, its brand and its model; without credentials.
     olt: Any
     maintained_until: datetime | None
     nodes: Sequence[NodeRow]
@@ -122,7 +122,7 @@ def _last_executions(olt_id: int) -> list[ExecutionRow]:
 
 
 def _node_rows(olt_id: int) -> list[NodeRow]:
-    """Masters with what is chained to them below, by name."""
+    """Return the nodes by name, chained nodes below their masters."""
     ended = Execution.objects.filter(node=OuterRef("pk"), ended_at__isnull=False).order_by("-id")
     nodes = (
         SnmpJobHost.objects.filter(olt=olt_id)
@@ -138,7 +138,7 @@ def _node_rows(olt_id: int) -> list[NodeRow]:
 
 
 def _node_row(row: Any, master: Any | None, last: Mapping[int, ExecutionRow]) -> NodeRow:
-    """What is chained has its result among the parts of its master's execution."""
+    """Build the row of a node. The result of a chained node is a part of its master's execution."""
     runs = row if master is None else master
     return NodeRow(
         node_id=row.id,

@@ -1,4 +1,4 @@
-"""The work that we put on an OLT, hour by hour."""
+"""The SNMP load of an OLT, hour by hour."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from facho.web.components.charts import Bar
 
 HOURS: Final = 24
 _HOUR: Final = timedelta(hours=1)
-# An hour is written below every so many bars.
+# Bars between two labels.
 _LABEL_EVERY: Final = 4
 
 
@@ -49,7 +49,7 @@ class OltLoad:
 
     @property
     def pace_ms(self) -> float | None:
-        """From one request to the next while it is asked. Several may be under way at once."""
+        """Return the mean time from one request to the next; several may be in flight at once."""
         seconds = sum(hour.seconds for hour in self.hours)
         return 1000 * seconds / self.requests if self.requests else None
 
@@ -63,7 +63,7 @@ class OltLoad:
 
 
 def read_olt_load(olt_id: int, now: datetime) -> OltLoad:
-    """Of the last 24 hours; each execution counts in the hour in which it ended."""
+    """Return the load of the last 24 hours; an execution counts in the hour in which it ended."""
     last = localtime(now).replace(minute=0, second=0, microsecond=0).astimezone(UTC)
     first = last - (HOURS - 1) * _HOUR
     hours = [HourLoad(first + number * _HOUR) for number in range(HOURS)]
@@ -81,7 +81,7 @@ def _add_load(hour: HourLoad, load: dict[str, float]) -> None:
 
 
 def _bars(hours: Sequence[HourLoad], values: Sequence[float]) -> list[Bar]:
-    """One that is weak is an hour with time-outs."""
+    """Draw a bar for each hour; hours with timeouts are marked as weak."""
     most = max(values) or 1
     width = 100 / len(hours)
     return [
@@ -99,7 +99,7 @@ def _bars(hours: Sequence[HourLoad], values: Sequence[float]) -> list[Bar]:
 
 
 def _label(hour: HourLoad) -> str:
-    """`10:00 (3 time-outs)`."""
+    """`10:00 (3 timeouts)`."""
     clock = f"{localtime(hour.start):%H:%M}"
     if not hour.timeouts:
         return clock

@@ -1,4 +1,4 @@
-"""The list of all OLTs: those that need a person first."""
+"""The data of the list of OLTs: those that need a person first."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class OltRow:
     brand: str
     model: str
     health: str
-    # In the words of the engine; empty where nothing is wrong, or nobody knows what.
+    # Why it is suspended; empty when it is not.
     trouble: Reason
     since: datetime | None
     cpu_pct: float | None
     onus: int
     onus_online: int
-    # Ports of which many ONUs went at once, and are not back.
+    # Open port outages.
     outages: int
 
 
@@ -47,7 +47,7 @@ class OltList:
 
 
 def read_olt_list(query: OltQuery, now: datetime) -> OltList:
-    """A fixed number of queries; ONUs are counted for the OLTs of the page alone."""
+    """Read a page of the list in a fixed number of queries; ONUs are counted for its OLTs only."""
     rows = query.filter(with_health(olts_under_maintenance(now)), text_in=("name", "address", "site"))
     page = Paginator(_sort_worst_first(rows), ROWS).get_page(query.page)
     olts = list(page.object_list)
@@ -64,7 +64,7 @@ def _sort_worst_first(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def _count_onus(ids: Sequence[int]) -> Mapping[int, tuple[int, int]]:
-    """Of each OLT: those that are there, and those of them that are online."""
+    """Return by OLT the numbers of present ONUs and of those that are online."""
     rows = Onu.objects.filter(olt__in=ids, presence=Presence.PRESENT).order_by().values_list("olt_id")
     counted = rows.annotate(known=Count("id"), online=Count("id", filter=Q(state="online")))
     return {olt_id: (known, online) for olt_id, known, online in counted}

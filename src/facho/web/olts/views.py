@@ -42,7 +42,7 @@ def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
 
 @part_for(*VIEW)
 def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """What changes by the second."""
+    """Return the part that refreshes every few seconds."""
     return render(request, "olts/live.html", {**_now(request, olt_id), "again": True})
 
 
@@ -57,7 +57,7 @@ def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
 
 @part_for(*VIEW)
 def olt_proposals(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """Looked for by itself: it takes longer than all the rest."""
+    """Return the proposals, which load separately: they take longer than all the rest."""
     get_object_or_404(Olt.objects.only("id"), id=olt_id)
     now = database_now()
     plan = running_plan(olt_id, now, current())

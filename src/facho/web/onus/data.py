@@ -1,4 +1,4 @@
-"""The page of an ONU: what is known of it and since when, what it measured, and what happened to it."""
+"""The data of the page of an ONU: its facts and their age, charts and events."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from facho.web.components.state_band import (
 from facho.web.words.events import describe_onu_event
 from facho.web.words.facts import fact_name, fact_value
 
-# The days back that one can choose.
+# The periods that one can choose.
 DAYS: Final = (1, 7, 30)
 EVENTS_SHOWN: Final = 50
-# Of one that flaps, more would be a grey band.
+# More changes than this cannot be told apart in the band.
 _MOST_CHANGES: Final = 2000
 _CHART_FACTS: Final = ("onu_rx_dbm", "olt_rx_dbm", "temperature_c", "distance_m")
 _DETAIL_FACTS: Final = ("serial", "mac", "description", "model", "plan", "onu_tx_dbm")
@@ -44,7 +44,7 @@ _MARKED_EVENTS: Final = (EventKind.WEAK, EventKind.FALLING, EventKind.MOVED)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The others on its port that are online."""
+    """The other ONUs on its port that are online."""
 
     onus: int
     median_dbm: float | None
@@ -59,7 +59,7 @@ class StateBand:
 class DetailFact(NamedTuple):
     name: str
     value: str
-    # When the OLT was last asked for it.
+    # When it was last collected.
     at: datetime | None = None
 
 
@@ -75,14 +75,14 @@ class OnuPage:
     neighbours: Neighbours
     band: StateBand
     power: Chart
-    # Temperature and distance, those that it ever told.
+    # Temperature and distance, if there are values.
     others: Sequence[Chart]
     events: Sequence[OnuEvent]
     facts: Sequence[DetailFact]
 
 
 def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage:
-    """Always the same number of queries."""
+    """Read the page in a fixed number of queries."""
     period = Period(now - timedelta(days=days), now, config.time_zone)
     place = port_of({"frame": onu.frame, "slot": onu.slot, "port": onu.port})
     series = onu_series(onu, _CHART_FACTS, period.start, period.end + timedelta(seconds=1))
@@ -106,7 +106,7 @@ def read_onu_page(onu: Onu, days: int, now: datetime, config: Config) -> OnuPage
 
 
 def _detail_facts(onu: Onu, collected: Mapping[str, datetime]) -> list[DetailFact]:
-    """Those that it has, and those that were asked for in vain."""
+    """Return the facts that have a value or were at least collected."""
     facts = [
         *(
             DetailFact(fact_name(fact), fact_value(fact, getattr(onu, fact)), collected.get(fact))
@@ -129,7 +129,7 @@ def _read_neighbours(onu: Onu) -> Neighbours:
 
 
 def _read_band(onu: Onu, period: Period) -> StateBand:
-    """One change from before the period says how it begins."""
+    """Build the band of a period; the last change before it tells the state at its start."""
     rows = OnuEvent.objects.filter(onu=onu, kind__in=CHANGE_KINDS).values_list("at", "kind", "cause")
     latest = [StateChange(*row) for row in rows.order_by("-at", "-id")[:_MOST_CHANGES]]
     earlier = [change for change in latest if change.at < period.start][:1]

@@ -1,4 +1,4 @@
-"""The page of a port: its ONUs, how much light they get, its own optics, and what happened there."""
+"""The data of the page of a port: its ONUs and their power, its own optics, and events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from facho.web.olts.details import POWER, recent_outages
 
 ROWS: Final = 64
 SORTS: Final[Mapping[str, str]] = {"power": "power", "state": "state", "seen": "last_seen"}
-# The days back that one can choose.
+# The periods that one can choose.
 DAYS: Final = (1, 7, 30)
 _STEP_DB: Final = 1.0
 _EVENTS_SHOWN: Final = 20
@@ -50,7 +50,7 @@ def parse_port_query(given: Mapping[str, str]) -> PortQuery:
 
 @dataclass(frozen=True, slots=True)
 class PowerHistogram:
-    """How many ONUs get how much, and where the cut is, in percent from the left."""
+    """The ONUs by power; `cut` is the position of the limit in percent from the left."""
 
     bars: Sequence[Bar]
     cut: float | None
@@ -95,7 +95,7 @@ def _port_onus(port: PonPort) -> QuerySet[Any]:
 
 
 def _sort_onus(onus: QuerySet[Any], sort: str) -> QuerySet[Any]:
-    """What has no value comes last, whichever way."""
+    """Sort the ONUs; those without a value come last in both directions."""
     place = (F("onu_id").asc(nulls_last=True), "extra", "id")
     column = SORTS.get(sort.removeprefix("-"))
     if column is None:
@@ -110,7 +110,7 @@ def _power_histogram(powers: Sequence[float], weak: float) -> PowerHistogram:
 
 
 def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | None:
-    """Where the limit is among the bars; None when it is beside them."""
+    """Return the position of the limit among the bars, or None when it is outside."""
     if not bars:
         return None
     at = 100 * (weak - min(powers) // _STEP_DB * _STEP_DB) / (bars * _STEP_DB)
@@ -118,7 +118,7 @@ def _limit_position(powers: Sequence[float], bars: int, weak: float) -> float | 
 
 
 def _charts(port: PonPort, days: int, now: datetime, config: Config) -> list[Chart]:
-    """Those that have something to show. A port that only ONUs name has no numbers of its own."""
+    """Return the charts that have values. A port that is known from its ONUs only has none."""
     if port._state.adding:
         return []
     period = Period(now - timedelta(days=days), now, config.time_zone)
@@ -148,6 +148,6 @@ def _has_values(values: Values) -> bool:
 
 
 def _events(port: PonPort, now: datetime) -> list[OnuEvent]:
-    """Of the last days: those of an OLT are found by their time, not by their place."""
+    """Return the events of the last days: the index of events is by time, not by place."""
     here = Q(place=port.place) | Q(place__startswith=f"{port.place}:")
     return list(OnuEvent.objects.filter(here, olt=port.olt_id, at__gte=now - _EVENTS_SINCE)[:_EVENTS_SHOWN])

@@ -25,7 +25,7 @@ def port(request: HttpRequest, olt_id: int, port_id: int) -> HttpResponse:
 
 @page_for(*VIEW)
 def port_at(request: HttpRequest, olt_id: int, place: str) -> HttpResponse:
-    """By its place: of OLTs that do not tell of their ports, ONUs do."""
+    """Show a port by its place: some ports are known from their ONUs only."""
     olt = get_object_or_404(Olt.objects.defer("credentials"), id=olt_id)
     row = PonPort.objects.filter(olt=olt_id, place=place).values_list("id", flat=True).first()
     if row is not None:

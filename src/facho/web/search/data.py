@@ -1,4 +1,4 @@
-"""What the search page finds: OLTs, ports, ONUs and those that nobody has provisioned, the first of each."""
+"""The search: the first matching OLTs, ports, ONUs and unprovisioned ONUs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SearchResults:
     ports: Sequence[PonPort] = ()
     onus: Sequence[Onu] = ()
     unprovisioned: Sequence[Unprovisioned] = ()
-    # The one ONU that is called exactly so, and nothing else is.
+    # The ONU when exactly one has this serial or MAC, and no OLT matches.
     exact: Onu | None = None
 
     @property
@@ -48,7 +48,7 @@ class SearchResults:
 
     @property
     def middle(self) -> bool:
-        """Whether also the middle of descriptions is looked at."""
+        """Return whether the middle of descriptions is searched too."""
         return has_trigrams()
 
 
@@ -70,7 +70,7 @@ def _olts(text: str) -> list[Olt]:
 
 
 def _ports(text: str) -> list[PonPort]:
-    """`OLT 0/1/3`, `0/1/3`, or what the OLT calls it."""
+    """Find ports by `OLT 0/1/3`, `0/1/3` or the name that the OLT gives them."""
     name, _, place = text.rpartition(" ")
     if not _PLACE.fullmatch(place):
         return _first_ports(PonPort.objects.filter(name__iexact=text))
@@ -84,7 +84,7 @@ def _first_ports(ports: QuerySet[PonPort]) -> list[PonPort]:
 
 
 def _onus(text: str, exact: Sequence[Onu]) -> list[Onu]:
-    """Those that are called so, those at that place of an OLT, and those of whose names it is a part."""
+    """Find ONUs by exact name, by place on an OLT, and by a part of their names."""
     known = {onu.id: onu for onu in (*exact, *_onus_at(text))}
     ids = search_onus(text, MOST_RESULTS)
     others = Onu.objects.select_related("olt").defer("olt__credentials").in_bulk(ids)
@@ -93,7 +93,7 @@ def _onus(text: str, exact: Sequence[Onu]) -> list[Onu]:
 
 
 def _onus_at(text: str) -> list[Onu]:
-    """`OLT 0/1/3:5`."""
+    """Find the ONU at a place such as `OLT 0/1/3:5`."""
     name, _, place = text.rpartition(" ")
     if not name or not is_interface(place):
         return []

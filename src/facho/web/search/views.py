@@ -1,4 +1,4 @@
-"""`/search/?q=`: everything by what it is called."""
+"""The search page, `/search/?q=`."""
 
 from __future__ import annotations
 

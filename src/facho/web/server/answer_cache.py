@@ -1,4 +1,4 @@
-"""What is asked for again and again is worked out once in a while: nobody can load the database by asking."""
+"""Answers that are computed at most once in a while, so that frequent requests do not load the database."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from django.core.cache import cache
 
 T = TypeVar("T")
 
-# For somebody else's answer, if it is the same question. Longer, and those who ask would pile up.
+# For the answer of another thread. With a longer wait requests would pile up.
 _WAIT_S: Final = 2.0
 
 
 class AnswerBusy(Exception):
-    """Somebody else is at it, and it takes long."""
+    """Another thread is computing the answer and takes long."""
 
 
 class AnswerCache:
-    """Works out one answer at a time, and gives it again for a while."""
+    """Computes one answer at a time and keeps it for a while."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
-    def get(self, about: str, kept: timedelta, work_out: Callable[[], T]) -> T:
-        key = f"{self._name}.{about}"
+    def get(self, name: str, max_age: timedelta, compute: Callable[[], T]) -> T:
+        key = f"{self._name}.{name}"
         found: T | None = cache.get(key)
         if found is not None:
             return found
-        if not self._turn.acquire(timeout=_WAIT_S):
+        if not self._lock.acquire(timeout=_WAIT_S):
             raise AnswerBusy
         try:
-            return cache.get(key) or self._keep(key, kept, work_out())
+            return cache.get(key) or self._store(key, max_age, compute())
         finally:
-            self._turn.release()
+            self._lock.release()
 
     @staticmethod
-    def _keep(key: str, kept: timedelta, answer: T) -> T:
-        cache.set(key, answer, kept.total_seconds())
+    def _store(key: str, max_age: timedelta, answer: T) -> T:
+        cache.set(key, answer, max_age.total_seconds())
         return answer

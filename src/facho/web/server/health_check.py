@@ -1,4 +1,4 @@
-"""`/health`: whether the system is well, for whoever asks, without a log-in and under any name.
+"""`/health`: the health of the system, without a login and under any host name.
 
 Load balancers ask by address, so the name that they ask for is not looked at: the answer neither repeats it
 nor depends on it. It comes before everything that needs the database, which may be what is missing.
@@ -35,14 +35,14 @@ class HealthCheck(MiddlewareMixin):
 def health_view(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     found = recent_health()
     status = HTTPStatus.SERVICE_UNAVAILABLE if found.reasons else HTTPStatus.OK
-    told = JsonResponse(found.as_json(), status=status)
-    # Django's own mark. Who asks every second must not fill the log while the database is away.
-    told._has_been_logged = True  # type: ignore[attr-defined]
-    return told
+    answer = JsonResponse(found.as_json(), status=status)
+    # The mark of Django: a check every second must not fill the log while the database is down.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
 
 
 def recent_health() -> Health:
-    """Also for the dashboard, which tells the same."""
+    """Return the health that was checked last, also for the dashboard."""
     try:
         return _cache.get("all", _MAX_AGE, lambda: check_health(database_now, current()))
     except AnswerBusy:

@@ -1,4 +1,4 @@
-"""How long the queries of a page may take, and what becomes of the connection that they used.
+"""The time limit of queries of the web, and the release of their connections.
 
 Only in a process of the web, which `limit_queries` is called in: the engine's queries have no such limit. Nor
 have commands, on either database: they run in a transaction, and are for those who may change things.
@@ -41,7 +41,7 @@ def limit_queries(longest: timedelta) -> None:
 
 
 class _TimerInstaller:
-    """SQLite has no time limit: it asks us every so many steps whether to go on."""
+    """Installs a timer on connections of SQLite, which has no time limit of its own."""
 
     def __init__(self, longest_s: float) -> None:
         self.longest_s = longest_s
@@ -56,7 +56,7 @@ class _TimerInstaller:
 
 
 class _StatementTimer:
-    """The statement of a connection that runs now, and when it has to be at its end."""
+    """The deadline of the statement that a connection runs. SQLite asks for it every so many steps."""
 
     def __init__(self, connection: Any, longest_s: float) -> None:
         self._connection, self._longest_s = connection, longest_s
@@ -72,7 +72,7 @@ class _StatementTimer:
 
 
 def database_is_busy(error: BaseException | None) -> bool:
-    """Whether a query was cut, or a lock or a connection was waited for in vain: no bug."""
+    """Return whether an error is a timeout of a query, a lock or a connection: not a bug."""
     if not isinstance(error, OperationalError):
         return False
     cause = error.__cause__
@@ -82,7 +82,7 @@ def database_is_busy(error: BaseException | None) -> bool:
 
 
 def release_connection(answer: Answer) -> Answer:
-    """A middleware: who reads an answer slowly must not keep a connection that others wait for."""
+    """Middleware that releases the connection before the answer is sent: clients may read slowly."""
 
     def answered(request: HttpRequest) -> HttpResponseBase:
         found = answer(request)

@@ -1,4 +1,4 @@
-"""Questions that no page can answer: they are refused before anything is looked up."""
+"""Query strings that no page can use: they are refused before any query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Answer = Callable[[HttpRequest], HttpResponseBase]
 
-# Of the part of an address after the question mark. No page of ours makes one that is near to this.
+# No page makes a query string that comes near to this.
 LONGEST_QUERY: Final = 8_000
 MOST_PARAMETERS: Final = 200
 

@@ -1,4 +1,4 @@
-"""Requests that are not answered now, and what people and programs are told: why, and when to ask again."""
+"""Refused requests: the status, the reason, and when to try again, as a page or as JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _RETRY_AFTER_S: Final = 30
 
 
 class Refused(Exception):
-    """A request that is not answered: a sentence for who asked, and after how many seconds to ask again.
+    """A refused request: the reason as a sentence, and after how many seconds to try again.
 
-    0 seconds where asking again would change nothing.
+    0 seconds when trying again would change nothing.
     """
 
     def __init__(self, status: HTTPStatus, sentence: str, wait_s: int) -> None:
@@ -28,7 +28,7 @@ class Refused(Exception):
         self.status, self.sentence, self.wait_s = status, sentence, wait_s
 
     def problem(self) -> dict[str, object]:
-        """RFC 9457."""
+        """Return the problem details of RFC 9457."""
         return {
             "type": "about:blank",
             "title": self.status.phrase,
@@ -48,7 +48,7 @@ def database_too_slow() -> Refused:
 
 
 def render_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
-    """As a problem for programs, as a page for people. It asks the database for nothing."""
+    """Render problem details for the API and a page for people, without a query."""
     answer: HttpResponse
     if request.path_info.startswith("/api/"):
         answer = JsonResponse(refused.problem(), status=refused.status, content_type=PROBLEM_TYPE)
@@ -58,13 +58,13 @@ def render_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
     if refused.wait_s:
         answer["Retry-After"] = str(refused.wait_s)
     answer["Cache-Control"] = "no-store"
-    # Django's own mark: who asks again and again must not fill the log.
+    # The mark of Django: repeated requests must not fill the log.
     answer._has_been_logged = True  # type: ignore[attr-defined]
     return answer
 
 
 class RefusalPages:
-    """A middleware that answers what a view refused."""
+    """Middleware that renders the refusals of views."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""Clients that take too long, or send too much: they are cut off before they cost others anything."""
+"""Limits for clients that read too slowly or send too much."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Message = dict[str, Any]
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-# As servers and frameworks see it; their types for messages differ.
+# The types of messages differ between servers and frameworks.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _LENGTH: Final = b"content-length"
-# While a client still has to read the rest of an answer whose application is at its end.
+# For clients that still read an answer whose application has ended.
 _CHECK_EVERY_S: Final = 1.0
 
 TOO_LONG: Final = gettext_noop("the request is too long for this server")
 
 
 class RequestTooLong(Exception):
-    """More was sent than a request may have."""
+    """The body of a request is longer than allowed."""
 
 
 def cut_off_slow_clients(
     application: Application, *, write: timedelta, answer: timedelta, body_bytes: int
 ) -> Application:
-    """Cut off who takes nothing of an answer for `write`, or does not take all of it in `answer`.
+    """Cut off clients that read nothing of an answer for `write`, or do not read all of it in `answer`.
 
     A server waits without end for a client that does not read. A body is kept on disk until all of it is
     there; one that is longer than `body_bytes` is refused with 413.
@@ -59,7 +59,7 @@ def cut_off_slow_clients(
 
 
 class _ResponseSender:
-    """One answer, and the connection it is sent on.
+    """Sends one answer on a connection.
 
     A server takes the last or only part of a body without waiting for the client to read it. `watch_rest`
     looks after that by timers of the loop: unlike a task, they keep no server from stopping.
@@ -67,7 +67,7 @@ class _ResponseSender:
 
     def __init__(self, send: Send, write_s: float, answer_s: float) -> None:
         self._send, self._write_s, self._answer_s = send, write_s, answer_s
-        # The protocol has no word for it: the transport is that of uvicorn, whose method `send` is.
+        # ASGI does not expose the transport; `send` is a method of the protocol of uvicorn.
         self._transport: Any = getattr(getattr(send, "__self__", None), "transport", None)
         self._until: float | None = None
         self._left, self._shrank_at = float("inf"), 0.0
@@ -83,15 +83,15 @@ class _ResponseSender:
                 await self._send(message)
         except TimeoutError:
             self._cut_off()
-            # The server hears of it in the next turn of the loop, and then waits for no end of the answer.
+            # The server learns of it in the next turn of the loop, and does not wait for the rest.
             await asyncio.sleep(0)
-            # As Django is told that a client went away: it ends the answer, and nothing is logged as a bug.
+            # As Django expects when a client disconnects: it ends the answer and logs no error.
             raise asyncio.CancelledError from None
 
     def watch_rest(self) -> None:
-        """Cut the client off if it does not read what the server still has of this answer, in time."""
+        """Cut the client off if it does not read the buffered rest of the answer in time."""
         if self._until is None or _last_sender.get(self._transport) is not self:
-            # Nothing was sent; or the next answer of the connection is being sent, and has its own times.
+            # Nothing was sent, or the next answer of the connection is being sent with its own limits.
             return
         left = self._transport.get_write_buffer_size()
         if not left:
@@ -108,14 +108,14 @@ class _ResponseSender:
         self._cut_off()
 
     def _cut_off(self) -> None:
-        """Close the connection at once: closed in order, it would wait for the client to read the rest."""
-        log.info("a client that does not read was cut off", extra={"action": "client_cut_off"})
+        """Abort the connection: a regular close would wait for the client to read the rest."""
+        log.info("client reads too slowly, connection aborted", extra={"action": "client_cut_off"})
         if self._transport is not None:
             _last_sender.pop(self._transport, None)
             self._transport.abort()
 
 
-# By transport: the answer that was begun last on it. One connection has several, one after another.
+# The last answer started on each transport. A connection has several, one after another.
 _last_sender: Final[dict[Any, _ResponseSender]] = {}
 
 

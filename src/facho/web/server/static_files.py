@@ -13,7 +13,7 @@ else:
 
 
 class StaticFiles(_WhiteNoise):
-    """Sends each file whole. Whitenoise streams it, and an asynchronous server complains of every stream.
+    """Sends each file whole. Whitenoise streams files, about which an asynchronous server warns each time.
 
     Ranges are ignored, as HTTP allows. The files are small, and a range past the end of one, which browsers
     ask for now and then, would be logged as a fault.

@@ -47,7 +47,7 @@ EVENTS: Final[Mapping[str, Text]] = {
     EventType.REMOVAL_WAITS: _("removal waits for confirmation"),
     EventType.REMOVAL_RESUMED: _("removal resumed"),
 }
-# Of the reasons that /health gives, those that no other part of the dashboard tells.
+# The problems of /health that no other part of the dashboard shows.
 HEALTH_PROBLEMS: Final[Mapping[str, Text]] = {
     "logs": _("The log folder is not writable: events are kept in the database only."),
     "trackers": _("Some OLTs have runs this hour without a quota: facho doctor lists them."),
@@ -60,7 +60,7 @@ HEALTH_PROBLEMS: Final[Mapping[str, Text]] = {
 
 
 def describe_onu_event(event: OnuEvent) -> str:
-    """`optical power fell: -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7`, `offline: without power`."""
+    """Return `optical power fell: -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7` or `offline: no power`."""
     kind = str(EventKind(event.kind).label)
     if event.kind == EventKind.MOVED and event.before:
         said = {"before": event.before, "place": event.place}
@@ -69,7 +69,7 @@ def describe_onu_event(event: OnuEvent) -> str:
 
 
 def onu_event_details(event: OnuEvent) -> str:
-    """What its kind does not say yet: from where it moved, or why it went."""
+    """Return what the kind does not say: where it moved, or the cause."""
     if event.kind == EventKind.MOVED and event.before:
         return f"{event.before} → {event.place}"
     return cause_name(event.cause) if event.cause else ""

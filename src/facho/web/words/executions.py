@@ -1,4 +1,4 @@
-"""Why an execution waits, what became of it, and what a run on the timeline says."""
+"""Texts about executions: why they wait, their results, and the runs of the timeline."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIGURES: Final[Mapping[str, Text | str]] = {
 
 
 def wait_reason(queued: Queued) -> str:
-    """Why it has not started, in a sentence's end."""
+    """Return why an execution has not started."""
     if queued.reason is Reason.RETRY:
         return gettext("retry at %(time)s") % {"time": f"{localtime(queued.since):%H:%M:%S}"}
     if queued.because_of:
@@ -54,7 +54,7 @@ _WAIT_REASONS: Final[Mapping[Reason, Text]] = {
     Reason.POLLERS_BUSY: _("all pollers busy"),
     Reason.NO_POLLERS: _("no active poller"),
 }
-# What a person collects by hand belongs to no job.
+# A collection by hand has no job.
 _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[Reason, Text]] = {
     Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
     Reason.BEHIND: _("behind another execution on the same OLT"),
@@ -62,7 +62,7 @@ _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[Reason, Text]] = {
 
 
 def describe_run(run: TimelineRun) -> str:
-    """`Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
+    """Return `Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
     outcome = gettext("planned") if run.execution_id is None else str(State(run.outcome).label)
     said = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
     if run.length is not None:
@@ -81,7 +81,7 @@ def _late_reason(run: TimelineRun) -> str:
 
 
 def describe_lane(lane: Lane) -> str:
-    """What the lane shows, to who cannot see it."""
+    """Return the text of a lane for screen readers."""
     return gettext(
         "%(olt)s: %(success)d succeeded, %(failed)d failed, %(aborted)d aborted, %(late)d late, "
         "%(planned)d planned"

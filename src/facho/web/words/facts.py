@@ -1,4 +1,4 @@
-"""The facts of an ONU as people name them, and their values with unit."""
+"""The names of the facts of an ONU, and their values with units."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _DECIMALS: Final = {"V": 2}
 
 
 def sort_facts(facts: Mapping[str, object]) -> list[tuple[str, object]]:
-    """As they are listed here: a database keeps no order in what it has as JSON."""
+    """Sort facts as they are listed above: a database keeps no order in JSON."""
     places = {fact: place for place, fact in enumerate(ONU_FACTS)}
     return sorted(facts.items(), key=lambda each: places.get(each[0], len(places)))
 
@@ -93,7 +93,7 @@ def fact_name(fact: str) -> str:
 
 
 def fact_value(fact: str, value: object) -> str:
-    """`-21,4 dBm`, `online`, `3 d 04 h`: in the reader's form."""
+    """Return a value in the reader's language: `-21,4 dBm`, `online`, `3 d 04 h`."""
     if value is None or value == "":
         return ""
     known = FACTS[Entity.ONU].get(fact)
@@ -114,6 +114,6 @@ def _with_unit(number: float, unit: str) -> str:
 
 
 def _date(written: str) -> str:
-    """On the clock of the OLT, which says no zone."""
+    """Format a date on the clock of the OLT, which has no time zone."""
     at = parse_datetime(written)
     return written if at is None else date_format(at, "SHORT_DATETIME_FORMAT")

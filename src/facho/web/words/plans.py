@@ -1,4 +1,4 @@
-"""What would help an OLT that has too much to do, or whose tasks wait for each other."""
+"""Proposals for an OLT whose work does not fit in an hour, or whose tasks wait for each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from facho.core.interval import format_interval
 
 
 def describe_slower_job(infeasible: Mapping[str, Any] | None) -> str:
-    """As a plan keeps it. Nothing where everything fits."""
+    """Return what has to run less often, or an empty text when all work fits."""
     if not infeasible:
         return ""
     change = infeasible["change"]

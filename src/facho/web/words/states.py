@@ -59,12 +59,12 @@ BOARD_STATES: Final[Mapping[str, Text]] = {
 
 
 def cause_name(cause: str) -> str:
-    """Why it went; of its light, how little was left: `-24.5 dBm`."""
+    """Return the name of a cause; a power stays a power: `-24.5 dBm`."""
     return str(DOWN_CAUSES.get(cause) or localized(cause))
 
 
 def stretch_name(stretch: Stretch) -> str:
-    """`offline: without power`."""
+    """Return a name such as `offline: no power`."""
     if stretch.state == Presence.ABSENT:
         return str(Presence.ABSENT.label)
     name = str(ONU_STATES[stretch.state])

@@ -1,4 +1,4 @@
-"""What the admin's frame says on our pages. It is unfold's, which speaks English only."""
+"""Texts of unfold, which has no Spanish: listed here to be translated."""
 
 from __future__ import annotations
 
