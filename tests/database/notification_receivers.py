@@ -55,7 +55,7 @@ def make_rule(*channels: NotificationChannel, name: str = "all", **columns: Any)
     return rule
 
 
-def tell_of(notice: NotificationKind, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
+def queue_event(notice: NotificationKind, now: datetime, olt_id: int | None = None, **columns: Any) -> None:
     values: dict[str, Any] = {"severity": Severity.HIGH, "details": {}, **columns}
     queue_notification(Notification(notice, **values), olt_id, now)
 

@@ -18,8 +18,8 @@ from tests.database.notification_receivers import (
     became,
     make_channel,
     make_rule,
+    queue_event,
     sender_to,
-    tell_of,
 )
 from tests.factories import make_olt
 
@@ -48,7 +48,7 @@ def test_what_people_are_told_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     receiver = Receiver()
     monkeypatch.setattr(tasks, "sender", lambda: sender_to(receiver))
     make_rule(make_channel())
-    tell_of(
+    queue_event(
         NotificationKind.SATURATION_BEGINS, database_now(), details={"busy_percentage": 80.0, "queue_size": 3}
     )
     tasks.send_notifications_task()

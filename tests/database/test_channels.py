@@ -28,7 +28,7 @@ from facho.engine.commands.notifications import (
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.events.sender import Sender
 from facho.masking import mask_secrets
-from tests.database.notification_receivers import CONFIG, make_channel, make_rule, tell_of
+from tests.database.notification_receivers import CONFIG, make_channel, make_rule, queue_event
 from tests.database.receivers import MailReceiver, WebReceiver, mail_receiver, web_receiver
 from tests.factories import at, make_olt
 
@@ -66,7 +66,7 @@ def test_what_happens_arrives_at_a_web_server_and_a_mail_server(web: WebReceiver
         add_channel("mail", mail_url(mail), language="es"),
     ]
     make_rule(*channels)
-    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
+    queue_event(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id, details={"reason": "no answer in 3 s"})
     sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     ((title, message),) = [(got["title"], got["message"]) for got in web.got]
@@ -86,7 +86,7 @@ def test_a_server_that_refuses_and_one_that_is_not_there_are_tried_again(web: We
     refusing = add_channel("refusing", f"json://user:pass-word-7@127.0.0.1:{web.port}")
     absent = add_channel("absent", f"json://127.0.0.1:{nobodys_port()}")
     make_rule(refusing, absent)
-    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id)
+    queue_event(NotificationKind.OLT_DOWN, NOW, make_olt("olt-7").id)
     sender = Sender(CONFIG, wait=120 * SECOND)
     sender.step(NOW)
     rows = {row.channel_id: row for row in NotificationDelivery.objects.all()}
@@ -175,11 +175,11 @@ def test_a_name_that_resolves_to_this_machine_is_not_connected_to(
         add_channel(f"{number}", url)
         tried = try_channel(f"{number}", NOW, STRICT)
         assert "127.0.0.1: messages are not sent to this machine itself" in tried.sentence
-        tell_of(NotificationKind.OLT_DOWN, NOW, make_olt(f"olt-{number}").id)
+        queue_event(NotificationKind.OLT_DOWN, NOW, make_olt(f"olt-{number}").id)
     assert not web.got
     assert not mail.got
     make_rule(*NotificationChannel.objects.all())
-    tell_of(NotificationKind.OLT_DOWN, NOW, make_olt("olt-9").id)
+    queue_event(NotificationKind.OLT_DOWN, NOW, make_olt("olt-9").id)
     Sender(STRICT, wait=10 * SECOND).step(NOW)
     assert not web.got
     assert not mail.got

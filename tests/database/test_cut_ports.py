@@ -135,7 +135,7 @@ def test_a_walk_that_breaks_off_tells_nothing_and_the_next_one_does(people: Peop
     assert Olt.objects.get().states_unsure_since == site.now
     assert people.told_after(cut) == ["north: outage of port 0/1/0, fibre cut"]
     assert Olt.objects.get().states_unsure_since is None
-    assert people.told_after() == ["north: outage of port 0/1/0 is over, fibre cut"]
+    assert people.told_after() == ["north: outage of port 0/1/0 ended, fibre cut"]
 
 
 def test_a_silent_olt_is_no_outage_of_its_ports(people: People) -> None:

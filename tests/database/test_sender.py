@@ -20,8 +20,8 @@ from tests.database.notification_receivers import (
     became,
     make_channel,
     make_rule,
+    queue_event,
     sender_to,
-    tell_of,
 )
 from tests.factories import at, make_olt
 from tests.waiting import PATIENCE_S, wait_until
@@ -42,7 +42,7 @@ def step_until(sender: Sender, since: datetime, until: datetime, every: timedelt
 def test_a_notice_becomes_a_message_in_the_channels_language() -> None:
     make_rule(make_channel("noc", language="en"), make_channel("turno", language="es"))
     olt = make_olt("olt-7")
-    tell_of(DOWN, NOW, olt.id, details={"reason": "no answer in 3 s"})
+    queue_event(DOWN, NOW, olt.id, details={"reason": "no answer in 3 s"})
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     assert sorted(receiver.titles) == ["olt-7 does not answer", "olt-7 no responde"]
@@ -59,9 +59,9 @@ def test_a_channel_that_is_down_for_ten_minutes_loses_nothing() -> None:
     receiver, other = Receiver(), make_olt("other")
     sender = sender_to(receiver)
     receiver.down = True
-    tell_of(DOWN, NOW, make_olt("first").id)
+    queue_event(DOWN, NOW, make_olt("first").id)
     step_until(sender, NOW, NOW + 4 * MINUTE)
-    tell_of(DOWN, NOW + 5 * MINUTE, other.id)
+    queue_event(DOWN, NOW + 5 * MINUTE, other.id)
     step_until(sender, NOW + 5 * MINUTE, NOW + 10 * MINUTE)
     assert became() == [("OLT_DOWN", "WAITING")] * 2
     assert {each.error for each in NotificationDelivery.objects.all()} == {"connection refused"}
@@ -79,7 +79,7 @@ def test_a_channel_that_stays_down_is_given_up_after_a_day() -> None:
     make_rule(make_channel())
     receiver = Receiver()
     receiver.down = True
-    tell_of(DOWN, NOW, make_olt().id)
+    queue_event(DOWN, NOW, make_olt().id)
     step_until(sender_to(receiver), NOW, NOW + 26 * HOUR, 10 * MINUTE)
     row = NotificationDelivery.objects.get()
     assert (row.status, row.error, row.next_try_at) == ("FAILED", "connection refused", None)
@@ -97,7 +97,7 @@ def test_a_channel_that_hangs_delays_no_other_and_is_given_up() -> None:
         return receiver(message, timeout)
 
     sender = Sender(CONFIG, send, wait=0.05 * SECOND)
-    tell_of(DOWN, NOW, make_olt().id)
+    queue_event(DOWN, NOW, make_olt().id)
     sender.step(NOW)
 
     def arrived(channel: NotificationChannel, now: datetime) -> bool:
@@ -120,7 +120,7 @@ def test_what_a_dead_sender_left_is_sent_by_the_next() -> None:
     make_rule(make_channel())
     hanging = Receiver()
     hanging.go.clear()
-    tell_of(DOWN, NOW, make_olt().id)
+    queue_event(DOWN, NOW, make_olt().id)
     sender_to(hanging, wait=0).step(NOW)
     assert became() == [("OLT_DOWN", "SENDING")]
     receiver = Receiver()
@@ -139,10 +139,10 @@ def test_the_same_is_not_told_again_within_the_rules_time() -> None:
     new = {"count": 0, "onus": []}
     for minutes in (0, 10, 31):
         now = NOW + minutes * MINUTE
-        tell_of(NotificationKind.ONU_UNPROVISIONED, now, olt.id, details=new)
+        queue_event(NotificationKind.ONU_UNPROVISIONED, now, olt.id, details=new)
         # Of another OLT, and of something else there, is not the same.
-        tell_of(NotificationKind.ONU_UNPROVISIONED, now, make_olt().id, details=new)
-        tell_of(NotificationKind.ONU_UNPROVISIONED, now, olt.id, about=f"port {minutes}", details=new)
+        queue_event(NotificationKind.ONU_UNPROVISIONED, now, make_olt().id, details=new)
+        queue_event(NotificationKind.ONU_UNPROVISIONED, now, olt.id, about=f"port {minutes}", details=new)
         sender.step(now)
     same = NotificationDelivery.objects.filter(olt=olt, about="").order_by("id")
     assert [(each.status, each.why_not) for each in same] == [
@@ -158,7 +158,7 @@ def test_an_olt_that_comes_and_goes_is_told_of_once_and_then_as_it_is() -> None:
     olt, receiver = make_olt("olt-1"), Receiver()
     sender = sender_to(receiver)
     for minutes, notice in enumerate((DOWN, UP, DOWN, UP, DOWN)):
-        tell_of(notice, NOW + minutes * MINUTE, olt.id)
+        queue_event(notice, NOW + minutes * MINUTE, olt.id)
         sender.step(NOW + minutes * MINUTE)
     assert receiver.titles == ["olt-1 does not answer", "olt-1 answers again"]
     step_until(sender, NOW + 5 * MINUTE, NOW + 61 * MINUTE)
@@ -173,7 +173,7 @@ def test_what_happens_in_silent_hours_is_told_at_their_end_in_one_message() -> N
     sender = sender_to(receiver)
     for hour, name in ((22, "olt-1"), (23, "olt-2")):
         now = NOW.replace(hour=hour)
-        tell_of(DOWN, now, make_olt(name).id)
+        queue_event(DOWN, now, make_olt(name).id)
         sender.step(now)
     morning = at("07:00") + timedelta(days=1)
     step_until(sender, morning - HOUR, morning - MINUTE, 10 * MINUTE)
@@ -191,7 +191,7 @@ def test_a_message_that_failed_is_not_tried_again_in_silent_hours() -> None:
     make_rule(make_channel(), silent_from=time(10, 1), silent_to=time(12))
     receiver = Receiver()
     receiver.down = True
-    tell_of(DOWN, NOW, make_olt().id)
+    queue_event(DOWN, NOW, make_olt().id)
     sender_to(receiver).step(NOW + 30 * SECOND)
     assert NotificationDelivery.objects.get().next_try_at == at("12:00")
 
@@ -202,7 +202,7 @@ def test_of_an_olt_that_people_work_on_nobody_is_told() -> None:
     window = {"name": "work", "starts_at": NOW, "ends_at": NOW + HOUR, "created_at": NOW}
     MaintenanceWindow.objects.create(olt=olt, **window)
     for minutes in (-1, 30, 60):
-        tell_of(DOWN, NOW + minutes * MINUTE, olt.id)
+        queue_event(DOWN, NOW + minutes * MINUTE, olt.id)
     receiver = Receiver()
     sender_to(receiver).step(NOW + 2 * HOUR)
     rows = NotificationDelivery.objects.order_by("id")
@@ -217,7 +217,7 @@ def test_two_rules_for_one_channel_are_one_message() -> None:
     channel = make_channel()
     make_rule(channel, name="quiet", silent_from=time(9), silent_to=time(12))
     make_rule(channel, name="loud")
-    tell_of(DOWN, NOW, make_olt().id)
+    queue_event(DOWN, NOW, make_olt().id)
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     assert len(receiver.taken) == 1
@@ -229,7 +229,7 @@ def test_nobody_is_told_by_what_is_off_or_for_others() -> None:
     make_rule(make_channel("off", enabled=False), name="a")
     make_rule(make_channel("severe"), name="b", min_severity="CRITICAL")
     make_rule(make_channel("north"), name="c", site="north")
-    tell_of(DOWN, NOW, make_olt(site="south").id)
+    queue_event(DOWN, NOW, make_olt(site="south").id)
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     assert receiver.taken == []
@@ -240,7 +240,7 @@ def test_nobody_is_told_by_what_is_off_or_for_others() -> None:
 def test_what_there_are_no_words_for_is_told_all_the_same_and_keeps_no_other_waiting() -> None:
     make_rule(make_channel(language="en"))
     NotificationNotice.objects.create(notice="FROM_ANOTHER_VERSION", severity="HIGH", at=NOW)
-    tell_of(NotificationKind.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
+    queue_event(NotificationKind.PLAN_INFEASIBLE, NOW, make_olt("olt-7").id, details={"other": 7})
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     (message,) = receiver.taken
@@ -260,7 +260,7 @@ def test_a_violation_is_notified_when_the_first_message_of_it_is_sent() -> None:
         "reasons": [lost],
     }
     QuotaViolation.objects.create(olt=olt, severity="CRITICAL", report=report, created_at=NOW, **hour)
-    tell_of(NotificationKind.QUOTA_VIOLATION, NOW, olt.id, details={"report": report, **hour})
+    queue_event(NotificationKind.QUOTA_VIOLATION, NOW, olt.id, details={"report": report, **hour})
     receiver = Receiver()
     receiver.down = True
     sender = sender_to(receiver)
@@ -282,7 +282,7 @@ def test_two_senders_at_once_send_once() -> None:
     channels = [make_channel(f"channel-{number}") for number in range(5)]
     make_rule(*channels, no_repeat_s=0)
     for _ in range(10):
-        tell_of(DOWN, NOW, make_olt().id)
+        queue_event(DOWN, NOW, make_olt().id)
     receiver, together = Receiver(), threading.Barrier(4)
 
     def run() -> None:

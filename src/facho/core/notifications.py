@@ -1,4 +1,4 @@
-"""Which events rules select for notification, and when their messages are sent.
+"""Decides which events people are notified of by rules, and when their messages are sent.
 
 A message that a channel refuses is tried again for a day. Messages of silent hours are sent at their end.
 """

@@ -30,7 +30,7 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 class Owed(NamedTuple):
-    """What one part of a slot counts for, and the seconds until the next slot."""
+    """The count that one part of a slot owes, and the seconds until the next slot."""
 
     node_id: int
     task_type: str

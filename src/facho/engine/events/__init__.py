@@ -1,1 +1,1 @@
-"""Reports what happened: to the coordinator log, to the database and to people."""
+"""Publishes events to the coordinator log (file and table) and to notifications."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.discovery.models import PortOutage
+from facho.apps.discovery.models import EventKind, PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.reason_words import reason_words
 from facho.core.event_types import EventType, Level
@@ -468,7 +468,13 @@ class PortOutageEnded(OltEvent):
 class OpticalPowerChanged(OltEvent):
     """ONUs of one port became weak, fell or recovered in one collection. `names` are all of them."""
 
-    kind: NotificationKind
+    kinds: ClassVar = {
+        EventKind.WEAK: NotificationKind.OPTICAL_WEAK,
+        EventKind.FALLING: NotificationKind.OPTICAL_FALLING,
+        EventKind.RECOVERED: NotificationKind.OPTICAL_RECOVERED,
+    }
+
+    change: EventKind
     port: str
     names: Sequence[str]
     # Those that the message names, with their power.
@@ -478,7 +484,7 @@ class OpticalPowerChanged(OltEvent):
         # Another ONU of the port is other news.
         about = ", ".join(self.names)
         return Notification(
-            self.kind,
+            self.kinds[self.change],
             Severity.MEDIUM,
             {"port": self.port, "count": len(self.names), "onus": self.onus},
             about,

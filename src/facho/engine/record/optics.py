@@ -18,17 +18,11 @@ from facho.apps.history.frame_keys import places_of_olt
 from facho.apps.history.selectors import values_by_hour
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.notifications import NotificationKind
 from facho.core.optics import baseline_of
 from facho.engine.events.stream import publish
 from facho.engine.events.types import OpticalPowerChanged
 from facho.engine.record.recording import Recording
 
-_NOTIFICATIONS: Final = {
-    EventKind.WEAK: NotificationKind.OPTICAL_WEAK,
-    EventKind.FALLING: NotificationKind.OPTICAL_FALLING,
-    EventKind.RECOVERED: NotificationKind.OPTICAL_RECOVERED,
-}
 # So many ONUs of one event are named, the worst first.
 _MAX_NAMED: Final = 5
 _WEEK: Final = timedelta(days=7)
@@ -51,9 +45,7 @@ def publish_optical_changes(olt_id: int, changes: Sequence[PowerChange], now: da
         worst = sorted(several, key=lambda each: each.power_dbm)
         names = [each.name for each in worst]
         onus = [_onu_json(each) for each in worst[:_MAX_NAMED]]
-        event = OpticalPowerChanged(
-            olt_id=olt_id, kind=_NOTIFICATIONS[kind], port=port, names=names, onus=onus
-        )
+        event = OpticalPowerChanged(olt_id=olt_id, change=kind, port=port, names=names, onus=onus)
         publish(event, now)
 
 
