@@ -182,8 +182,8 @@ CASES: dict[Callable[..., Any], Case] = {
         lambda: jobs.attach("state", ["olt-2"], NOW),
         "add", "snmp_jobs.snmpjobhost", "state @ olt-2", {"enabled": changed(None, True)},
     ),
-    usual_jobs.collect_usual: Case(
-        lambda: usual_jobs.collect_usual("olt-2", {"discovery": "1h"}, NOW),
+    usual_jobs.attach_usual_jobs: Case(
+        lambda: usual_jobs.attach_usual_jobs("olt-2", {"discovery": "1h"}, NOW),
         "add", "snmp_jobs.snmpjobhost", "discovery @ olt-2", {"enabled": changed(None, True)},
     ),
     jobs.detach: Case(

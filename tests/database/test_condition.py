@@ -139,7 +139,10 @@ def test_olts_with_slots_in_this_hour_and_no_tracker_are_named() -> None:
     make_node(make_olt("job-off"), make_job(enabled=False), next_run_at=at("10:40"))
     a_tracker(make_node(make_olt("only-before"), next_run_at=at("10:40")).olt, hour="09:00", completed=1)
     assert look().quotas.olts_without == ("on-the-stroke", "only-before")
-    assert "2 OLTs have slots in this hour, and none: on-the-stroke, only-before" in found()["trackers"].told
+    assert (
+        "2 OLTs have slots in this hour and no tracker: on-the-stroke, only-before"
+        in found()["trackers"].told
+    )
     # On the first steps of an hour they are about to be made.
     assert found(at("10:00:10"))["trackers"].level is Level.OK
 

@@ -19,7 +19,7 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands import connection_test
 from facho.engine.commands.connection_test import Silence
 from facho.engine.commands.olts import olt_named
-from facho.engine.commands.usual_jobs import collect_usual, usual_for
+from facho.engine.commands.usual_jobs import attach_usual_jobs, usual_jobs_for
 from facho.snmp import Target
 from facho.snmp.errors import NoAnswer
 from facho.vendors import Detection
@@ -170,10 +170,10 @@ def test_an_interval_that_is_none_is_said_at_its_job(admin: Client) -> None:
 
 def test_the_next_olt_joins_the_jobs_of_the_first_at_their_intervals() -> None:
     add_olts("norte", "sur")
-    collect_usual("norte", {"discovery": "30m"}, database_now())
-    joined = {each.offer: each for each in usual_for(olt_named("sur"))}["discovery"]
+    attach_usual_jobs("norte", {"discovery": "30m"}, database_now())
+    joined = {each.offer: each for each in usual_jobs_for(olt_named("sur"))}["discovery"]
     assert (joined.is_there, joined.job.interval) == (True, timedelta(minutes=30))
-    collect_usual("sur", {"discovery": "1h"}, database_now())
+    attach_usual_jobs("sur", {"discovery": "1h"}, database_now())
     assert list(SnmpJob.objects.values_list("name", "interval_s")) == [("discovery", 1800)]
     assert SnmpJobHost.objects.count() == 2
 
@@ -181,7 +181,7 @@ def test_the_next_olt_joins_the_jobs_of_the_first_at_their_intervals() -> None:
 def test_a_name_that_is_of_another_job_is_left_to_it() -> None:
     add_olts("norte")
     add_job("optics", brand="zte", kind="get", facts=["onu_rx_dbm"])
-    collect_usual("norte", {"optics": "15m"}, database_now())
+    attach_usual_jobs("norte", {"optics": "15m"}, database_now())
     assert SnmpJobHost.objects.get().job.name == "optics huawei"
 
 
@@ -189,14 +189,14 @@ def test_what_cannot_be_is_said_of_the_job_that_it_is_about_and_none_is_made() -
     add_olts("norte")
     Olt.objects.update(shortest_interval_s=600)
     with refused("state", "it allows 10m or longer"):
-        collect_usual("norte", {"discovery": "1h", "state": "1m"}, database_now())
+        attach_usual_jobs("norte", {"discovery": "1h", "state": "1m"}, database_now())
 
 
 def test_looking_costs_the_same_however_much_there_is(admin: Client) -> None:
     add_olts("norte")
     wait = steps_of(olt_named("norte"))[2]
     assert queries_of(admin, wait) == 7
-    collect_usual("norte", {"discovery": "1h", "state": "1m", "ports": "5m"}, database_now())
+    attach_usual_jobs("norte", {"discovery": "1h", "state": "1m", "ports": "5m"}, database_now())
     for node in SnmpJobHost.objects.all():
         queue(node.job.name, "norte")
     assert queries_of(admin, wait) == 7

@@ -35,7 +35,7 @@ NOW = timezone.now()
 def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     # A busy machine may take longer than an engine may between two steps.
     monkeypatch.setattr("facho.web.server.health_check.database_now", lambda: NOW)
-    monkeypatch.setattr(judging, "_complete", threading.Event())
+    monkeypatch.setattr(judging, "_schema_is_complete", threading.Event())
     monkeypatch.setattr(storage, "database_room", lambda: Room(10**12, 2 * 10**12))
 
 
@@ -83,7 +83,7 @@ def test_an_engine_that_stopped_is_a_reason() -> None:
     assert set(found) == {"scheduler", "coordinator"}
     assert found["scheduler"].startswith("its last step was 12")
     engine_at_work(seconds_ago=-120)
-    assert reasons()["coordinator"] == "its last step lies ahead: the clock was set back"
+    assert reasons()["coordinator"] == "its last step is in the future: the clock was set back"
 
 
 def test_a_database_that_is_away_is_a_reason_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_olts_whose_slots_nobody_counts_are_a_reason_without_their_names(
     make_node(make_olt("Secreta-1"), make_job(), NOW)
     monkeypatch.setattr(judging, "are_trackers_due", lambda *_: True)
     found = reasons()
-    assert found == {"trackers": "1 OLTs have slots in this hour, and none"}
+    assert found == {"trackers": "1 OLTs have slots in this hour and no tracker"}
     monkeypatch.setattr(judging, "are_trackers_due", lambda *_: False)
     assert ask()[0] == 200
 

@@ -150,7 +150,7 @@ def _takes(task: Task) -> tuple[object, ...]:
 
 
 def usual_of(schedule: Schedule) -> None:
-    schedule.collect_usual("south", {"discovery": "2h", "optics": "10m"})
+    schedule.attach_usual_jobs("south", {"discovery": "2h", "optics": "10m"})
 
 
 def own_node(schedule: Schedule) -> None:

@@ -56,7 +56,7 @@ def _check_trackers(condition: Condition, config: Config) -> Finding:
     quotas = condition.quotas
     if are_trackers_due(condition.now, quotas.hour, config) and quotas.olts_without:
         without = quotas.olts_without
-        told = f"{len(without)} OLTs have slots in this hour, and none: {list_names(without)}"
+        told = f"{len(without)} OLTs have slots in this hour and no tracker: {list_names(without)}"
         return warning("trackers", told, f"the coordinator makes them when it steps: {start_advice(config)}")
     return ok("trackers", f"{sum(quotas.by_status.values())} in this hour")
 

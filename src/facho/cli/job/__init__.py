@@ -326,10 +326,10 @@ def usual(
     with system():
         from facho.apps.db.clock import database_now
         from facho.engine.commands.olts import olt_named
-        from facho.engine.commands.usual_jobs import begin_usual, usual_for
+        from facho.engine.commands.usual_jobs import start_usual_jobs, usual_jobs_for
 
-        usual = usual_for(olt_named(olt))
-        begin_usual(olt, {each.offer: each.job.interval for each in usual}, database_now())
+        usual = usual_jobs_for(olt_named(olt))
+        start_usual_jobs(olt, {each.offer: each.job.interval for each in usual}, database_now())
         names = [each.job.name for each in usual]
         if as_json:
             print_json({"olt": olt, "jobs": names})

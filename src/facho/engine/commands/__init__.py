@@ -1,7 +1,7 @@
-"""What people can do, whoever asks for it: the admin, the API and the command line call these.
+"""The commands of people. The admin, the pages, the API and the command line call these and nothing else.
 
-Every command is one transaction and takes the time as `now`. Bad input is a CommandError that names the
-field, and then nothing has changed.
+Every command is one transaction and takes the time as `now`. Wrong input raises a CommandError that names
+the field, and nothing is changed.
 
 What is where: `olts`, `jobs` and `nodes` change what is collected, and `nodes.replan` alone decides when it
 runs; `runs` starts and ends executions; `keys` rotates the keys of the credentials; `setup` makes a database

@@ -1,10 +1,10 @@
-"""What a person asked for and cannot have."""
+"""The error of commands."""
 
 from __future__ import annotations
 
 
 class CommandError(Exception):
-    """A sentence for the person, and the field that it belongs to. Nothing was changed."""
+    """A refused command: the field that is wrong, and a sentence for the person. Nothing was changed."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)

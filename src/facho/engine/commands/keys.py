@@ -1,7 +1,7 @@
-"""Rotate the keys that credentials are encrypted with.
+"""Rotate the keys that encrypt credentials.
 
-Whatever happens on the way, every credential can be opened by a key that is still there: the new key comes
-first, then each row is encrypted again, and only then do the old keys go. Who is interrupted does it again.
+At every moment each credential can be decrypted by a key that is still there: the new key is added first,
+then each row is encrypted again, and only then are old keys removed. An interrupted rotation is repeated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SecretColumn:
     column: str
 
     def raw(self) -> Cast:
-        """As it is stored, neither opened nor closed on the way."""
+        """Return the column as stored, neither decrypted nor encrypted."""
         return Cast(self.column, TextField())
 
     def place(self, key: int) -> str:
@@ -62,19 +62,19 @@ _SECRET_COLUMNS: Final = tuple(
 @dataclass(frozen=True, slots=True)
 class Rotation:
     encrypted_again: int
-    # Old keys that nothing needs any more: gone from the file, or to be taken out of the environment.
+    # Old keys that are not needed any more: removed from the file, or to be removed from the environment.
     unneeded_keys: int
     from_environment: bool
-    # A rotation that did not get to its end was finished; no new key was made.
+    # An interrupted rotation was completed; no new key was made.
     resumed: bool
-    # What has a secret that no key opens, by name. As long as there are any, the old keys stay.
+    # Names of rows whose secret no key decrypts. As long as there are any, the old keys stay.
     unreadable: tuple[str, ...]
 
 
 def rotate(config: Config | None = None) -> Rotation:
     config = config or current()
     vault = Vault(config)
-    # What is encrypted again has not changed.
+    # Encrypting again is no change for the audit log.
     with _rotation_lock(config, vault), acting(None):
         keys = vault.keys()
         resumed = len(keys) > 1 and not vault.from_environment
@@ -95,7 +95,7 @@ def rotate(config: Config | None = None) -> Rotation:
 
 @contextmanager
 def _rotation_lock(config: Config, vault: Vault) -> Iterator[None]:
-    """Two rotations at once would each throw away the other's new key."""
+    """Let one rotation run at a time: two would remove each other's new key."""
     config.home.mkdir(parents=True, exist_ok=True)
     file = os.open(vault.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -120,19 +120,19 @@ def _encrypt_again(column: SecretColumn, vault: Vault, newest: Vault, chunk: lis
     return sum(
         _replace(column, key, token, vault)
         for key, token in chunk
-        if not _opens(newest, token, column.place(key)) and _opens(vault, token, column.place(key))
+        if not _decrypts(newest, token, column.place(key)) and _decrypts(vault, token, column.place(key))
     )
 
 
 def _replace(column: SecretColumn, key: int, token: str, vault: Vault) -> int:
-    """Somebody who entered another secret in the meantime wins."""
+    """Encrypt a secret again, unless somebody replaced it meanwhile."""
     unchanged = column.rows.order_by().annotate(raw=column.raw()).filter(pk=key, raw=token)
     closed = vault.reencrypt(token, column.place(key))
     again: int = unchanged.update(**{column.column: Value(closed, output_field=TextField())})
     return again
 
 
-def _opens(vault: Vault, token: str, place: str) -> bool:
+def _decrypts(vault: Vault, token: str, place: str) -> bool:
     try:
         vault.decrypt(token, place)
     except KeyProblem:
@@ -142,12 +142,12 @@ def _opens(vault: Vault, token: str, place: str) -> bool:
 
 @command
 def _drop_old(vault: Vault, newest: Vault, keys: list[str]) -> tuple[int, tuple[str, ...]]:
-    """While nobody can enter credentials: what was written with an old key is seen here, or written later."""
+    """Remove the old keys if no row needs them, in a transaction that keeps out new credentials."""
     left = [
         name
         for column in _SECRET_COLUMNS
         for key, name, token in column.rows.values_list("pk", "name", column.raw())
-        if not _opens(newest, token, column.place(key))
+        if not _decrypts(newest, token, column.place(key))
     ]
     if left:
         return 0, tuple(left)

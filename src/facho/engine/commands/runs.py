@@ -26,22 +26,22 @@ from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.aborts import abort_open
 from facho.engine.process.command_transaction import command
 
-# Each time another one got in between, and that one was gone again when we looked.
+# Tries to queue an execution while others queue and end theirs.
 _TRIES: Final = 5
 _BY_PERSON: Final = Reason.of("aborted_by_person")
 
 
 @command
 def run_now(node_id: int, now: datetime) -> int:
-    """The id of the execution that goes before all others: the one that waits already, else a new one."""
+    """Queue a node before all others and return the execution: the queued one, or a new one."""
     asked = _node(node_id)
     master = master_of(asked)
     for node in (asked, master):
         _refuse_disabled(node)
-    _refuse_left_alone(master.olt, "node", now)
+    _refuse_maintenance(master.olt, "node", now)
     lock_node(master.id)
     for _try in range(_TRIES):
-        found = _raise_queued(master.id, now) or _queue(master.olt, now, node=master)
+        found = _move_queued_to_front(master.id, now) or _queue(master.olt, now, node=master)
         if found is not None:
             note(Action.RUN, SnmpJobHost, asked.id, str(asked), execution=found)
             return found
@@ -50,14 +50,14 @@ def run_now(node_id: int, now: datetime) -> int:
 
 @command
 def read_onu(onu_id: int, now: datetime) -> int:
-    """The id of the execution that asks all about one ONU: the one that waits already, else a new one."""
+    """Queue a read of one ONU and return the execution: the queued one, or a new one."""
     onu = Onu.objects.filter(id=onu_id).select_related("olt").defer("olt__credentials").first()
     if onu is None:
         raise CommandError("onu", _("there is no ONU %(id)d") % {"id": onu_id})
     _refuse_unreadable(onu)
-    _refuse_left_alone(onu.olt, "onu", now)
+    _refuse_maintenance(onu.olt, "onu", now)
     for _try in range(_TRIES):
-        found = _waiting_reading(onu_id) or _queue(onu.olt, now, onu=onu)
+        found = _find_queued_read(onu_id) or _queue(onu.olt, now, onu=onu)
         if found is not None:
             note(Action.RUN, Onu, onu_id, str(onu), execution=found)
             return found
@@ -66,7 +66,7 @@ def read_onu(onu_id: int, now: datetime) -> int:
 
 @command
 def abort_execution(execution_id: int, now: datetime, why: Reason = _BY_PERSON) -> None:
-    """What runs stops at its next request, and writes nothing."""
+    """Abort an execution. A running one stops at its next request and stores nothing."""
     execution = Execution.objects.filter(id=execution_id)
     if not abort_open(execution, why, now):
         state = execution.values_list("state", flat=True).first()
@@ -74,10 +74,10 @@ def abort_execution(execution_id: int, now: datetime, why: Reason = _BY_PERSON) 
         if state is None:
             raise CommandError("execution", _("there is no execution %(id)d") % values)
         raise CommandError("execution", _("execution %(id)d has ended already: %(state)s") % values)
-    note(Action.ABORT, Execution, execution_id, _called(execution))
+    note(Action.ABORT, Execution, execution_id, _execution_name(execution))
 
 
-def _called(execution: QuerySet[Execution]) -> str:
+def _execution_name(execution: QuerySet[Execution]) -> str:
     names = execution.values_list("node__job__name", "onu__serial", "olt__name").get()
     return " @ ".join(filter(None, names))
 
@@ -99,7 +99,7 @@ def _refuse_disabled(node: SnmpJobHost) -> None:
         raise CommandError("node", _("%(job)s is disabled on %(olt)s") % what)
 
 
-def _refuse_left_alone(olt: Olt, field: str, now: datetime) -> None:
+def _refuse_maintenance(olt: Olt, field: str, now: datetime) -> None:
     until = maintained_until(olt.id, now)
     if until is not None:
         values = {"olt": olt.name, "until": f"{localtime(until, current().time_zone):%Y-%m-%d %H:%M}"}
@@ -118,12 +118,12 @@ def _refuse_unreadable(onu: Onu) -> None:
         raise CommandError("onu", _("the ONU %(onu)s is at no place: another one is where it was") % what)
 
 
-def _waiting_reading(onu_id: int) -> int | None:
+def _find_queued_read(onu_id: int) -> int | None:
     return Execution.objects.filter(onu=onu_id, state__in=QUEUED).values_list("id", flat=True).first()
 
 
-def _raise_queued(node_id: int, now: datetime) -> int | None:
-    """The one that has not begun yet, if any. It stays its slot's run, and a retry waits no longer."""
+def _move_queued_to_front(node_id: int, now: datetime) -> int | None:
+    """Move a queued execution to the front and return it. It keeps its slot; a retry waits no longer."""
     queued = Execution.objects.filter(node=node_id, state__in=QUEUED)
     if not queued.update(run_now=True):
         return None
@@ -144,18 +144,18 @@ def _queue(olt: Olt, now: datetime, **about: SnmpJobHost | Onu) -> int | None:
                 queued_at=now,
             )
     except IntegrityError:
-        # Another one was queued in between.
+        # Another execution was queued meanwhile.
         return None
     return made.id
 
 
 @command
 def collect_all(olt: str, now: datetime) -> int:
-    """An execution of no node: all that the OLT's family offers, for the person who runs it by hand."""
+    """Queue an execution without a node that reads all facts of the family, for a run by hand."""
     found = olt_named(olt)
     if not found.enabled:
         raise CommandError("olt", _("the OLT %(olt)s is disabled") % {"olt": olt})
-    _refuse_left_alone(found, "olt", now)
+    _refuse_maintenance(found, "olt", now)
     made = Execution.objects.create(
         olt=found, trigger=Trigger.RUN_NOW, run_now=True, slot=now, not_before=now, queued_at=now
     )
@@ -164,5 +164,5 @@ def collect_all(olt: str, now: datetime) -> int:
 
 
 def keep_waiting(execution_id: int, now: datetime) -> None:
-    """Said now and then by who waits to run it by hand: what nobody waits for any more is ended."""
+    """Keep a waiting run by hand alive: without this call it is ended as abandoned."""
     Execution.objects.filter(id=execution_id, node=None, onu=None, state=State.WAITING).update(not_before=now)

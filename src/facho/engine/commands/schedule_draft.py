@@ -1,7 +1,7 @@
-"""Changes of jobs and nodes, made for good (`LiveSchedule`) or only in memory (`ScheduleDraft`).
+"""Changes of jobs and nodes, in the database (`LiveSchedule`) or only in memory (`ScheduleDraft`).
 
-A draft reads the rows of some OLTs once, applies the commands' own checks and the rules by which nodes get
-their times, and writes nothing: who asks what a change would do takes no lock that the engine waits for.
+A draft reads the rows of some OLTs once, applies the checks of the commands and the planning of nodes, and
+writes nothing: a what-if takes no lock that the engine would wait for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FIRST_DRAFT_ID: Final = 2**62
 
 
 class Schedule(Protocol):
-    """What can be changed, and tried before."""
+    """The changes that can be made or tried."""
 
     def create_job(self, new: NewJob) -> SnmpJob: ...
 
@@ -46,7 +46,7 @@ class Schedule(Protocol):
 
     def update_node(self, node_id: int, changes: NodeChanges) -> None: ...
 
-    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None: ...
+    def attach_usual_jobs(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class LiveSchedule:
     def update_node(self, node_id: int, changes: NodeChanges) -> None:
         nodes.update_node(node_id, changes, self.now)
 
-    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
-        usual_jobs.collect_usual(olt, intervals, self.now)
+    def attach_usual_jobs(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
+        usual_jobs.attach_usual_jobs(olt, intervals, self.now)
 
 
 class ScheduleDraft:
@@ -98,7 +98,7 @@ class ScheduleDraft:
         self._ids = count(_FIRST_DRAFT_ID)
 
     def _shared(self, node: SnmpJobHost) -> SnmpJobHost:
-        """All nodes of a job see the same job, so that a change of it is one of them all."""
+        """Let all nodes of a job share one job, so that its changes apply to all of them."""
         node.job, node.olt = self._jobs[node.job_id], self._olts[node.olt_id]
         return node
 
@@ -196,10 +196,10 @@ class ScheduleDraft:
             node.enabled = changes.enabled
             self._replan([node.olt_id])
 
-    def collect_usual(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
+    def attach_usual_jobs(self, olt: str, intervals: Mapping[str, str | timedelta]) -> None:
         fresh: list[SnmpJobHost] = []
-        for each in usual_jobs.chosen_usual(olt, intervals):
-            with usual_jobs.refused_at_offer(each):
+        for each in usual_jobs.choose_usual_jobs(olt, intervals):
+            with usual_jobs.errors_at_offer(each):
                 job = self._job(each.job.name) if each.is_there else self._add_job(each.job)
                 fresh += self._add_nodes(job, each.job.olts)
         self._begin(fresh)

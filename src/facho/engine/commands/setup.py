@@ -1,4 +1,4 @@
-"""Make a database ready for use, the first time and after an upgrade."""
+"""Prepare a database for use: create and migrate its tables, and load the profiles."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def say_nothing(_sentence: str) -> None:
 
 
 def prepare(say: Say = say_nothing, *, copy: bool = True, forget_unreadable: bool = False) -> SyncReport:
-    """Tables as this version has them, and what the profiles know. Doing it again changes nothing.
+    """Migrate the tables and load the profiles. A second call changes nothing.
 
-    On SQLite nobody else may use the database meanwhile, and it is copied first. Secrets that no key opens
-    are left to be entered again only if `forget_unreadable` says so. Raises SchemaProblem.
+    On SQLite nobody else may use the database meanwhile, and it is copied first. Secrets that no key
+    decrypts are given up only with `forget_unreadable`. Raises SchemaProblem.
     """
     with prepare_lock():
         schema = read_schema_difference()
@@ -66,9 +66,9 @@ def prepare(say: Say = say_nothing, *, copy: bool = True, forget_unreadable: boo
 
 @contextmanager
 def using_database(say: Say = say_nothing) -> Iterator[None]:
-    """Inside, the database is as this version needs it, and on SQLite nobody changes its tables.
+    """Hold a database that has the schema of this version; on SQLite nobody migrates it meanwhile.
 
-    The embedded database is ours alone and follows by itself; a server's waits for a person.
+    An SQLite database is migrated automatically; a database server waits for `facho migrate`.
     Raises SchemaProblem.
     """
     if not is_embedded():
@@ -78,13 +78,13 @@ def using_database(say: Say = say_nothing) -> Iterator[None]:
             raise SchemaProblem(missing_sentence(schema.missing))
         yield
         return
-    # First the database: if that cannot be opened, its lock is not what is wrong.
+    # Open the database first, so that an error names it and not its lock.
     connection.ensure_connection()
     lock = DatabaseLock(database_file())
     try:
         lock.lock_shared(say)
         if not is_current():
-            # Whoever changes the tables needs the lock for itself.
+            # The migration needs the lock exclusively.
             lock.release()
             migrate_if_needed(say)
             lock.lock_shared(say)
@@ -121,7 +121,7 @@ def _copy_before(schema: Schema, say: Say, *, copy: bool) -> Iterator[None]:
 
 
 def _record_version() -> None:
-    """An older program that is started on this database names it."""
+    """Store the version, which an older program names when it refuses the database."""
     CoordinatorState.objects.update_or_create(
         name=SCHEMA, defaults={"value": {"version": __version__}, "updated_at": database_now()}
     )
@@ -129,7 +129,7 @@ def _record_version() -> None:
 
 @command
 def create_administrator(name: str) -> str | None:
-    """The password, which is kept nowhere. None when there is an administrator already."""
+    """Create the first administrator and return the password; None if there is one already."""
     users = get_user_model()._default_manager
     if users.filter(is_superuser=True).exists():
         return None
@@ -140,7 +140,7 @@ def create_administrator(name: str) -> str | None:
 
 @contextmanager
 def prepare_lock() -> Iterator[None]:
-    """Several processes start at once: the second one finds the work done."""
+    """Let one process prepare the database; others that start with it find the work done."""
     path = current().home / "prepare.lock"
     file = open_lock(path)
     try:

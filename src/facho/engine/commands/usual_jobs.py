@@ -1,4 +1,4 @@
-"""The jobs that nearly every OLT gets: what its family offers, at intervals that tire no OLT."""
+"""The usual jobs of an OLT: what its family offers, at intervals that do not overload it."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _USUAL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """A job for an OLT. One that there is already keeps its interval: other OLTs have it too."""
+    """A usual job for an OLT. An existing job keeps its interval, because other OLTs have it too."""
 
-    # As the families' offers are named; a job of that name may be somebody's own.
+    # The name of the offer; a job of that name may be an operator's own.
     offer: str
     job: NewJob
     is_there: bool
 
 
 def usual_jobs(profile: Profile) -> dict[str, NewJob]:
-    """For any brand: in which columns it is, is looked up when it is asked."""
+    """Return the usual jobs that a profile offers, by offer. They are generic, so all brands share them."""
     offered = facts_offered(profile)
     return {
         name: NewJob(name, GENERIC, kind, interval, _facts(name))
@@ -55,15 +55,15 @@ def _facts(name: str) -> tuple[str, ...]:
     return (name,) if name in USUAL_SETS else USUAL_FACTS.get(name, ())
 
 
-def usual_for(olt: Olt) -> list[Usual]:
+def usual_jobs_for(olt: Olt) -> list[Usual]:
     new = usual_jobs(profile_of(olt))
     names = [each for offer in new for each in (offer, _own_name(offer, olt))]
     there = {job.name: job for job in SnmpJob.objects.filter(name__in=names).select_related("brand")}
-    return [_usual(offer, job, olt, there) for offer, job in new.items()]
+    return [_usual_job(offer, job, olt, there) for offer, job in new.items()]
 
 
-def _usual(offer: str, new: NewJob, olt: Olt, there: Mapping[str, SnmpJob]) -> Usual:
-    """Where the name is of a job that is for others, or asks otherwise, this one gets another name."""
+def _usual_job(offer: str, new: NewJob, olt: Olt, there: Mapping[str, SnmpJob]) -> Usual:
+    """Return the job of an offer; it gets another name where an unsuitable job has the name."""
     for name in (offer, _own_name(offer, olt)):
         found = there.get(name)
         if found is None:
@@ -79,40 +79,40 @@ def _own_name(offer: str, olt: Olt) -> str:
 
 
 @command
-def collect_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
-    """Those offers that `intervals` names; a CommandError names the one that it is about."""
+def attach_usual_jobs(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
+    """Attach the usual jobs that `intervals` names. A CommandError names the offer."""
     made: list[SnmpJobHost] = []
-    for usual in chosen_usual(olt, intervals):
-        with refused_at_offer(usual):
+    for usual in choose_usual_jobs(olt, intervals):
+        with errors_at_offer(usual):
             job = usual.job
             made += make_nodes(job_named(job.name), job.olts) if usual.is_there else make_job(job)[1]
-    # All together: what an OLT will do is worked out once, and not after each of them.
+    # All together, so that the OLT is planned once.
     start_nodes(made, now)
 
 
-def chosen_usual(olt: str, intervals: Mapping[str, str | timedelta]) -> list[Usual]:
+def choose_usual_jobs(olt: str, intervals: Mapping[str, str | timedelta]) -> list[Usual]:
     """Return the offers that `intervals` names, with those intervals and for this OLT."""
     return [
         replace(usual, job=replace(usual.job, interval=intervals[usual.offer], olts=[olt]))
-        for usual in usual_for(olt_named(olt))
+        for usual in usual_jobs_for(olt_named(olt))
         if usual.offer in intervals
     ]
 
 
 @contextmanager
-def refused_at_offer(usual: Usual) -> Iterator[None]:
-    """Name the offer, and not the field of its job, in what is refused."""
+def errors_at_offer(usual: Usual) -> Iterator[None]:
+    """Report errors of a job at its offer."""
     try:
         yield
     except CommandError as refused:
         raise CommandError(usual.offer, refused.message) from None
 
 
-def begin_usual(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
-    """And looks for its ONUs at once: somebody waits for them."""
-    collect_usual(olt, intervals, now)
+def start_usual_jobs(olt: str, intervals: Mapping[str, str | timedelta], now: datetime) -> None:
+    """Attach the usual jobs and run the discovery at once, because a person waits for the ONUs."""
+    attach_usual_jobs(olt, intervals, now)
     nodes = SnmpJobHost.objects.filter(olt__name=olt, job__kind=DISCOVERY)
-    # Under maintenance, or disabled, it has its turn later.
+    # Under maintenance or disabled it runs later.
     with suppress(CommandError):
         for node in nodes.order_by("id")[:1]:
             run_now(node.id, now)

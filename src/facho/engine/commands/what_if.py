@@ -1,7 +1,7 @@
-"""What a change would do to each OLT, before it is made: minutes of work, and what would not fit any more.
+"""What-if: the effect of a change on each OLT before it is made: minutes of work, and what would not fit.
 
-The change is made in memory (`ScheduleDraft`): checked, planned and predicted by the rules of the commands,
-and from reads alone.
+The change is made in memory (`ScheduleDraft`), with the checks and the planning of the commands. It only
+reads the database.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class WhatIf:
     olt: str
     before: Load
     after: Load
-    # It fits now, and would not any more.
+    # It fits now, and would not after the change.
     becomes_impossible: bool
-    # None where all would fit.
+    # None if everything would fit.
     problem: Infeasible | None
-    # Every duration was measured on this OLT.
+    # All durations were measured on this OLT.
     sure: bool
 
     def as_json(self) -> dict[str, Any]:
@@ -61,14 +61,14 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that can be tried, and the OLTs that it is about: their names by id."""
+    """A change to try, and the names of the affected OLTs by id."""
 
     make: Callable[[Schedule], object]
     olts: Mapping[int, str]
 
 
 def change_of(job: str | NewJob, olts: Sequence[str], interval: str | timedelta | None) -> Change:
-    """A new job with its OLTs; a job on more OLTs; or, with an interval, a job that has another one."""
+    """Return the change of a new job, of a job on more OLTs, or of a job with another interval."""
     if isinstance(job, NewJob):
         return Change(lambda schedule: schedule.create_job(job), named_olts(job.olts))
     if interval is not None:

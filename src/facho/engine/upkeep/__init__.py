@@ -1,1 +1,1 @@
-"""Keeps the database small, upgraded and healthy: retention, history, schema, health checks, exports."""
+"""Maintenance of the database and the system: retention, schema, storage, health, status, exports."""

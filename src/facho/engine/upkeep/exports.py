@@ -1,4 +1,4 @@
-"""Lists as CSV: what of each row is written, and in what order."""
+"""CSV exports: the columns of each list."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PAGE: Final = 2000
 @dataclass(frozen=True, slots=True)
 class Export:
     model: type[Model]
-    # A name of a column, and where it is.
+    # Headers, and the fields that they show.
     columns: dict[str, str]
-    # The time by which it can be narrowed, if it has one.
+    # The time column to filter by, if there is one.
     at: str = ""
-    # Where the OLT is that it can be narrowed by, if there is one.
+    # The field of the OLT to filter by, if there is one.
     of: str = "olt"
 
     def rows(self, olt: Olt | None, since: datetime | None, until: datetime | None) -> QuerySet[Any]:
@@ -43,7 +43,7 @@ class Export:
         return self.model._default_manager.filter(**given)
 
     def csv(self, rows: QuerySet[Any]) -> Iterator[str]:
-        """Yield pieces, in the order of the rows. Read as they are written: there may be a million."""
+        """Yield CSV text in the order of the rows, which are read page by page."""
         pages = read_pages(rows, list(self.columns.values()), _PAGE)
         return csv_lines(list(self.columns), (row for page in pages for row in page))
 
@@ -101,7 +101,7 @@ EXPORTS: Final = {
         _columns(("id", "at", "olt", "kind", "serial", "place", "before", "cause"), olt="olt__name"),
         at="at",
     ),
-    # Without credentials, as everywhere.
+    # Without credentials.
     "olts": Export(
         Olt,
         _columns(
@@ -192,5 +192,5 @@ EXPORTS: Final = {
 
 
 def find_export(model: type[Model]) -> tuple[str, Export]:
-    """With its name."""
+    """Return the export of a model with its name."""
     return next((name, export) for name, export in EXPORTS.items() if export.model is model)

@@ -1,6 +1,6 @@
-"""Whether the system is well: what the doctor, `/health` and the dashboard judge alike.
+"""The health of the system, as the doctor, `/health` and the dashboard show it.
 
-Anybody may ask for the health of the whole: it has numbers, and neither names nor places.
+It is public, so it has numbers only: no names and no addresses.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from facho.engine.upkeep.schema import missing_migrations
 from facho.engine.upkeep.system_status import Step, olts_without_tracker, read_last_steps
 from facho.log_files import write_problem
 
-# A coordinator that has just begun an hour has not made its trackers yet.
+# Steps that the coordinator needs to make the trackers of a new hour.
 _STEPS_TO_BEGIN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why the system is not well."""
+    """A reason why the system is not healthy."""
 
     what: str
     told: str
@@ -41,7 +41,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """None is what is not known: nobody could be asked, or there never was one."""
+    """The health of the system. None is unknown."""
 
     reasons: tuple[Reason, ...] = ()
     scheduler_age_s: float | None = None
@@ -72,34 +72,34 @@ def is_disk_short(found: Forecast, room: Room | None) -> bool:
 
 
 def check_health(clock: Clock, config: Config) -> Health:
-    """Never raises because the database is away: that is a reason, too."""
+    """Check the system. An unavailable database is a reason, not an exception."""
     writable = not write_problem(config.logs)
-    logs = () if writable else (Reason("logs", "the folder of the logs cannot be written to"),)
+    logs = () if writable else (Reason("logs", "the log folder is not writable"),)
     try:
         check_reachable()
-        if lacking := _lacking():
+        if lacking := _count_missing_migrations():
             told = f"{lacking} changes are missing"
             return Health((*logs, Reason("schema", told)), logs_writable=writable)
-        return _examined(clock(), config, logs)
+        return _examine(clock(), config, logs)
     except DatabaseError:
-        # What it says may name a machine or a user.
+        # The text of the error may name a host or a user.
         told = "the database cannot be reached or used"
         return Health((*logs, Reason("database", told)), logs_writable=writable)
 
 
-_complete: Final = threading.Event()
+_schema_is_complete: Final = threading.Event()
 
 
-def _lacking() -> int:
-    """To look takes long, and what a database has had it keeps."""
-    if not _complete.is_set():
+def _count_missing_migrations() -> int:
+    """Count missing migrations; a complete schema is remembered, because the check is slow."""
+    if not _schema_is_complete.is_set():
         if missing := len(missing_migrations()):
             return missing
-        _complete.set()
+        _schema_is_complete.set()
     return 0
 
 
-def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
+def _examine(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     steps = read_last_steps(now)
     living = alive_workers(workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
@@ -111,12 +111,16 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     short = is_disk_short(found, room)
     reasons = (
         *logs,
-        *_of_step(SCHEDULER, steps[SCHEDULER], config.scheduler_step, config),
-        *_of_step(COORDINATOR, steps[COORDINATOR], config.coordinator_step, config),
-        *([] if pollers else [Reason("workers", "none is alive: nothing is collected")]),
-        *([Reason("trackers", f"{without} OLTs have slots in this hour, and none")] if without else []),
+        *_step_reasons(SCHEDULER, steps[SCHEDULER], config.scheduler_step, config),
+        *_step_reasons(COORDINATOR, steps[COORDINATOR], config.coordinator_step, config),
+        *([] if pollers else [Reason("workers", "no worker is alive: nothing is collected")]),
+        *([Reason("trackers", f"{without} OLTs have slots in this hour and no tracker")] if without else []),
         *([Reason("disk", "the disk of the database is nearly full")] if short else []),
-        *([Reason("retention", "what is too old waits for a person to confirm")] if _held(now) else []),
+        *(
+            [Reason("retention", "a removal of old rows waits for confirmation")]
+            if _has_open_hold(now)
+            else []
+        ),
     )
     return Health(
         reasons,
@@ -130,19 +134,19 @@ def _examined(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     )
 
 
-def _held(now: datetime) -> bool:
+def _has_open_hold(now: datetime) -> bool:
     shown = read_hold()
     return shown is not None and not shown.hold.is_confirmed(now)
 
 
-def _of_step(name: str, step: Step, every: timedelta, config: Config) -> Iterator[Reason]:
+def _step_reasons(name: str, step: Step, every: timedelta, config: Config) -> Iterator[Reason]:
     match state_of_step(step, every, config):
         case StepState.NEVER:
             yield Reason(name, "it has never made a step")
         case StepState.STALLED:
             yield Reason(name, f"its last step was {_age(step):.0f} s ago")
         case StepState.AHEAD:
-            yield Reason(name, "its last step lies ahead: the clock was set back")
+            yield Reason(name, "its last step is in the future: the clock was set back")
 
 
 def _age(step: Step) -> float | None:

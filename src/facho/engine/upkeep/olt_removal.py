@@ -1,4 +1,4 @@
-"""Remove an OLT and all that is known of it: what grew long first, chunk by chunk, so that nobody waits."""
+"""Remove an OLT with all its rows in chunks, the long tables first, so that other writers do not wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from facho.engine.coordinate.changes import replan
 from facho.engine.process.command_transaction import command
 from facho.engine.upkeep.retention import lock_removals
 
-_LONG: Final[tuple[type[Model], ...]] = (
+_LONG_TABLES: Final[tuple[type[Model], ...]] = (
     Execution,
     SkippedSlots,
     OnuEvent,
@@ -34,18 +34,20 @@ _LONG: Final[tuple[type[Model], ...]] = (
     QuotaViolation,
     ExecutionPlan,
 )
-# Chunks of one OLT while somebody waits for an answer: enough for one that has little of everything.
+# Chunks while a person waits for the answer: enough for an OLT with little data.
 FIRST_CHUNKS: Final = 10
-# And in a turn of the engine's; the rest waits for the next.
-_A_TURN: Final = 20
-# What a person would miss, by the name of its table.
-_MISSED: Final[tuple[type[Model], ...]] = (
+# Chunks of an OLT in one turn of the housekeeping.
+_CHUNKS_PER_TURN: Final = 20
+# Tables whose rows are counted before a person confirms.
+_COUNTED_TABLES: Final[tuple[type[Model], ...]] = (
     SnmpJobHost, Onu, PonPort, Execution, OnuEvent, HistoryHour, QuotaTracker, QuotaViolation,
 )  # fmt: skip
 
 
 def count_rows_of(olt_ids: Collection[int]) -> Mapping[type[Model], int]:
-    return {model: model._default_manager.filter(olt__in=olt_ids).order_by().count() for model in _MISSED}
+    return {
+        model: model._default_manager.filter(olt__in=olt_ids).order_by().count() for model in _COUNTED_TABLES
+    }
 
 
 def remove_olt_in_chunks(
@@ -60,19 +62,19 @@ def remove_olt_in_chunks(
     left after so many chunks, or when it is broken off, goes bit by bit as the engine keeps house.
     """
     mark_olt_removed(olt_id, now)
-    return _go_on(olt_id, config, between, chunks)
+    return _remove_chunks(olt_id, config, between, chunks)
 
 
 def continue_removals(
     now: datetime, config: Config, *, between: Callable[[], None] = pause_for_other_writers
 ) -> int:
-    """A turn at the OLTs that are being removed, so many chunks of each. How many are gone now."""
+    """Remove some chunks of each OLT that is being removed, and return how many OLTs are gone."""
     going = Olt.objects.filter(removed_at__lte=now).order_by("removed_at").values_list("id", flat=True)
-    return sum(_go_on(olt_id, config, between, _A_TURN) for olt_id in list(going))
+    return sum(_remove_chunks(olt_id, config, between, _CHUNKS_PER_TURN) for olt_id in list(going))
 
 
-def _go_on(olt_id: int, config: Config, between: Callable[[], None], chunks: int | None) -> bool:
-    for number, _ in enumerate(_chunks(olt_id, config), 1):
+def _remove_chunks(olt_id: int, config: Config, between: Callable[[], None], chunks: int | None) -> bool:
+    for number, _ in enumerate(_chunk_sizes(olt_id, config), 1):
         if number == chunks:
             return False
         between()
@@ -86,9 +88,9 @@ def mark_olt_removed(olt_id: int, now: datetime) -> None:
         replan([olt_id], now)
 
 
-def _chunks(olt_id: int, config: Config) -> Iterator[int]:
-    """After each one how many rows went with it. What refers to others goes before them."""
-    for model in _LONG:
+def _chunk_sizes(olt_id: int, config: Config) -> Iterator[int]:
+    """Delete chunk by chunk and yield their sizes. Referring rows are deleted before those they refer to."""
+    for model in _LONG_TABLES:
         while count := _remove_chunk(model, olt_id, config.retention_chunk):
             yield count
 

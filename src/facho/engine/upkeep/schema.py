@@ -1,7 +1,7 @@
-"""Compares the migrations that the database has had with those that this program has.
+"""Compare the migrations of the database with those of this program.
 
-The names alone are compared, which takes one query and no import of a migration. Only where they differ are
-the migrations themselves loaded.
+Names are compared, which takes one query and imports no migration. Migrations are loaded only where the
+names differ.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from facho import __version__
 
 Name = tuple[str, str]
 
-# Under this name the last program that changed the schema leaves its version.
+# The row of CoordinatorState with the version of the program that last changed the schema.
 SCHEMA: Final = "schema"
 _MOST_NAMED: Final = 3
 
 
 class SchemaProblem(Exception):
-    """A database that this program must not use as it is, with a sentence that says what to do."""
+    """A database that this program cannot use, with a sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """How the migrations of the database differ from those of this program."""
+    """The difference between the migrations of the database and of this program."""
 
-    # Those that the database has not had.
+    # Migrations that the database lacks.
     missing: tuple[str, ...] = ()
-    # Those that this program does not have.
+    # Migrations that this program does not have.
     unknown: tuple[str, ...] = ()
-    # Nothing was ever migrated in it.
+    # The database has no migrations at all.
     empty: bool = False
 
 
@@ -62,12 +62,12 @@ def read_schema_difference() -> Schema:
 
 
 def missing_migrations() -> list[str]:
-    """What the database has not had yet, as `hosts.0001_initial`."""
+    """Return the migrations that the database lacks, such as `hosts.0001_initial`."""
     return list(read_schema_difference().missing)
 
 
 def refuse_newer(schema: Schema) -> None:
-    """An older program would write rows that the newer one cannot read, and leave out what it needs."""
+    """Refuse the database of a newer program: rows written by this one would break it."""
     if schema.unknown:
         raise SchemaProblem(newer_sentence(schema.unknown))
 
@@ -85,7 +85,7 @@ def newer_sentence(unknown: Iterable[str]) -> str:
 
 
 def refuse_unready() -> None:
-    """For processes that never migrate by themselves."""
+    """Refuse a database that needs migration, in processes that never migrate."""
     schema = read_schema_difference()
     refuse_newer(schema)
     if schema.missing:
@@ -102,7 +102,7 @@ def _version_of_database() -> str:
     try:
         state = CoordinatorState.objects.filter(name=SCHEMA).values_list("value", flat=True).first()
     except DatabaseError:
-        # Its tables may be others than we know.
+        # The tables may differ from those of this version.
         return ""
     return str(state.get("version", "")) if state else ""
 
@@ -121,7 +121,7 @@ def _known_names() -> frozenset[Name]:
         try:
             module = import_module(module_name)
         except ModuleNotFoundError:
-            # An app without tables.
+            # An app without migrations.
             assert not explicit
             continue
         found |= {
@@ -133,7 +133,7 @@ def _known_names() -> frozenset[Name]:
 
 
 def _replaced(loader: MigrationLoader) -> frozenset[Name]:
-    """Those that a squashed migration stands for."""
+    """Return the migrations that squashed migrations replace."""
     return frozenset(name for migration in loader.replacements.values() for name in migration.replaces)
 
 

@@ -1,7 +1,7 @@
-"""Changes the tables of an SQLite database: alone, and with a copy of it as it was before.
+"""Migrate an SQLite database exclusively, after a copy of it was made.
 
-Every command holds a shared lock on `<database>.lock` while it uses the database; who changes its tables
-holds it exclusively. The system drops the lock of a process that is killed.
+Every command holds a shared lock on `<database>.lock` while it uses the database; a migration holds it
+exclusively. The operating system releases the lock of a killed process.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from facho.keys import KeyProblem
 
 Say = Callable[[str], None]
 
-# A command that starts at the same moment holds the lock until it has seen that it must wait.
+# A command that starts at the same moment holds the lock until it finds that it must wait.
 _PATIENCE_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.05
 _COPIES_KEPT: Final = 3
-# The copy, and room for the tables that are written anew.
+# Free space that is needed, in sizes of the database: the copy, and the tables that are rewritten.
 _ROOM: Final = 2
 
 
 class DatabaseLock:
-    """The lock of an SQLite database, as one process has it."""
+    """The lock of an SQLite database, held by this process."""
 
     def __init__(self, database: Path) -> None:
         self._path = database.with_name(f"{database.name}.lock")
         self._file: int | None = None
 
     def lock_shared(self, say: Say) -> None:
-        """Wait until nobody changes the tables."""
+        """Take the shared lock, after a migration that is running."""
         if not self._take(fcntl.LOCK_SH | fcntl.LOCK_NB):
             say("Another facho process changes the database; waiting for its end.")
             self._take(fcntl.LOCK_SH)
 
     def lock_exclusive(self, patience_s: float = _PATIENCE_S) -> None:
-        """Be the only one, or raise SchemaProblem with who else there is."""
+        """Take the exclusive lock. Raises SchemaProblem with the processes that hold the lock."""
         until = time.monotonic() + patience_s
         while not self._take(fcntl.LOCK_EX | fcntl.LOCK_NB):
             if time.monotonic() > until:
@@ -75,7 +75,7 @@ class DatabaseLock:
 
 
 def lock_file(file: int, path: Path, how: int) -> bool:
-    """False when another process has the lock and `how` says not to wait for it."""
+    """Lock a file. Return False if another process has the lock and `how` says not to wait."""
     try:
         fcntl.flock(file, how)
     except BlockingIOError:
@@ -88,7 +88,7 @@ def lock_file(file: int, path: Path, how: int) -> bool:
 
 
 def open_lock(path: Path) -> int:
-    """Open the file of a lock, which is made if it is not there."""
+    """Open the file of a lock, and create it if needed."""
     try:
         with contextlib.suppress(FileExistsError):
             return _create_private(path)
@@ -98,7 +98,7 @@ def open_lock(path: Path) -> int:
 
 
 def _open_existing(path: Path) -> int:
-    """For writing, because NFS gives an exclusive lock to nobody else; or else for reading."""
+    """Open for writing, because NFS needs that for an exclusive lock; otherwise for reading."""
     others = os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(path, os.O_RDWR | others)
@@ -109,10 +109,10 @@ def _open_existing(path: Path) -> int:
 
 
 def _create_private(path: Path) -> int:
-    """A new file of its owner alone, never one that somebody put there.
+    """Create a file that only its owner can read, and never reuse an existing one.
 
-    What root makes is given to the folder's owner: a command that root runs would otherwise keep the user of
-    the services out.
+    A file created by root gets the owner of the folder: otherwise a command run by root would lock out the
+    user of the services.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if os.geteuid() == 0:
@@ -122,7 +122,7 @@ def _create_private(path: Path) -> int:
 
 
 def _holders(lock: Path) -> str:
-    """The processes that have it, as far as the system tells."""
+    """Return the processes that hold the lock, as far as /proc shows them."""
     found = lock.stat()
     device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     pids = set()
@@ -140,7 +140,7 @@ def _command(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return ""
-    # Up to the name of the command: what follows may be somebody's secret.
+    # Only the name of the command: its arguments may be secret.
     named = [after for word, after in pairwise(words) if _is_facho(word)]
     return f" (facho {named[0]})" if named else ""
 
@@ -151,8 +151,8 @@ def _is_facho(word: str) -> bool:
 
 @contextmanager
 def change_tables_with_copy(schema: Schema, say: Say, *, copy: bool = True) -> Iterator[None]:
-    """Inside, tables may be changed. What goes wrong there is raised with what to put back."""
-    database, interrupted = database_file(), _interrupted(schema)
+    """Allow changes of tables inside, after a copy. Errors say how to restore the copy."""
+    database, interrupted = database_file(), _find_interrupted(schema)
     if interrupted is not None:
         kept = interrupted
         say(f"A change of the database was interrupted and goes on now.{copy_sentence(kept)}")
@@ -161,7 +161,7 @@ def change_tables_with_copy(schema: Schema, say: Say, *, copy: bool = True) -> I
         say(f"The database is changed for facho {__version__}. It is kept as it was in {kept}")
     else:
         kept = Path()
-    _write_mark(kept, schema)
+    _write_progress(kept, schema)
     try:
         yield
     except (DatabaseError, sqlite3.Error, KeyProblem) as error:
@@ -169,10 +169,10 @@ def change_tables_with_copy(schema: Schema, say: Say, *, copy: bool = True) -> I
             f"the change of the database stopped: {error}. {restore_instructions(kept, database)}"
         ) from error
     except Exception:
-        # A bug in a step keeps its traceback; where the copy is has to be said all the same.
+        # A bug keeps its traceback; the person still needs to know where the copy is.
         say(f"The change of the database stopped. {restore_instructions(kept, database)}")
         raise
-    _mark().unlink(missing_ok=True)
+    _progress_file().unlink(missing_ok=True)
     _drop_old_copies(database, kept)
 
 
@@ -223,7 +223,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _back_up(path: Path) -> None:
-    """By SQLite itself: a plain copy of the file would miss what is in its log."""
+    """Copy by SQLite's backup: a plain copy of the file would miss the write-ahead log."""
     path.unlink(missing_ok=True)
     os.close(_create_private(path))
     connection.ensure_connection()
@@ -237,9 +237,9 @@ def _back_up(path: Path) -> None:
 
 
 def _drop_old_copies(database: Path, newest: Path) -> None:
-    """Keep the last copies of this database, and in any case the one just made."""
+    """Delete old copies, but never the one just made."""
     name = re.compile(rf"{re.escape(database.stem)}-\d{{8}}T\d{{6}}Z-before-.+\.db")
-    # Their names begin with their times. The clock may have been set back since.
+    # Sorted by the time in their names. The clock may have been set back since.
     copies = sorted(path for path in database.with_name("copies").glob("*.db") if name.fullmatch(path.name))
     others = [path for path in copies if path != newest]
     room = _COPIES_KEPT - (newest in copies)
@@ -247,30 +247,30 @@ def _drop_old_copies(database: Path, newest: Path) -> None:
         path.unlink()
 
 
-def _mark() -> Path:
-    """Is there while tables are changed, and says where the copy from before is."""
+def _progress_file() -> Path:
+    """Return the path of the file that exists while tables are changed and names the copy."""
     database = database_file()
     return database.with_name(f"{database.name}.changing")
 
 
-def _write_mark(kept: Path, schema: Schema) -> None:
-    _mark().unlink(missing_ok=True)
-    with os.fdopen(_create_private(_mark()), "w") as file:
+def _write_progress(kept: Path, schema: Schema) -> None:
+    _progress_file().unlink(missing_ok=True)
+    with os.fdopen(_create_private(_progress_file()), "w") as file:
         json.dump({"copy": str(kept), "missing": schema.missing}, file)
 
 
-def _interrupted(schema: Schema) -> Path | None:
-    """The copy from before a change that made some of its steps and did not get to its end.
+def _find_interrupted(schema: Schema) -> Path | None:
+    """Return the copy from before a migration that was interrupted after some of its steps.
 
-    If all of its steps are missing, it made none, or the database was put back as it was and used since. If
-    none is, it was killed after the last one. A newer program misses steps of its own besides.
+    If all of its steps are missing, it made none, or the copy was restored and used since. If none is
+    missing, it was killed after the last one. A newer program has more missing steps.
     """
     try:
-        found = json.loads(_mark().read_text())
+        found = json.loads(_progress_file().read_text())
         steps, missing = set(found["missing"]), set(schema.missing)
         return Path(found["copy"]) if steps - missing and steps & missing else None
     except FileNotFoundError:
         return None
     except (ValueError, KeyError):
-        # Killed while it was written: nothing was changed yet.
+        # The process was killed while it wrote the file: nothing was changed yet.
         return None

@@ -1,4 +1,4 @@
-"""How large the database is and how much room it has: measured each hour, so that its growth is known."""
+"""The size of the database and its free space, measured every hour to forecast its growth."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _EVERY: Final = timedelta(hours=1)
 
 
 def take_sample(now: datetime, _config: Config) -> Sample | None:
-    """Unless one was taken lately, by whatever process."""
-    # One from the future was taken before the clock was set back.
+    """Measure the storage, unless a process did in the last hour."""
+    # A sample from the future was taken before the clock was set back.
     if StorageSample.objects.filter(at__lte=now, at__gt=now - _EVERY).exists():
         return None
     sample = measure_storage(now, database_room())
@@ -38,7 +38,7 @@ def forecast_storage(now: datetime, seen: Room | None) -> Forecast:
 
 
 def database_room() -> Room | None:
-    """Of the database's own disk. None when that is on another machine, or not for us to see."""
+    """Return the space on the disk of the database; None if it is remote or not readable."""
     folder = database_folder()
     return None if folder is None else room_of_folder(folder)
 

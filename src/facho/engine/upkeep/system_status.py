@@ -1,4 +1,4 @@
-"""The state of the coordinator and of all it watches over, as one object, in a fixed number of queries."""
+"""The status of the whole system as one object, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _AT_RISK_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The last one of a loop; None where there was none, or where it is not known how long it took."""
+    """The last step of a loop; None where there was none, or where its duration is not known."""
 
     at: datetime | None
     age: timedelta | None
@@ -48,7 +48,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Olts:
-    """Those suspended, unreachable and under maintenance are enabled; each OLT is one of them at most."""
+    """Numbers of OLTs. Suspended, unreachable and maintenance count enabled OLTs, each once at most."""
 
     enabled: int
     disabled: int
@@ -59,7 +59,7 @@ class Olts:
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Enabled is also their job and their OLT. Overdue are those whose slot came and that nobody queued."""
+    """Numbers of nodes. Enabled includes the job and the OLT; overdue nodes are due and not queued."""
 
     enabled: int
     suspended: int
@@ -68,7 +68,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """Those that have not ended, and for how long the first of them waits that could start."""
+    """Numbers of open executions, and how long the oldest one that may start has waited."""
 
     waiting: int
     pending: int
@@ -78,7 +78,7 @@ class Executions:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """An OLT that is not free. No worker has it yet while its execution is on the way to one."""
+    """An OLT with an active execution. It has no worker while the execution is on the way to one."""
 
     olt: str
     execution_id: int
@@ -90,7 +90,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
-    """What the coordinator last saw of each OLT, to find changes by."""
+    """The configurations of OLTs that the coordinator compares to find changes."""
 
     known: int
     last_changed_at: datetime | None
@@ -99,7 +99,7 @@ class Configurations:
 
 @dataclass(frozen=True, slots=True)
 class AtRisk:
-    """A quota that cannot be kept any more, whatever becomes of the slots that are left."""
+    """A quota that can no longer be met, whatever becomes of the remaining slots."""
 
     olt: str
     task_type: str
@@ -110,19 +110,19 @@ class AtRisk:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Of this hour."""
+    """The quotas of this hour."""
 
     hour: Hour
     by_status: Mapping[str, int]
     at_risk: int
     first_at_risk: tuple[AtRisk, ...]
-    # OLTs that have slots in this hour, and that nobody counts them for.
+    # OLTs that have slots in this hour and no trackers.
     olts_without: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """In the last day: violations by severity, and how many lines of the log were lost."""
+    """The last 24 hours: violations by severity, and lost lines of the log."""
 
     violations: Mapping[str, int]
     log_lines_lost: int
@@ -144,8 +144,8 @@ class Condition:
     last_24_h: Lately
 
     def as_json(self) -> dict[str, Any]:
-        """Times in ISO 8601, durations in seconds."""
-        found = _plain(self)
+        """Return plain values: times in ISO 8601, durations in seconds."""
+        found = _to_json(self)
         assert isinstance(found, dict)
         return found
 
@@ -154,20 +154,20 @@ def read_system_status(now: datetime, config: Config) -> Condition:
     held = executions.held(now)
     pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
     steps = read_last_steps(now)
-    olts, configurations = _olts(now)
+    olts, configurations = _count_olts(now)
     return Condition(
         now=now,
         scheduler=steps[SCHEDULER],
         coordinator=steps[COORDINATOR],
         olts=olts,
-        nodes=_nodes(now, config),
-        executions=_open(now),
+        nodes=_count_nodes(now, config),
+        executions=_count_executions(now),
         leases=tuple(_lease(each, now) for each in held),
         pool=pollers,
         queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         configurations=configurations,
-        quotas=_quotas(now, config),
-        last_24_h=_lately(now),
+        quotas=_read_quotas(now, config),
+        last_24_h=_read_last_day(now),
     )
 
 
@@ -177,7 +177,7 @@ def read_last_steps(now: datetime) -> dict[str, Step]:
     return steps | {name: Step(at, now - at, value.get("duration_ms")) for name, at, value in rows}
 
 
-def _olts(now: datetime) -> tuple[Olts, Configurations]:
+def _count_olts(now: datetime) -> tuple[Olts, Configurations]:
     counts = Counter(counts_by_health(olts_under_maintenance(now)))
     every, off = counts.total(), counts[Health.DISABLED]
     olts = Olts(
@@ -191,7 +191,7 @@ def _olts(now: datetime) -> tuple[Olts, Configurations]:
     return olts, Configurations(found["known"], found["at"], every - found["known"])
 
 
-def _nodes(now: datetime, config: Config) -> Nodes:
+def _count_nodes(now: datetime, config: Config) -> Nodes:
     found = enabled_nodes().aggregate(
         enabled=Count("id"),
         suspended=Count("id", filter=~Q(suspended_reason="")),
@@ -200,7 +200,7 @@ def _nodes(now: datetime, config: Config) -> Nodes:
     return Nodes(**found)
 
 
-def _open(now: datetime) -> Executions:
+def _count_executions(now: datetime) -> Executions:
     rows = Execution.objects.filter(state__in=OPEN).order_by().values_list("state")
     since = Min("not_before", filter=Q(state=State.WAITING, not_before__lte=now))
     counts, waits = Counter[str](), []
@@ -224,7 +224,7 @@ def _lease(held: Held, now: datetime) -> Lease:
     )
 
 
-def _quotas(now: datetime, config: Config) -> Quotas:
+def _read_quotas(now: datetime, config: Config) -> Quotas:
     hour = hour_of(now, config.time_zone)
     trackers = QuotaTracker.objects.filter(period_start=hour.start)
     at_risk = trackers.filter(closed_at__isnull=True).filter(is_at_risk(config.quota_kept))
@@ -240,13 +240,13 @@ def _quotas(now: datetime, config: Config) -> Quotas:
 
 
 def is_at_risk(kept: float) -> LessThan:
-    """As core.quota.slots_left says it, of all rows at once."""
+    """Return core.quota.slots_left as a condition of rows."""
     most = F("quota_completed") + F("quota_pending")
     return LessThan(most * 100.0, F("quota_required") * kept)
 
 
 def olts_without_tracker(hour: Hour, config: Config) -> Iterable[str]:
-    """Chained nodes run with their masters, and only those have slots. Who is left alone owes none."""
+    """Return the OLTs with slots in this hour and no tracker, except those under maintenance."""
     due = SnmpJobHost.objects.filter(
         olt=OuterRef("id"), enabled=True, job__enabled=True, next_run_at__lte=hour.end
     )
@@ -256,7 +256,7 @@ def olts_without_tracker(hour: Hour, config: Config) -> Iterable[str]:
     return olts.order_by("name").values_list("name", flat=True)
 
 
-def _lately(now: datetime) -> Lately:
+def _read_last_day(now: datetime) -> Lately:
     since = now - _LOOK_BACK
     violations = QuotaViolation.objects.filter(created_at__gt=since).order_by("severity")
     lost = CoordinatorLog.objects.filter(event_type=EventType.LOG_LOST, timestamp__gt=since)
@@ -264,7 +264,7 @@ def _lately(now: datetime) -> Lately:
     return Lately(dict(violations.values_list("severity").annotate(Count("id"))), lines)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     match value:
         case datetime():
             return value.isoformat()
@@ -273,10 +273,10 @@ def _plain(value: Any) -> Any:
         case Enum():
             return value.name.lower()
         case Mapping():
-            return {name: _plain(each) for name, each in value.items()}
+            return {name: _to_json(each) for name, each in value.items()}
         case list() | tuple():
-            return [_plain(each) for each in value]
+            return [_to_json(each) for each in value]
         case _ if is_dataclass(value):
-            return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+            return {each.name: _to_json(getattr(value, each.name)) for each in fields(value)}
         case _:
             return value

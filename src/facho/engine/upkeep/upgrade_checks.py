@@ -1,6 +1,6 @@
-"""Reasons not to change the tables of a database yet, found before anything is copied or changed.
+"""Checks before a migration, made before anything is copied or changed.
 
-The tables are those of an earlier version: they are read by names that every version has.
+The tables are those of an earlier version, so only names that every version has are used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_NAMED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class BoundColumn:
-    """A column of secrets, and the migration that encrypts each of them for its row."""
+    """A column of secrets, and the migration that binds each secret to its row."""
 
     table: str
     column: str
@@ -37,7 +37,7 @@ BOUND_COLUMNS: Final = (
 
 
 def refuse_running_workers(now: datetime, *, within: timedelta) -> None:
-    """An earlier version takes no lock, and what it writes after the change is not as this one needs it."""
+    """Refuse while workers run: an earlier version takes no lock, and would write rows of the old schema."""
     if "workers" not in connection.introspection.table_names():
         return
     rows = sql.fetch_rows("SELECT name, seen_at FROM workers ORDER BY name", [])
@@ -51,9 +51,9 @@ def refuse_running_workers(now: datetime, *, within: timedelta) -> None:
 
 
 def refuse_unreadable_secrets(schema: Schema, *, forget: bool = False) -> None:
-    """A secret that no key opens while it is bound to its row is lost, also when the key comes back.
+    """Refuse to bind secrets that no key decrypts: they would be lost, even if the key came back.
 
-    A person may choose to `forget` those. Keys that cannot be used at all are refused in any case.
+    A person may choose to `forget` them. Unusable keys are refused in any case.
     """
     if not any(column.migration in schema.missing for column in BOUND_COLUMNS):
         return
@@ -71,7 +71,7 @@ def refuse_unreadable_secrets(schema: Schema, *, forget: bool = False) -> None:
 
 
 def _find_unreadable() -> Iterator[str]:
-    """Rows whose secret no key here opens, as `olts/NAME`."""
+    """Yield the rows whose secret no key decrypts, as `olts/NAME`."""
     name, tables = connection.ops.quote_name, connection.introspection.table_names()
     for bound in BOUND_COLUMNS:
         if bound.table in tables:

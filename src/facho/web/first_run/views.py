@@ -23,7 +23,7 @@ from facho.engine.collect.identify import Identified
 from facho.engine.commands.connection_test import Silence, check_new_connection
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.olts import add_olt
-from facho.engine.commands.usual_jobs import begin_usual, usual_for
+from facho.engine.commands.usual_jobs import start_usual_jobs, usual_jobs_for
 from facho.engine.commands.what_if import Change, WhatIf
 from facho.web.components.page import render_page
 from facho.web.first_run.data import read_first_onus
@@ -98,11 +98,11 @@ def _render_answer(
 @for_administrators
 def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
     olt = _olt(olt_id)
-    usual = usual_for(olt)
+    usual = usual_jobs_for(olt)
     form = UsualJobsForm(usual, request.POST if request.method == "POST" else offered_data(usual))
     if request.method == "POST" and form.is_valid():
         try:
-            begin_usual(olt.name, form.chosen(), database_now())
+            start_usual_jobs(olt.name, form.chosen(), database_now())
         except CommandError as refused:
             form.refuse(refused)
         else:
@@ -114,7 +114,7 @@ def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
 def what_if(request: HttpRequest, olt_id: int) -> HttpResponse:
     """Show the load of the selected jobs on the OLT. Changes nothing."""
     olt = _olt(olt_id)
-    form = UsualJobsForm(usual_for(olt), request.POST)
+    form = UsualJobsForm(usual_jobs_for(olt), request.POST)
     return render(
         request, "first_run/what_if.html", {"load": _simulate_jobs(request, olt, form), "form": form}
     )
@@ -125,7 +125,7 @@ def _simulate_jobs(request: HttpRequest, olt: Olt, form: UsualJobsForm) -> WhatI
     if not form.is_valid():
         return None
     chosen = form.chosen()
-    change = Change(lambda schedule: schedule.collect_usual(olt.name, chosen), {olt.id: olt.name})
+    change = Change(lambda schedule: schedule.attach_usual_jobs(olt.name, chosen), {olt.id: olt.name})
     try:
         (found,) = ask_what_if(request.user, role_of(request.user), change)
     except CommandError as refused:
