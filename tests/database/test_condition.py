@@ -18,7 +18,7 @@ from facho.apps.execution_coordinator.models import (
     QuotaViolation,
 )
 from facho.apps.executions.models import State
-from facho.apps.executions.selectors import Reason
+from facho.apps.executions.selectors import WaitCause
 from facho.apps.hosts.models import Olt
 from facho.apps.zabbix_pollers.models import Worker
 from facho.cli.coordinator import print_state
@@ -115,7 +115,7 @@ def test_it_tells_who_holds_an_olt_and_what_waits_for_what() -> None:
     assert (lease.worker, lease.expires_in) == ("w:7:1", 15 * SECOND)
     assert (told.queue.size, told.queue.retries) == (1, 1)
     first = told.queue.first[0]
-    assert (first.job, first.reason, first.because_of) == ("states", Reason.OLT_BUSY, "optics")
+    assert (first.job, first.reason, first.because_of) == ("states", WaitCause.OLT_BUSY, "optics")
 
 
 def test_quotas_of_this_hour_that_cannot_be_kept_are_named() -> None:

@@ -12,7 +12,7 @@ from django.utils import translation
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution, State
-from facho.apps.executions.selectors import queue
+from facho.apps.executions.selectors import read_queue
 from facho.apps.hosts.models import Olt
 from facho.apps.zabbix_pollers.models import Worker
 from facho.config import Config
@@ -89,7 +89,7 @@ def test_a_poller_takes_it_before_what_is_due_and_one_at_a_time_per_olt() -> Non
     due = make_execution(make_node(onu.olt, make_job(priority=100)), at("09:00"))
     asked = read_onu(onu.id, NOW)
     second = read_onu(make_onu(onu.olt, address="0/1/7/4").id, NOW)
-    found = queue(NOW, [], 5, 5, limit=10)
+    found = read_queue(NOW, [], 5, 5, limit=10)
     assert [each.execution_id for each in found.first] == [asked, second, due.id]
     assert [each.job for each in found.first[:2]] == ["ONU HWTC1234ABCD"] * 2
     assert claim_executions(NOW, CONFIG) == [asked]

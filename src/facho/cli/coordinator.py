@@ -14,7 +14,7 @@ from facho.cli.system import system
 from facho.core.severity import Severity
 
 if TYPE_CHECKING:
-    from facho.apps.executions.selectors import Queued
+    from facho.apps.executions.selectors import QueuedExecution
     from facho.engine.coordinate.plan_reports import PlanAccuracy
     from facho.engine.upkeep.system_status import Condition, Lease, Step
 
@@ -98,7 +98,7 @@ def _lease_row(lease: Lease) -> dict[str, Any]:
     return asdict(lease) | {"expires_in": "" if left is None else f"{left.total_seconds():.0f} s"}
 
 
-def _queue_row(queued: Queued) -> dict[str, Any]:
+def _queue_row(queued: QueuedExecution) -> dict[str, Any]:
     return asdict(queued) | {"reason": queued.reason.name.lower().replace("_", " ")}
 
 

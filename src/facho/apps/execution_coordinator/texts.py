@@ -11,7 +11,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.executions.words import WHY
+from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.reason_words import reason_words
 from facho.apps.written import about
 from facho.core.delay import Why
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Why a slot was lost: what makes runs late, and more.
 WHY_LOST: Final[Mapping[str, Text]] = {
-    **WHY,
+    **DELAY_TEXTS,
     FAILED: _("run failed"),
     ABORTED: _("run aborted"),
     LATE: _("ended after the hour was closed"),

@@ -28,12 +28,12 @@ def _what(execution: str = "") -> Case:
 
 
 # The job of an execution, or the ONU that is read alone; nothing for a manual execution.
-WHAT: Final = _what()
+SUBJECT_NAME: Final = _what()
 # The same of the execution that held the OLT meanwhile.
-BLOCKED_BY: Final = _what("blocked_by__")
+BLOCKER_NAME: Final = _what("blocked_by__")
 
 
-class Reason(enum.Enum):
+class WaitCause(enum.Enum):
     """The cause why a waiting execution has not started."""
 
     STARTING = enum.auto()
@@ -45,7 +45,7 @@ class Reason(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldOlt:
     """An OLT that is not free, and the execution that holds it. `job` is empty for a manual execution."""
 
     execution_id: int
@@ -60,7 +60,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class QueuedExecution:
     """A waiting execution in its place. `because_of` is the job that it waits for on its OLT."""
 
     execution_id: int
@@ -73,7 +73,7 @@ class Queued:
     slot: datetime
     # Since when it could start; in the future for a retry before its time.
     since: datetime
-    reason: Reason
+    reason: WaitCause
     because_of: str = ""
 
 
@@ -83,13 +83,13 @@ class Queue:
 
     size: int
     retries: int
-    first: tuple[Queued, ...]
+    first: tuple[QueuedExecution, ...]
     # Since when the one waits that could have started first.
     oldest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedExecution:
     execution_id: int
     olt_id: int
     olt: str
@@ -103,7 +103,7 @@ class Ended:
     started_at: datetime | None
     ended_at: datetime | None
     counts: Mapping[str, Any]
-    error: Reason
+    error: WaitCause
 
     @property
     def duration(self) -> timedelta | None:
@@ -112,35 +112,35 @@ class Ended:
         return self.ended_at - self.started_at
 
 
-def held(now: datetime) -> list[Held]:
+def held_olts(now: datetime) -> list[HeldOlt]:
     """Return what runs, and what was aborted while its holder may not know it yet: that OLT is not free."""
-    columns = ("id", "olt_id", "olt__name", WHAT, "state", "started_at", "worker", "lease_expires_at")
+    columns = ("id", "olt_id", "olt__name", SUBJECT_NAME, "state", "started_at", "worker", "lease_expires_at")
     rows = Execution.objects.order_by().values_list(*columns)
     # Each half has an index of its own; for both at once SQLite would look through the whole table.
     active = rows.filter(state__in=ACTIVE)
     leased = rows.filter(~Q(lease_token=""), lease_expires_at__gt=now)
     rows = active.union(leased)
-    found = [Held(i, olt, name, job or "", *held) for i, olt, name, job, *held in rows]
+    found = [HeldOlt(i, olt, name, job or "", *held_olts) for i, olt, name, job, *held_olts in rows]
     return sorted(
         found, key=lambda each: (each.started_at is None, each.started_at or now, each.execution_id)
     )
 
 
-def queue(now: datetime, holding: Iterable[Held], pollers: int, free: int, *, limit: int) -> Queue:
+def read_queue(now: datetime, holding: Iterable[HeldOlt], pollers: int, free: int, *, limit: int) -> Queue:
     """Return the first `limit` of the queue, in the order of their start, each with what it waits for."""
     busy = {each.olt_id: each.job for each in holding}
     every = list(_waiting())
     due = [each for each in every if each.slot <= now]
     later = sorted((each for each in every if each.slot > now), key=lambda each: each.slot)
-    ordered = list(in_order(due, busy, now))
+    ordered = list(order_queue(due, busy, now))
     names = _names([each.execution_id for each in (*ordered, *later)[:limit]])
     first = _with_reasons(ordered, busy, names, pollers, free) if ordered else []
-    first += [_queued(each, names, Reason.RETRY) for each in later if each.execution_id in names]
+    first += [_queued(each, names, WaitCause.RETRY) for each in later if each.execution_id in names]
     oldest = min((each.slot for each in due), default=None)
     return Queue(len(due), len(later), tuple(first[:limit]), oldest)
 
 
-def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: datetime) -> Iterator[Waiting]:
+def order_queue(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: datetime) -> Iterator[Waiting]:
     """Order them in rounds, since an OLT runs one at a time: the first of each free OLT, then the others."""
     left = {each.execution_id: each for each in waiting}
     busy: Mapping[int, str] = busy_olts
@@ -152,7 +152,7 @@ def in_order(waiting: Iterable[Waiting], busy_olts: Mapping[int, str], now: date
         busy = {}
 
 
-def last_ended(limit: int) -> list[Ended]:
+def last_ended(limit: int) -> list[EndedExecution]:
     """Return the last to end. By the end alone: with the state, SQLite would sort all that ever ended."""
     rows = Execution.objects.filter(ended_at__isnull=False).order_by("-ended_at")
     return list(map(_ended, _ended_rows(rows[:limit])))
@@ -187,7 +187,7 @@ class _Named(NamedTuple):
 
 def _names(ids: list[int]) -> dict[int, _Named]:
     rows = Execution.objects.filter(id__in=ids)
-    named = rows.values_list("id", "node_id", "olt__name", WHAT, "slot")
+    named = rows.values_list("id", "node_id", "olt__name", SUBJECT_NAME, "slot")
     return {execution: _Named(node, olt, job or "", slot) for execution, node, olt, job, slot in named}
 
 
@@ -197,15 +197,15 @@ def _with_reasons(
     names: Mapping[int, _Named],
     pollers: int,
     free: int,
-) -> list[Queued]:
-    found: list[Queued] = []
+) -> list[QueuedExecution]:
+    found: list[QueuedExecution] = []
     # The job that each OLT will run next.
     ahead: dict[int, str] = {}
     for each in ordered:
         if each.execution_id not in names:
             break
         reason, because_of = _reason(each, busy, ahead, pollers, free)
-        free -= reason is Reason.STARTING
+        free -= reason is WaitCause.STARTING
         ahead.setdefault(each.olt_id, names[each.execution_id].job)
         found.append(_queued(each, names, reason, because_of))
     return found
@@ -213,24 +213,24 @@ def _with_reasons(
 
 def _reason(
     waiting: Waiting, busy: Mapping[int, str], ahead: Mapping[int, str], pollers: int, free: int
-) -> tuple[Reason, str]:
+) -> tuple[WaitCause, str]:
     if waiting.olt_id in busy:
-        return Reason.OLT_BUSY, busy[waiting.olt_id]
+        return WaitCause.OLT_BUSY, busy[waiting.olt_id]
     if waiting.olt_id in ahead:
-        return Reason.BEHIND, ahead[waiting.olt_id]
+        return WaitCause.BEHIND, ahead[waiting.olt_id]
     if not pollers:
-        return Reason.NO_POLLERS, ""
-    return (Reason.STARTING if free > 0 else Reason.POLLERS_BUSY), ""
+        return WaitCause.NO_POLLERS, ""
+    return (WaitCause.STARTING if free > 0 else WaitCause.POLLERS_BUSY), ""
 
 
 def _queued(
     waiting: Waiting,
     names: Mapping[int, _Named],
-    reason: Reason,
+    reason: WaitCause,
     because_of: str = "",
-) -> Queued:
+) -> QueuedExecution:
     named = names[waiting.execution_id]
-    return Queued(
+    return QueuedExecution(
         execution_id=waiting.execution_id,
         node_id=named.node_id,
         olt_id=waiting.olt_id,
@@ -257,13 +257,13 @@ def _ended_rows(rows: QuerySet[Execution]) -> Iterable[Any]:
         "ended_at",
         "counts",
         "error",
-        what=WHAT,
-        blocker=BLOCKED_BY,
+        what=SUBJECT_NAME,
+        blocker=BLOCKER_NAME,
     )
 
 
-def _ended(row: Mapping[str, Any]) -> Ended:
-    return Ended(
+def _ended(row: Mapping[str, Any]) -> EndedExecution:
+    return EndedExecution(
         execution_id=row["id"],
         olt_id=row["olt_id"],
         olt=row["olt__name"],

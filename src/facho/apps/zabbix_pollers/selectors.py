@@ -28,9 +28,9 @@ class Pool:
         return max(0, self.pollers - self.busy)
 
 
-def pool(now: datetime, config: Config, *, busy: int) -> Pool:
+def read_pool(now: datetime, config: Config, *, busy: int) -> Pool:
     """`busy` is how many executions are under way: the pollers' own rows are older."""
-    living = alive_workers(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(read_workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     window = config.poller_stats_every
     percentage = busy_percentage(busy_time(now, window), pollers, window)
@@ -43,7 +43,7 @@ def pool(now: datetime, config: Config, *, busy: int) -> Pool:
     )
 
 
-def workers() -> list[WorkerSeen]:
+def read_workers() -> list[WorkerSeen]:
     return [WorkerSeen(*row) for row in Worker.objects.values_list("name", "pollers", "seen_at")]
 
 
@@ -54,7 +54,7 @@ def last_poller_stats(now: datetime) -> PollerStats | None:
 
 def poller_stats(now: datetime, config: Config, last: PollerStats | None) -> PollerStats:
     """Return the statistics of now, not saved. They are counted from executions, whoever ran them."""
-    found = pool(now, config, busy=Execution.objects.filter(state__in=ACTIVE).count())
+    found = read_pool(now, config, busy=Execution.objects.filter(state__in=ACTIVE).count())
     completed, delayed = _count_ended(last, now)
     return PollerStats(
         timestamp=now,

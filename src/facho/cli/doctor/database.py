@@ -21,7 +21,7 @@ from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
-from facho.apps.zabbix_pollers.selectors import workers
+from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.backends.start_checks import bad_version, broker_away, wrong_settings
 from facho.cli.doctor.coordinator import check_coordinator
 from facho.cli.doctor.findings import Checkup, Finding, error, ok, start_advice, warning
@@ -107,7 +107,7 @@ def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:
 
 
 def check_workers(now: datetime, config: Config) -> Finding:
-    living = alive_workers(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(read_workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     if not pollers:
         return error("workers", "none is alive: nothing is collected", start_advice(config))

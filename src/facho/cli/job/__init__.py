@@ -416,7 +416,7 @@ def run(
     """Run a job now on an OLT."""
     with system() as config:
         from facho.apps.db.clock import database_now
-        from facho.apps.zabbix_pollers.selectors import workers
+        from facho.apps.zabbix_pollers.selectors import read_workers
         from facho.core.pool import alive_workers
         from facho.engine.commands.runs import run_now
 
@@ -428,7 +428,7 @@ def run(
                 typer.echo(execution_id)
             return
         typer.echo(f"execution {execution_id}", err=True)
-        if not alive_workers(workers(), database_now(), within=config.worker_seen_within):
+        if not alive_workers(read_workers(), database_now(), within=config.worker_seen_within):
             typer.echo("No worker is running: it starts when there is one.", err=True)
         _print_result(_wait_for_end(execution_id, time.monotonic() + deadline), as_json=as_json)
 

@@ -251,9 +251,9 @@ def read_onu_now(
 
 def _engine_runs(config: Config) -> bool:
     from facho.apps.db.clock import database_now
-    from facho.apps.zabbix_pollers.selectors import pool
+    from facho.apps.zabbix_pollers.selectors import read_pool
 
-    return pool(database_now(), config, busy=0).pollers > 0
+    return read_pool(database_now(), config, busy=0).pollers > 0
 
 
 def _wait_for_engine(execution_id: int, config: Config, stopping: threading.Event) -> Execution:

@@ -14,8 +14,8 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from facho.apps.db import sql
+from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
-from facho.apps.executions.words import WHY
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.event_types import Level
@@ -73,7 +73,7 @@ def _sentence(each: _Ended) -> str:
         text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
         sentence = text % {**values, **times}
     if each.why_late:
-        sentence += f" ({' '.join(filter(None, (str(WHY[each.why_late]), each.blocker)))})"
+        sentence += f" ({' '.join(filter(None, (str(DELAY_TEXTS[each.why_late]), each.blocker)))})"
     return f"{sentence}: {reason_words(each.error)}" if each.error else sentence
 
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError
 
 from facho.apps.db.clock import Clock
 from facho.apps.db.connections import check_reachable
-from facho.apps.zabbix_pollers.selectors import workers
+from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.config import Config
 from facho.core.disk import ALARM_DAYS, Forecast, Room
 from facho.core.pool import alive_workers
@@ -101,7 +101,7 @@ def _count_missing_migrations() -> int:
 
 def _examine(now: datetime, config: Config, logs: Sequence[Reason]) -> Health:
     steps = read_last_steps(now)
-    living = alive_workers(workers(), now, within=config.worker_seen_within)
+    living = alive_workers(read_workers(), now, within=config.worker_seen_within)
     pollers = sum(worker.pollers for worker in living)
     hour = hour_of(now, config.time_zone)
     due = are_trackers_due(now, hour, config)

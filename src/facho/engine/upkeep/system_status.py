@@ -20,13 +20,13 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, State
-from facho.apps.executions.selectors import Held, Queue
+from facho.apps.executions.selectors import HeldOlt, Queue
 from facho.apps.hosts.health import Health, counts_by_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import closed_times, olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
-from facho.apps.zabbix_pollers.selectors import Pool, pool
+from facho.apps.zabbix_pollers.selectors import Pool, read_pool
 from facho.config import Config
 from facho.core.event_types import EventType
 from facho.core.quota import Hour, hour_of
@@ -151,8 +151,8 @@ class Condition:
 
 
 def read_system_status(now: datetime, config: Config) -> Condition:
-    held = executions.held(now)
-    pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
+    held = executions.held_olts(now)
+    pollers = read_pool(now, config, busy=sum(each.state in ACTIVE for each in held))
     steps = read_last_steps(now)
     olts, configurations = _count_olts(now)
     return Condition(
@@ -164,7 +164,7 @@ def read_system_status(now: datetime, config: Config) -> Condition:
         executions=_count_executions(now),
         leases=tuple(_lease(each, now) for each in held),
         pool=pollers,
-        queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
+        queue=executions.read_queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         configurations=configurations,
         quotas=_read_quotas(now, config),
         last_24_h=_read_last_day(now),
@@ -212,7 +212,7 @@ def _count_executions(now: datetime) -> Executions:
     )
 
 
-def _lease(held: Held, now: datetime) -> Lease:
+def _lease(held: HeldOlt, now: datetime) -> Lease:
     until = held.lease_expires_at
     return Lease(
         olt=held.olt,

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
+from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
-from facho.apps.executions.words import WHY
 from facho.apps.reason_words import reason_words
 from facho.apps.written import duration
 from facho.engine.commands import runs
@@ -56,7 +56,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     list_filter = (
         "state",
         "trigger",
-        word_filter("why_late", _("reason for the delay"), WHY),
+        word_filter("why_late", _("reason for the delay"), DELAY_TEXTS),
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("=id", "olt__name", "node__job__name", "error")
@@ -103,7 +103,11 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         if execution.delay_ms is None:
             return ""
         late = duration(timedelta(milliseconds=execution.delay_ms))
-        return f"{late} ({WHY.get(execution.why_late, execution.why_late)})" if execution.why_late else late
+        return (
+            f"{late} ({DELAY_TEXTS.get(execution.why_late, execution.why_late)})"
+            if execution.why_late
+            else late
+        )
 
     @display(description=_("duration"))
     def duration(self, execution: Execution) -> str:
@@ -178,7 +182,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("first_slot",)
-    list_filter = (word_filter("why", _("reason"), WHY), ("olt", AutocompleteSelectFilter))
+    list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "node__job__name", "detail")
     readonly_fields = ("job", "reason", "more")
     fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
@@ -197,7 +201,7 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
 
     @display(description=_("reason"), ordering="why")
     def reason(self, skipped: SkippedSlots) -> str:
-        return str(WHY.get(skipped.why, skipped.why))
+        return str(DELAY_TEXTS.get(skipped.why, skipped.why))
 
 
 @admin.register(ExecutionTotals)

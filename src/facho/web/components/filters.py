@@ -20,8 +20,8 @@ from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words, why_lost
+from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
-from facho.apps.executions.words import WHY
 from facho.apps.hosts.health import Health
 from facho.apps.reason_words import reason_words
 from facho.core.interval import format_interval
@@ -193,7 +193,7 @@ def job_name(job: str) -> str:
 
 @register.filter
 def late_reason(code: str) -> str:
-    return str(WHY.get(code, code))
+    return str(DELAY_TEXTS.get(code, code))
 
 
 @register.filter

@@ -16,12 +16,12 @@ from django.utils.translation import gettext
 from facho.apps.discovery.models import Onu
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
-from facho.apps.executions.selectors import Ended, Held, Queue
+from facho.apps.executions.selectors import EndedExecution, HeldOlt, Queue
 from facho.apps.hosts.health import Health, counts_by_health, with_health
 from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.zabbix_pollers.models import PollerStats
-from facho.apps.zabbix_pollers.selectors import Pool, pool
+from facho.apps.zabbix_pollers.selectors import Pool, read_pool
 from facho.config import Config
 from facho.core.reasons import Reason
 from facho.core.steps import COORDINATOR, SCHEDULER, StepState
@@ -90,7 +90,7 @@ class LiveData:
     coordinator: LoopStep
     pool: Pool
     queue: Queue
-    running: tuple[Held, ...]
+    running: tuple[HeldOlt, ...]
     counters: Counters
 
 
@@ -107,20 +107,20 @@ class OverviewData:
     quotas: HourQuotas
     violations: tuple[ViolationRow, ...]
     happenings: tuple[RecentEvent, ...]
-    ended: tuple[Ended, ...]
+    ended: tuple[EndedExecution, ...]
 
 
 def read_live(now: datetime, config: Config) -> LiveData:
-    held = executions.held(now)
+    held = executions.held_olts(now)
     running = tuple(each for each in held if each.state in ACTIVE)
-    pollers = pool(now, config, busy=len(running))
+    pollers = read_pool(now, config, busy=len(running))
     scheduler, coordinator = read_last_steps(now, config)
     return LiveData(
         now=now,
         step=scheduler,
         coordinator=coordinator,
         pool=pollers,
-        queue=executions.queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
+        queue=executions.read_queue(now, held, pollers.pollers, pollers.free, limit=_QUEUE_SHOWN),
         running=running,
         counters=read_counters(now),
     )

@@ -13,7 +13,7 @@ from django.db.models import Case, Q, QuerySet, When
 
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.executions.models import Execution, State
-from facho.apps.executions.selectors import BLOCKED_BY, WHAT
+from facho.apps.executions.selectors import BLOCKER_NAME, SUBJECT_NAME
 from facho.apps.hosts.health import TROUBLE, Health, with_health
 from facho.apps.maintenance.selectors import closed_times, olts_under_maintenance
 from facho.config import Config
@@ -82,8 +82,8 @@ def _runs(ids: Collection[int], window: TimelineRange, config: Config) -> Mappin
 
 
 _COLUMNS: Final = (
-    "olt_id", WHAT, "node__job__kind", "state", "slot", "started_at", "ended_at", "id", "delay_ms",
-    "why_late", BLOCKED_BY,
+    "olt_id", SUBJECT_NAME, "node__job__kind", "state", "slot", "started_at", "ended_at", "id", "delay_ms",
+    "why_late", BLOCKER_NAME,
 )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
-from facho.apps.executions.selectors import Queued, Reason
-from facho.apps.executions.words import WHY
+from facho.apps.executions.selectors import QueuedExecution, WaitCause
 from facho.apps.written import duration
 from facho.core.delay import Why
 from facho.web.components.timeline import Lane, TimelineRun
@@ -38,26 +38,26 @@ FIGURES: Final[Mapping[str, Text | str]] = {
 }
 
 
-def wait_reason(queued: Queued) -> str:
+def wait_reason(queued: QueuedExecution) -> str:
     """Return why an execution has not started."""
-    if queued.reason is Reason.RETRY:
+    if queued.reason is WaitCause.RETRY:
         return gettext("retry at %(time)s") % {"time": f"{localtime(queued.since):%H:%M:%S}"}
     if queued.because_of:
         return _WAIT_REASONS[queued.reason] % {"job": queued.because_of}
     return str(_WAIT_REASONS_WITHOUT_JOB.get(queued.reason) or _WAIT_REASONS[queued.reason])
 
 
-_WAIT_REASONS: Final[Mapping[Reason, Text]] = {
-    Reason.STARTING: _("starting"),
-    Reason.OLT_BUSY: _("OLT busy with %(job)s"),
-    Reason.BEHIND: _("behind %(job)s on the same OLT"),
-    Reason.POLLERS_BUSY: _("all pollers busy"),
-    Reason.NO_POLLERS: _("no active poller"),
+_WAIT_REASONS: Final[Mapping[WaitCause, Text]] = {
+    WaitCause.STARTING: _("starting"),
+    WaitCause.OLT_BUSY: _("OLT busy with %(job)s"),
+    WaitCause.BEHIND: _("behind %(job)s on the same OLT"),
+    WaitCause.POLLERS_BUSY: _("all pollers busy"),
+    WaitCause.NO_POLLERS: _("no active poller"),
 }
 # A collection by hand has no job.
-_WAIT_REASONS_WITHOUT_JOB: Final[Mapping[Reason, Text]] = {
-    Reason.OLT_BUSY: _("OLT busy with a collection by hand"),
-    Reason.BEHIND: _("behind another execution on the same OLT"),
+_WAIT_REASONS_WITHOUT_JOB: Final[Mapping[WaitCause, Text]] = {
+    WaitCause.OLT_BUSY: _("OLT busy with a collection by hand"),
+    WaitCause.BEHIND: _("behind another execution on the same OLT"),
 }
 
 
@@ -76,8 +76,8 @@ def describe_run(run: TimelineRun) -> str:
 
 def _late_reason(run: TimelineRun) -> str:
     if run.waited_for and run.why in ("", Why.OLT_BUSY):
-        return str(_WAIT_REASONS[Reason.OLT_BUSY] % {"job": run.waited_for})
-    return str(WHY.get(run.why, run.why))
+        return str(_WAIT_REASONS[WaitCause.OLT_BUSY] % {"job": run.waited_for})
+    return str(DELAY_TEXTS.get(run.why, run.why))
 
 
 def describe_lane(lane: Lane) -> str:

@@ -14,9 +14,9 @@ from rest_framework.response import Response
 from facho.apps.db.clock import database_now
 from facho.apps.executions import selectors as executions
 from facho.apps.executions.models import ACTIVE
-from facho.apps.executions.selectors import Queued, Reason
+from facho.apps.executions.selectors import QueuedExecution, WaitCause
 from facho.apps.zabbix_pollers.models import Poller, PollerStats
-from facho.apps.zabbix_pollers.selectors import last_poller_stats, poller_stats, pool
+from facho.apps.zabbix_pollers.selectors import last_poller_stats, poller_stats, read_pool
 from facho.config import current
 from facho.web.api.base import ReadOnlyRows
 from facho.web.api.filters import Filters
@@ -38,7 +38,7 @@ class PollerSerializer(serializers.ModelSerializer[Poller]):
         )  # fmt: skip
 
 
-class NextNodeSerializer(serializers.Serializer[Queued]):
+class NextNodeSerializer(serializers.Serializer[QueuedExecution]):
     """An execution in the queue. `reason` is a code, `waits_for` is its text."""
 
     execution = serializers.IntegerField(source="execution_id")
@@ -53,11 +53,11 @@ class NextNodeSerializer(serializers.Serializer[Queued]):
     because_of = serializers.CharField(help_text="the job on the same OLT that it waits for")
     waits_for = serializers.SerializerMethodField()
 
-    @extend_schema_field({"type": "string", "enum": [each.name.lower() for each in Reason]})
-    def get_reason(self, queued: Queued) -> str:
+    @extend_schema_field({"type": "string", "enum": [each.name.lower() for each in WaitCause]})
+    def get_reason(self, queued: QueuedExecution) -> str:
         return queued.reason.name.lower()
 
-    def get_waits_for(self, queued: Queued) -> str:
+    def get_waits_for(self, queued: QueuedExecution) -> str:
         return wait_reason(queued)
 
 
@@ -96,9 +96,9 @@ class Pollers(ReadOnlyRows[Poller]):
     def queue(self, request: Request) -> Response:  # noqa: ARG002
         """The queue, and why the first executions in it wait."""
         now, config = database_now(), current()
-        held = executions.held(now)
-        pollers = pool(now, config, busy=sum(each.state in ACTIVE for each in held))
-        found = executions.queue(now, held, pollers.pollers, pollers.free, limit=_NEXT_SHOWN)
+        held = executions.held_olts(now)
+        pollers = read_pool(now, config, busy=sum(each.state in ACTIVE for each in held))
+        found = executions.read_queue(now, held, pollers.pollers, pollers.free, limit=_NEXT_SHOWN)
         waits = None if found.oldest is None else now - found.oldest
         shown = {
             "size": found.size,

@@ -1,4 +1,4 @@
-"""Why a run was late, in the words of who reads it: on a page, or in a log."""
+"""The texts of why an execution was late or a slot was skipped, for pages and logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from facho.core.delay import Why
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as Text
 
-WHY: Final[Mapping[str, Text]] = {
+DELAY_TEXTS: Final[Mapping[str, Text]] = {
     Why.OLT_BUSY: _("OLT busy"),
     Why.POLLERS_BUSY: _("all pollers busy"),
     Why.OLT_UNREACHABLE: _("OLT unreachable"),
