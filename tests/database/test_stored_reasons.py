@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.apps.hosts.models import Olt
@@ -81,3 +82,9 @@ def test_an_export_has_reasons_in_english() -> None:
     export = EXPORTS["executions"]
     (row,) = csv.DictReader("".join(export.csv(export.rows(None, None, None))).splitlines())
     assert row["error"] == str(SILENT)
+
+
+def test_the_admin_says_in_the_readers_language_why_an_olt_is_suspended(admin_client: Client) -> None:
+    olt = make_olt("north-1", suspended_reason=SILENT)
+    page = admin_client.get(f"/admin/hosts/olt/{olt.id}/change/", headers={"Accept-Language": "es"})
+    assert "sin respuesta de 10.0.0.1:161 a 3 peticiones en 9 s" in page.content.decode()

@@ -25,10 +25,14 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display as unfold_display
 
 from facho.apps.access.audited import audited_of
+from facho.apps.hosts.models import Olt
+from facho.apps.reason_words import reason_words
+from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.quota import hour_of
@@ -339,6 +343,14 @@ def readable_json(value: Any) -> str:
     """Indented, in the order and with the letters that it has."""
     text = json.dumps(in_english(value), indent=2, ensure_ascii=False, default=str)
     return format_html('<pre class="fd-json">{}</pre>', text)
+
+
+class WithSuspension:
+    """An admin of rows that the system suspends."""
+
+    @display(description=gettext_lazy("why it is suspended"))
+    def why_suspended(self, row: Olt | SnmpJobHost) -> str:
+        return reason_words(row.suspended_reason)
 
 
 def seconds_as_interval(seconds: int | None) -> str:

@@ -27,7 +27,7 @@ from facho.engine.commands import brands, oids
 from facho.engine.commands.olts import remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
 from facho.web.admin import acting, olt_test
-from facho.web.admin.base import FachoModelAdmin, display, readable_json, values_filter
+from facho.web.admin.base import FachoModelAdmin, WithSuspension, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
@@ -120,7 +120,7 @@ class OidAdmin(FachoModelAdmin[Oid]):
 
 
 @admin.register(Olt)
-class OltAdmin(FachoModelAdmin[Olt]):
+class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
     form = OltForm
     columns_of_fields = dict.fromkeys(CREDENTIALS, "credentials")
     fields_of_commands = MappingProxyType({"version": "snmp_version", "user": "v3_user"})
@@ -141,7 +141,7 @@ class OltAdmin(FachoModelAdmin[Olt]):
     readonly_fields = (
         "reachable",
         "unreachable_since",
-        "suspended_reason",
+        "why_suspended",
         "suspended_at",
         "next_probe_at",
         "cpu_pct",

@@ -22,13 +22,13 @@ from facho.engine.commands import jobs, runs
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
 from facho.web.admin import acting, job_preview
-from facho.web.admin.base import FachoInline, FachoModelAdmin, display, seconds_as_interval
+from facho.web.admin.base import FachoInline, FachoModelAdmin, WithSuspension, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
 from facho.web.components.filters import moment
 from facho.web.server.refusals import Refused
 
-_ENGINES = ("next_run_at", "last_run_at", "suspended_reason")
+_ENGINES = ("next_run_at", "last_run_at", "why_suspended")
 
 
 class JobOidInline(FachoInline[SnmpJobOid, SnmpJob]):
@@ -40,13 +40,13 @@ class JobOidInline(FachoInline[SnmpJobOid, SnmpJob]):
     ordering = ("id",)
 
 
-class NodeInline(FachoInline[SnmpJobHost, SnmpJob]):
+class NodeInline(WithSuspension, FachoInline[SnmpJobHost, SnmpJob]):
     model = SnmpJobHost
     form = NodeForm
     verbose_name = "OLT"
     verbose_name_plural = "OLTs"
-    fields = ("olt", "enabled", "interval", "priority", "next_run_at", "suspended_reason")
-    readonly_fields = ("next_run_at", "suspended_reason")
+    fields = ("olt", "enabled", "interval", "priority", "next_run_at", "why_suspended")
+    readonly_fields = ("next_run_at", "why_suspended")
     autocomplete_fields = ("olt",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SnmpJobHost]:
@@ -236,7 +236,7 @@ def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
 
 
 @admin.register(SnmpJobHost)
-class NodeAdmin(FachoModelAdmin[SnmpJobHost]):
+class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
     form = NodeForm
     list_display = (
         "olt",
