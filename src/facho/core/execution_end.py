@@ -63,7 +63,7 @@ class CollectionSummary:
 
     parts: Sequence[tuple[int | None, SlotOutcome]]
     # Nodes that were not asked, because the OLT's family has nothing for them.
-    left_out: Sequence[int] = ()
+    unsupported: Sequence[int] = ()
     # Whether anything was sent to the OLT, and whether nothing at all came back.
     was_asked: bool = True
     silent: bool = False
@@ -197,9 +197,9 @@ def count_parts(summary: CollectionSummary) -> tuple[Mapping[int, SlotOutcome], 
     A part that the family has nothing for is completed as far as it can be. A node that has no part at all
     was suspended.
     """
-    left_out = dict.fromkeys(summary.left_out, SlotOutcome(Outcome.COMPLETED))
+    unsupported = dict.fromkeys(summary.unsupported, SlotOutcome(Outcome.COMPLETED))
     asked = {node_id: outcome for node_id, outcome in summary.parts if node_id is not None}
-    return {**left_out, **asked}, SlotOutcome(Outcome.SKIPPED, why=Why.SUSPENDED)
+    return {**unsupported, **asked}, SlotOutcome(Outcome.SKIPPED, why=Why.SUSPENDED)
 
 
 def judge_olt(

@@ -114,7 +114,7 @@ def test_each_part_counts_as_what_it_is() -> None:
 
 
 def test_what_the_family_does_not_have_is_completed_and_a_node_without_a_part_was_suspended() -> None:
-    end = decide(replace(collected(COMPLETED), left_out=[7]))
+    end = decide(replace(collected(COMPLETED), unsupported=[7]))
     assert end.outcomes == {1: COMPLETED, 7: SlotOutcome(Outcome.COMPLETED)}
     assert end.otherwise == SlotOutcome(Outcome.SKIPPED, why=Why.SUSPENDED)
 

@@ -35,7 +35,7 @@ def lacked(
     rows = {oid: {PORT: 1} for oid in came}
     decoded = Decoder(HUAWEI).decode(rows | ({GPON_STATE: {ONU: 1}} if sees_gpon else {}))
     assert len(decoded.onus) == sees_gpon
-    outcome = PartResult(part, PartState.SUCCESS, decoded=decoded, lacking=frozenset(oids))
+    outcome = PartResult(part, PartState.SUCCESS, decoded=decoded, missing_columns=frozenset(oids))
     counted = {"gpon": gpon, "epon": epon}
     onus = {name: census for name, census in counted.items() if census is not None}
     return confirm_missing(Collection([outcome], uptime_s=uptime_s), HUAWEI, lambda: Inventory(onus, had))

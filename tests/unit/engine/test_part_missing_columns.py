@@ -54,7 +54,7 @@ def test_names_that_were_lacking_as_names_are_asked_for_where_an_index_needs_the
     columns = (asked(STATE), asked(POWER), asked(NAMES, helps=True))
     part = Part(1, "discovery", "discovery", "discovery", (), columns)
     rest = leave_out_missing(part, frozenset({NAMES, POWER}))
-    assert (rest.columns, rest.left_out) == ((columns[0], columns[2]), (columns[1],))
+    assert (rest.columns, rest.missing_columns) == ((columns[0], columns[2]), (columns[1],))
     everything = leave_out_missing(
         Part(1, "job", "table", "get_state", (), columns), frozenset({NAMES, POWER, STATE})
     )

@@ -130,8 +130,8 @@ def _fact_json(value: object) -> int | float | str | None:
 
 
 def _unread_reason(fact: str, reading: OnuRead, result: PartResult) -> Reason:
-    left_out = {column.oid for column in result.part.left_out}
-    if reading.oids[fact] and reading.oids[fact] <= left_out:
+    missing = {column.oid for column in result.part.missing_columns}
+    if reading.oids[fact] and reading.oids[fact] <= missing:
         return NOT_THERE
     if result.state is not PartState.SUCCESS:
         return result.error

@@ -56,7 +56,7 @@ def find_missing_columns(part: Part, answers: Answers, decoded: Decoded, profile
     return frozenset(each.oid for each, of in empty.items() if of <= known)
 
 
-def find_missing_tables(part: Part, lacks: frozenset[str], decoded: Decoded, profile: Profile) -> list[str]:
+def find_missing_tables(part: Part, missing: frozenset[str], decoded: Decoded, profile: Profile) -> list[str]:
     """Return the names of the tables of which every column that was asked for is missing.
 
     After a discovery without ONUs these are all: it is not known whether there are no ONUs or no tables.
@@ -65,7 +65,7 @@ def find_missing_tables(part: Part, lacks: frozenset[str], decoded: Decoded, pro
     there: dict[str, bool] = {}
     for column in part.columns:
         for table in tables_of(profile).get(column.read_as, ()):
-            is_there = column.oid not in lacks and not found_no_onu
+            is_there = column.oid not in missing and not found_no_onu
             there[table.name] = there.get(table.name, False) or is_there
     return [name for name, is_there in there.items() if not is_there]
 
@@ -87,9 +87,9 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
     raw, cut = collect_raw_rows(answers.own)
     failure = _failure_reason(part, answers, decoded, work)
     notes = [*answers.notes, cut]
-    lacks = frozenset[str]() if failure else find_missing_columns(part, answers, decoded, work.profile)
-    if not failure and (missing := find_missing_tables(part, lacks, decoded, work.profile)):
-        notes.append(missing_tables_reason(missing))
+    missing = frozenset[str]() if failure else find_missing_columns(part, answers, decoded, work.profile)
+    if not failure and (tables := find_missing_tables(part, missing, decoded, work.profile)):
+        notes.append(missing_tables_reason(tables))
     notes += _unreadable_notes(decoded.unreadable)
     return PartResult(
         part,
@@ -101,7 +101,7 @@ def judge_part(part: Part, answers: Answers, decoded: Decoded, work: Work) -> Pa
         rows=sum(map(len, decoded.facts.values())) + sum(map(len, raw.values())),
         onus_asked=answers.onus_asked,
         unanswered={str(key): reason for key, reason in answers.incomplete.items()},
-        lacking=lacks,
+        missing_columns=missing,
         found=frozenset(each.oid for each in part.columns if answers.rows.get(each.read_as)),
         load=answers.load,
         asked=part.columns,
@@ -139,7 +139,9 @@ def _unreadable_notes(unreadable: Mapping[str, UnreadableRows]) -> list[Reason]:
 
 def report_all_left_out(part: Part, profile: Profile) -> PartResult:
     """Return the result of a part whose columns are all missing on the OLT, which is not a failure."""
-    tables = {table.name for each in part.left_out for table in tables_of(profile).get(each.read_as, ())}
+    tables = {
+        table.name for each in part.missing_columns for table in tables_of(profile).get(each.read_as, ())
+    }
     return PartResult(part, PartState.SUCCESS, missing_tables_reason(sorted(tables)))
 
 

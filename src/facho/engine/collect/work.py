@@ -44,7 +44,7 @@ class Part:
     # Tables that are expensive to walk; a discovery reads them only if the others have no ONU.
     otherwise: tuple[AskedColumn, ...] = ()
     # Missing columns, which are not asked for.
-    left_out: tuple[AskedColumn, ...] = ()
+    missing_columns: tuple[AskedColumn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class PartResult:
     # ONUs with missing values, by interface, and why.
     unanswered: dict[str, Reason] = field(default_factory=dict)
     # OIDs of columns that the OLT does not have, and of those that it has.
-    lacking: frozenset[str] = frozenset()
+    missing_columns: frozenset[str] = frozenset()
     found: frozenset[str] = frozenset()
     load: Load = field(default_factory=Load)
     # The columns that were read in fact, with those of `Part.otherwise` if they were needed.

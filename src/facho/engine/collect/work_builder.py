@@ -47,7 +47,7 @@ class NothingToAsk(ReasonError):
 class OltSnapshot:
     """The state of the OLT before this collection."""
 
-    lacks: MissingColumns
+    missing_columns: MissingColumns
     version: str
     uptime_s: int | None
     uptime_read_at: datetime | None
@@ -57,7 +57,7 @@ class OltSnapshot:
 class Planned:
     work: Work
     # Chained parts that the family of this OLT has no columns for.
-    left_out: tuple[PartResult, ...]
+    unsupported: tuple[PartResult, ...]
     before: OltSnapshot
     # Set when one ONU is read.
     reading: OnuRead | None = None
@@ -68,15 +68,15 @@ def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config
     asked_about = execution_subject(execution_id)
     olt = asked_about.olt
     profile = profile_of(olt)
-    lacks = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
+    missing = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
     reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
     every = [_part(job, olt) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))
-    parts = [leave_out_missing(part, lacks) for part in every]
+    parts = [leave_out_missing(part, missing) for part in every]
     if not every or not every[0].columns:
         what = parts[0].job if parts else olt.name
         raise NothingToAsk(Reason.of("nothing_to_ask", name=what, family=profile.name))
-    asked = tuple(part for part in parts if part.columns or part.left_out)
+    asked = tuple(part for part in parts if part.columns or part.missing_columns)
     return Planned(
         Work(
             execution_id=execution_id,
@@ -110,17 +110,17 @@ def _plan_onu_read(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     return found
 
 
-def leave_out_missing(part: Part, lacks: frozenset[str]) -> Part:
+def leave_out_missing(part: Part, oids: frozenset[str]) -> Part:
     """Return the part without the columns that the OLT does not have.
 
     A discovery without columns would not notice that there are no ONUs, so it keeps all of them. Helper
     columns are left out together with those that they help to read.
     """
-    left_out = tuple(column for column in part.columns if column.oid in lacks and not column.helps)
-    rest = tuple(column for column in part.columns if column not in left_out)
-    if not left_out or (part.kind == JobKind.DISCOVERY and not _has_facts(rest)):
+    missing = tuple(column for column in part.columns if column.oid in oids and not column.helps)
+    rest = tuple(column for column in part.columns if column not in missing)
+    if not missing or (part.kind == JobKind.DISCOVERY and not _has_facts(rest)):
         return part
-    return replace(part, columns=rest if _has_facts(rest) else (), left_out=left_out)
+    return replace(part, columns=rest if _has_facts(rest) else (), missing_columns=missing)
 
 
 def _has_facts(columns: Iterable[AskedColumn]) -> bool:

@@ -39,7 +39,7 @@ def write_execution(recording: Recording) -> None:
         recording.now,
         is_run_now=recording.before.is_run_now,
         columns={
-            "parts": [_part_json(part) for part in (*collection.parts, *planned.left_out)],
+            "parts": [_part_json(part) for part in (*collection.parts, *planned.unsupported)],
             "counts": _counts(recording),
             "load": _sum_loads(part.load for part in collection.parts),
             "result": _result(recording),

@@ -42,7 +42,7 @@ def confirm_missing(collection: Collection, profile: Profile, load: Callable[[],
 
     `load` is called only if some column was empty, because it costs queries.
     """
-    if not any(part.lacking for part in collection.parts):
+    if not any(part.missing_columns for part in collection.parts):
         return set()
     if collection.uptime_s is not None and collection.uptime_s < _STARTUP_S:
         return set()
@@ -50,7 +50,7 @@ def confirm_missing(collection: Collection, profile: Profile, load: Callable[[],
     return {
         oid
         for part in collection.parts
-        for oid in part.lacking
+        for oid in part.missing_columns
         if all(_lacks_table(part, table, inventory) for table in _tables(oid, part, profile))
     }
 

@@ -63,17 +63,17 @@ def changed_columns(
     if version and version != before.version:
         changes["version"] = version
     found = {oid for part in collection.parts for oid in part.found}
-    lacks = update_missing_columns(
-        before.lacks,
+    missing_after = update_missing_columns(
+        before.missing_columns,
         missing,
         found,
         now,
-        renewed=not found.isdisjoint(before.lacks)
+        renewed=not found.isdisjoint(before.missing_columns)
         or _is_another_version(before, version)
         or _has_restarted(before, collection.uptime_s, now),
     )
-    if lacks != before.lacks:
-        changes["lacks"] = lacks
+    if missing_after != before.missing_columns:
+        changes["lacks"] = missing_after
     return changes
 
 

@@ -107,7 +107,7 @@ def summarise(planned: Planned, collection: Collection) -> CollectionSummary:
     """Return what the decision on how the execution ends needs to know."""
     return CollectionSummary(
         [(part.part.node_id, _slot_outcome(part)) for part in collection.parts],
-        [part.part.node_id for part in planned.left_out if part.part.node_id],
+        [part.part.node_id for part in planned.unsupported if part.part.node_id],
         collection.was_asked,
         collection.silent,
     )

@@ -40,7 +40,7 @@ def test_no_table_of_onus_at_all_is_nobody_and_no_error() -> None:
         assert len(found.decoded.onus) == 0
         assert str(found.error).startswith("table not present: gpon_config")
         # It may be that nobody is connected yet: so it is asked again.
-        assert found.lacking == set()
+        assert found.missing_columns == set()
 
 
 def test_what_it_lacks_is_not_asked_again() -> None:
@@ -48,12 +48,16 @@ def test_what_it_lacks_is_not_asked_again() -> None:
         part = olt.part("discovery", "serial", "mac", "state")
         first = olt.ask(part).parts[0]
         # There is no EPON board in it.
-        assert {oid.removeprefix(f"{XPON}.").split(".")[0] for oid in first.lacking} == {"53", "57", "45"}
-        again = leave_out_missing(part, first.lacking)
-        assert {column.oid for column in again.left_out} == first.lacking
+        assert {oid.removeprefix(f"{XPON}.").split(".")[0] for oid in first.missing_columns} == {
+            "53",
+            "57",
+            "45",
+        }
+        again = leave_out_missing(part, first.missing_columns)
+        assert {column.oid for column in again.missing_columns} == first.missing_columns
         with olt.counted() as seen:
             second = olt.ask(again).parts[0]
-        assert second.lacking == set()
+        assert second.missing_columns == set()
         assert seen[0].requests < first.load.requests
         assert second.rows == first.rows
 
@@ -66,8 +70,8 @@ def test_values_that_no_onu_has_are_not_asked_for_again() -> None:
         found = olt.ask(part, known=known).parts[0]
         assert found.state is PartState.SUCCESS
         assert found.unanswered == {}
-        assert {f"{XPON}.51.1.4"} <= found.lacking
-        assert f"{XPON}.43.1.9" not in found.lacking
+        assert {f"{XPON}.51.1.4"} <= found.missing_columns
+        assert f"{XPON}.43.1.9" not in found.missing_columns
 
 
 def test_a_part_of_which_nothing_is_left_asks_nothing_and_says_so() -> None:
