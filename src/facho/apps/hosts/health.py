@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, TextChoices, Value, When
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.hosts.models import Olt
 from facho.core import olt_status
@@ -17,12 +18,12 @@ class Health(TextChoices):
     """The status of an OLT with its text, in the order of OltStatus."""
 
     UNREACHABLE = OltStatus.UNREACHABLE.value, _("unreachable")
-    SUSPENDED = OltStatus.SUSPENDED.value, _("suspended")
+    SUSPENDED = OltStatus.SUSPENDED.value, pgettext_lazy("OLT", "suspended")
     FAILING = OltStatus.FAILING.value, _("failing")
     FINE = OltStatus.FINE.value, _("OK")
     NEVER_ASKED = OltStatus.NEVER_ASKED.value, _("not polled yet")
     MAINTENANCE = OltStatus.MAINTENANCE.value, _("under maintenance")
-    DISABLED = OltStatus.DISABLED.value, _("disabled")
+    DISABLED = OltStatus.DISABLED.value, pgettext_lazy("OLT", "disabled")
 
 
 TROUBLE = tuple(Health(status.value) for status in olt_status.TROUBLE)
