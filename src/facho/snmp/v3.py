@@ -273,8 +273,8 @@ class Engine:
         """Return the seconds since it booted, by our clock of it."""
         return self._time_of(self._assumed_clock)
 
-    def _time_of(self, told: _Clock) -> int:
-        return told.time + int(self._clock() - told.read_at) if told.read_at else 0
+    def _time_of(self, clock: _Clock) -> int:
+        return clock.time + int(self._clock() - clock.read_at) if clock.read_at else 0
 
     def discovered(self, header: Header) -> None:
         """Take the unsigned introduction of an engine; what it signed before is kept."""

@@ -242,22 +242,22 @@ class _ColumnWalk:
 
     def _add_rows(self, page: Page) -> bool:
         """Add the rows of a page; return True at the end of the column."""
-        rows, came = self._column.rows, len(page.indexes)
-        expected = len(rows) + came
+        rows, received = self._column.rows, len(page.indexes)
+        expected = len(rows) + received
         most = self._requester.settings.receive_limit.rows
         if expected > most:
             raise TooMuch(Reason.of("too_many_rows", **self._where, most=most))
         rows.update(zip(page.indexes, page.values, strict=True))
         if len(rows) != expected:
             raise RepeatingOids(Reason.of("rows_repeat", **self._where, row=self._name(page.last)))
-        if came:
+        if received:
             arcs = ber.decode_arcs(page.last)
             # Some firmware does not sort its rows. They are read all the same: a repetition raises above.
             if arcs <= self._cursor_arcs:
                 self._column.pages_out_of_order += 1
             self._cursor, self._cursor_arcs = page.last, arcs
             if self._progress is not None:
-                self._progress(came)
+                self._progress(received)
         if page.end is End.WENT_BACK:
             raise OidsWentBack(Reason.of("went_back", **self._where))
         return page.end is not None
@@ -337,15 +337,15 @@ class _ColumnWalk:
         except BerError as error:
             requester.peer.window.timed_out(answer.generation, requester.settings.timeout)
             raise requester.corrupt(error) from error
-        came = len(page.indexes)
-        if not came and page.end is None:
+        received = len(page.indexes)
+        if not received and page.end is None:
             requester.peer.window.timed_out(answer.generation, requester.settings.timeout)
             raise requester.corrupt("it holds no value at all")
         # Without GETBULK one row is all that can be asked for, and counts as a full-sized answer.
         requester.record_answer(
-            answer, asked if requester.bulk else requester.peer.window.varbinds, came, self._load
+            answer, asked if requester.bulk else requester.peer.window.varbinds, received, self._load
         )
-        if asked < wanted and came == asked:
+        if asked < wanted and received == asked:
             requester.peer.window.smaller_worked(wanted, len(message.bindings) * wanted // asked)
         return page, asked, 0
 

@@ -1,4 +1,4 @@
-"""What the tables of each brand mean: YAML profiles, and the decoder that works by them. No Django.
+"""Vendor profiles in YAML, and the decoder of the tables that they describe. No Django.
 
     profile = builtin()["huawei"]
     decoder = Decoder(profile)                       # once

@@ -105,7 +105,7 @@ class Named:
     """One index number whose meaning is the name that another column has for it, such as ifName.
 
     Where the names were not read, or as a check of them, `packings` may say how the number itself is built.
-    They may tell more than the names do: those are of the ports then, and the numbers of their ONUs.
+    They may have more parts than the names: then the names are those of ports, and the numbers of ONUs.
     """
 
     column: str

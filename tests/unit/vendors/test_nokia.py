@@ -10,7 +10,7 @@ from tests.unit.vendors.rows import column
 PROFILE = builtin()["nokia"]
 DECODER = Decoder(PROFILE)
 IF_OPER_STATUS = "1.3.6.1.2.1.2.2.1.8"
-# 1/1:1, 1/4:1 and 1/4:97.
+# 1/1:1.
 A = 96468992
 
 

@@ -13,8 +13,8 @@ ZTE = builtin()["zte"]
 DECODER = Decoder(ZTE)
 GPON = "1.3.6.1.4.1.3902.1012.3"
 OTHER = "1.3.6.1.4.1.3902.1015"
-# In the PON tables: 1/1/1 and 1/3/1.
-PORT_1, PORT_2 = 268501248, 268632320
+# 1/1/1 in the PON tables.
+PORT_1 = 268501248
 A = (PORT_1, 1)
 
 

@@ -10,8 +10,8 @@ from tests.unit.vendors.rows import under
 PROFILE = builtin()["zte_c600"]
 DECODER = Decoder(PROFILE)
 TREE = "1.3.6.1.4.1.3902.1082"
-# 1/1/1 and 1/3/1.
-PORT_1, PORT_2 = 285278465, 285278977
+# 1/1/1.
+PORT_1 = 285278465
 A = (PORT_1, 1)
 
 

@@ -35,8 +35,8 @@ def _always(value: object) -> FactOf:
     return lambda _olt, _row, _now: value
 
 
-def _while_online(tell: FactOf) -> FactOf:
-    return lambda olt, row, now: tell(olt, row, now) if olt.online(row, now) else None
+def _while_online(fact_of: FactOf) -> FactOf:
+    return lambda olt, row, now: fact_of(olt, row, now) if olt.online(row, now) else None
 
 
 def serial_of(letters: Sequence[bytes]) -> FactOf:

@@ -15,7 +15,7 @@ Arcs = tuple[int, ...]
 
 
 class Content(enum.Enum):
-    """What a column or a value holds."""
+    """The kind of content of a column or a value."""
 
     # Left as it is: numbers, states, dates.
     FIXED = enum.auto()
