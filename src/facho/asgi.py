@@ -13,34 +13,34 @@ _django = get_asgi_application()
 
 from facho.web.server.query_limits import limit_queries  # noqa: E402  # it needs Django's settings
 
-# To the end of the process.
+# Held until the process ends.
 _uses_database = ExitStack()
 
 
 def _check_settings() -> None:
-    """Refuse settings that the pages cannot be served with, whichever server imports this."""
+    """Refuse settings with which the pages cannot be served, whichever ASGI server imports this."""
     for reason in web_contradictions(current()):
         raise SystemExit(f"Error: {reason}")
 
 
 def _check_database() -> None:
-    """Refuse to serve a database of another version, whichever server imports this."""
+    """Refuse a database of another version, whichever ASGI server imports this."""
     from django.db import connection
 
     from facho.engine.commands.setup import using_database
     from facho.engine.upkeep.schema import SchemaProblem
     from facho.keys import KeyProblem
 
-    def look() -> None:
+    def use_database() -> None:
         try:
             _uses_database.enter_context(using_database())
         finally:
             connection.close()
 
     try:
-        # A server may import this in its event loop, where Django asks the database nothing.
+        # A server may import this in its event loop, where Django refuses queries.
         with ThreadPoolExecutor(1, thread_name_prefix="schema") as thread:
-            thread.submit(look).result()
+            thread.submit(use_database).result()
     except (SchemaProblem, KeyProblem) as problem:
         raise SystemExit(f"Error: {problem}") from None
 
@@ -48,7 +48,7 @@ def _check_database() -> None:
 _check_settings()
 repair_modes(current())
 _check_database()
-# Bringing the tables up to date may take longer than a page's query may.
+# After the migrations, which may take longer than a query of a page may.
 limit_queries(current().query_timeout)
 application = cut_off_slow_clients(
     _django,

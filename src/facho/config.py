@@ -1,7 +1,7 @@
-"""Settings: one frozen object, read from the environment and refused by name where they are wrong.
+"""Settings: one frozen object, read from the environment; wrong ones are refused by name.
 
 Every field of `Config` is the variable FACHO_<NAME IN CAPITALS>. An env file may hold them too: the one that
-FACHO_ENV_FILE names, or facho.env in FACHO_HOME. What the environment itself says wins.
+FACHO_ENV_FILE names, or facho.env in FACHO_HOME. The environment itself takes precedence.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from facho.core.interval import BadInterval, parse_interval
 
 PREFIX: Final = "FACHO_"
 ENV_FILE: Final = "FACHO_ENV_FILE"
-# Read by single commands, not by the system as a whole.
+# Variables of single commands, not settings.
 _OTHERS: Final = frozenset({ENV_FILE, "FACHO_AUTH_PASSWORD", "FACHO_PRIV_PASSWORD"})
 LANGUAGES: Final = ("es", "en")
 MOST_ROWS_AT_ONCE: Final = 10_000
-# The column that counts them holds no more.
+# The largest number that the column of missed discoveries holds.
 _MOST_MISSED: Final = 32_767
 
 
-# A power; those of ONUs are below zero.
+# A power, which may be negative, unlike other numbers.
 Dbm = NewType("Dbm", float)
 
 
 class BadSettings(Exception):
-    """Settings that cannot be used, with one sentence for each mistake."""
+    """Settings that cannot be used; the message has one sentence for each mistake."""
 
 
 def _setting(default: Any, what: str) -> Any:
@@ -65,48 +65,47 @@ class Config:
     secret_key: str = field(
         default="",
         repr=False,
-        metadata={"what": "key of sessions and forms; made in FACHO_HOME if not given"},
+        metadata={"what": "key of sessions and forms; generated in FACHO_HOME if not given"},
     )
     credential_keys: tuple[str, ...] = field(
         default=(),
         repr=False,
-        metadata={"what": "keys of the SNMP credentials, newest first; made in FACHO_HOME if not given"},
+        metadata={"what": "keys of the SNMP credentials, newest first; generated in FACHO_HOME if not given"},
     )
     time_zone: ZoneInfo = _setting(ZoneInfo("UTC"), "the operator's time zone, as America/Bogota")
-    language: str = _setting("es", "language of logs and of who has chosen none: es or en")
+    language: str = _setting("es", "language of logs and of people who have chosen none: es or en")
     web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
-    allowed_hosts: tuple[str, ...] = _setting((), "names under which the pages may be asked for")
+    allowed_hosts: tuple[str, ...] = _setting((), "host names under which the pages are served")
 
     api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")
     api_refusals_a_minute: int = _setting(30, "requests to the API without a valid token, of one address")
-    page_requests_a_minute: int = _setting(1200, "requests of one browser that is logged in, in a minute")
+    page_requests_a_minute: int = _setting(1200, "requests of one logged-in browser in a minute")
     address_requests_a_minute: int = _setting(6000, "requests of one address in a minute, of all kinds")
-    query_timeout: timedelta = _seconds(30, "a page with a query that takes longer is given up")
-    write_timeout: timedelta = _seconds(30, "who takes nothing of an answer for so long is cut off")
+    query_timeout: timedelta = _seconds(30, "a query of a page that takes longer is cancelled")
+    write_timeout: timedelta = _seconds(30, "a client that reads nothing for so long is disconnected")
     answer_timeout: timedelta = _seconds(3600, "the longest that an answer may take to be sent")
-    body_bytes: int = _setting(2_500_000, "the longest that a request may be")
-    what_if_olts: int = _setting(1000, "OLTs for which the web works out what a change would do, at most")
-    tls: bool = _setting(False, "whether a proxy with TLS is in front; needs FACHO_TRUSTED_PROXIES")
+    body_bytes: int = _setting(2_500_000, "largest body of a request")
+    what_if_olts: int = _setting(1000, "most OLTs for which the web computes what a change would do")
+    tls: bool = _setting(False, "whether a proxy in front provides TLS; needs FACHO_TRUSTED_PROXIES")
     trusted_proxies: tuple[str, ...] = _setting(
         (),
-        "addresses or networks of proxies that are believed who asks and by which scheme "
-        "(X-Forwarded-For, X-Forwarded-Proto)",
+        "addresses or networks of proxies whose headers are trusted (X-Forwarded-For, X-Forwarded-Proto)",
     )
-    session_age: timedelta = _days(7, "who logged in has to do it again after this")
-    login_window: timedelta = _seconds(900, "the time in which log-ins that fail are counted")
-    login_per_account: int = _setting(10, "log-ins of an account that may fail in that time")
-    login_per_address: int = _setting(30, "log-ins from an address that may fail in that time")
+    session_age: timedelta = _days(7, "a session ends after this")
+    login_window: timedelta = _seconds(900, "the time in which failed log-ins are counted")
+    login_per_account: int = _setting(10, "failed log-ins of an account that are allowed in that time")
+    login_per_address: int = _setting(30, "failed log-ins from an address that are allowed in that time")
     login_known_for: timedelta = _days(
-        30, "how long an address that logged in to an account has a count of its own there"
+        30, "how long failed log-ins from an address that once logged in to an account are counted apart"
     )
-    token_lasts: timedelta = _days(90, "how long a token is good for, if nothing else is said")
-    token_longest: timedelta = _days(365, "the longest that a token may be good for")
+    token_lasts: timedelta = _days(90, "lifetime of a token for which none is given")
+    token_longest: timedelta = _days(365, "longest lifetime of a token")
 
     pollers: int = _setting(10, "executions at once in this process")
     poller_stats_every: timedelta = _seconds(60, "how often a row of poller statistics is written")
-    saturated_above: float = _setting(75.0, "percentage of busy pollers that is called saturated")
+    saturated_above: float = _setting(75.0, "percentage of busy pollers above which they are saturated")
     queue_overload_after: timedelta = _seconds(
-        60, "the queue is too long when the oldest in it waits for more"
+        60, "the queue is overloaded when its oldest execution waits longer"
     )
     worker_seen_within: timedelta = _seconds(15, "a worker not seen for so long is gone")
 
@@ -114,105 +113,97 @@ class Config:
     coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
     housekeeping_step: timedelta = _seconds(60, "time between two turns of the housekeeping")
     message_visibility: timedelta = _seconds(
-        3600, "a message that is not acknowledged in this time comes again"
+        3600, "a message that is not acknowledged in this time is delivered again"
     )
     first_run_delay: timedelta = _seconds(60, "a new node runs for the first time after this")
     spread_limit: timedelta = _seconds(300, "nodes attached or enabled at once are spread over at most this")
     delayed_after: timedelta = _seconds(5, "a run that starts later than this after its slot is delayed")
 
-    lease: timedelta = _seconds(20, "how long an OLT stays reserved for a worker that is not heard of")
+    lease: timedelta = _seconds(20, "how long an OLT stays leased to a worker that does not renew")
     lease_renew: timedelta = _seconds(5, "how often a worker renews its leases")
-    execution_timeout: timedelta = _seconds(1800, "the longest an execution may take")
+    execution_timeout: timedelta = _seconds(1800, "longest duration of an execution")
     stop_within: timedelta = _seconds(10, "a stopping process finishes or hands back its work in this time")
 
     snmp_port: int = _setting(161, "port of an OLT for which none is given")
     request_timeout: timedelta = _seconds(3, "how long to wait for an answer")
-    request_retries: int = _setting(2, "how often to ask again when none comes")
+    request_retries: int = _setting(2, "how often to ask again without an answer")
     requests_in_flight: int = _setting(5, "requests under way at once at one OLT, at most")
     varbinds: int = _setting(20, "values asked for in one GET, at most")
     walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, at most")
-    walk_rows: int = _setting(
-        150_000, "rows of one column, at most: an OLT that gives more does not end, and the walk fails"
-    )
+    walk_rows: int = _setting(150_000, "most rows of one column; with more, the walk fails")
     answer_octets: int = _setting(
-        67_108_864, "octets that one OLT may send in one execution: with more, the execution fails"
+        67_108_864, "most octets from one OLT in one execution; with more, it fails"
     )
     batch: int = _setting(200, "ONUs of a GET that are tried again together")
     sub_batch: int = _setting(50, "ONUs of a failed batch that are tried again together, before one by one")
     most_unanswered: float = _setting(20.0, "percentage of ONUs without an answer above which a GET failed")
 
-    max_attempts: int = _setting(3, "attempts of an execution, if its job says nothing else")
-    retry_delay: timedelta = _seconds(
-        120, "time from a failed attempt to the next, if its job says nothing else"
-    )
+    max_attempts: int = _setting(3, "attempts of an execution whose job sets none")
+    retry_delay: timedelta = _seconds(120, "time from a failed attempt to the next, if the job sets none")
     priority_discovery: int = _setting(90, "priority of discoveries")
     priority_walk: int = _setting(60, "priority of walks, tables and bulks")
     priority_get: int = _setting(40, "priority of gets")
     probe_after: tuple[timedelta, ...] = _setting(
         tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60)),
-        "pauses between the probes of what was suspended; the last one repeats",
+        "pauses between the probes of a suspended OLT or node; the last one repeats",
     )
-    come_back: bool = _setting(True, "whether what was suspended comes back by itself when it answers")
+    come_back: bool = _setting(True, "whether a suspended OLT or node is resumed when it answers a probe")
     absent_after: int = _setting(3, "complete discoveries in a row without an ONU that make it absent")
     missing_again_after: timedelta = _seconds(
-        86400, "a table that an OLT did not have is asked for again after this, or when it restarted"
+        86400, "a missing table is asked for again after this, or after a restart of the OLT"
     )
-    cpu_gentle_above: float = _setting(80.0, "CPU percentage of an OLT above which it is asked one by one")
+    cpu_gentle_above: float = _setting(80.0, "CPU percentage above which an OLT gets one request at a time")
     cpu_skip_above: float = _setting(90.0, "CPU percentage of an OLT above which gets are skipped")
     cpu_known_for: timedelta = _seconds(600, "how long a CPU reading of an OLT counts")
-    history_close_after: timedelta = _seconds(
-        600, "how long after its end an hour of history is closed, and put in order"
-    )
+    history_close_after: timedelta = _seconds(600, "how long after its end an hour of history is closed")
 
     quota_kept: float = _setting(80.0, "percentage of its runs below which a task's quota is violated")
     quota_close_within: timedelta = _seconds(
-        600, "an hour of quotas is closed so long after its end at the latest"
+        600, "an hour of quotas is closed at the latest so long after its end"
     )
-    quota_catch_up: timedelta = _days(
-        7, "how far back hours are accounted for in which the engine was stopped"
-    )
-    notify_step: timedelta = _seconds(2, "time between two looks at what people are to be told")
-    notify_timeout: timedelta = _seconds(30, "a message that a channel has not taken in this time failed")
+    quota_catch_up: timedelta = _days(7, "how far back hours are accounted for after the engine was stopped")
+    notify_step: timedelta = _seconds(2, "time between two checks for notifications to send")
+    notify_timeout: timedelta = _seconds(30, "a message that a channel does not accept in this time fails")
     notify_again_after: tuple[timedelta, ...] = _setting(
         tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60)),
         "pauses between the attempts to send a message; the last one repeats",
     )
-    notify_give_up_after: timedelta = _days(1, "a message that could not be sent for so long is given up")
+    notify_give_up_after: timedelta = _days(1, "a message that cannot be sent is dropped after this")
     notify_local_targets: bool = _setting(
         False, "whether messages may go to this machine itself, its link or a multicast group"
     )
 
-    emergency_failures: int = _setting(3, "failed executions in a row on an OLT that have it planned anew")
+    emergency_failures: int = _setting(3, "failed executions in a row after which an OLT is planned anew")
 
-    outage_onus: int = _setting(8, "ONUs of a port that go between two collections and are an outage of it")
-    outage_share: float = _setting(50.0, "percentage of the ONUs of a port that is an outage of it too")
-    optical_weak: Dbm = _setting(Dbm(-27.0), "power (dBm) below which an ONU is told to be weak")
-    optical_fall: float = _setting(3.0, "dB under its own week with which an ONU's power is told to fall")
+    outage_onus: int = _setting(8, "ONUs of a port that make an outage when they go offline together")
+    outage_share: float = _setting(50.0, "percentage of the ONUs of a port that makes an outage too")
+    optical_weak: Dbm = _setting(Dbm(-27.0), "power (dBm) below which an ONU is weak")
+    optical_fall: float = _setting(3.0, "dB under the baseline of an ONU at which its power has dropped")
     plan_departs_after: timedelta = _seconds(
-        10, "a run that begins or ends so much off its plan has the plan looked at again"
+        10, "a run that begins or ends so far off its plan has the plan checked again"
     )
     plans_at_once: int = _setting(100, "OLTs whose plans are made, followed or closed in one step, at most")
 
-    metrics_kept: timedelta = _seconds(5, "an answer of /metrics is given again for so long")
+    metrics_kept: timedelta = _seconds(5, "how long an answer of /metrics is cached")
     metrics_onus_every: timedelta = _seconds(60, "how often the ONUs are counted for /metrics")
 
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
-    log_queue: int = _setting(10_000, "entries of the coordinator's log that wait for the database, at most")
+    log_queue: int = _setting(10_000, "most entries of the coordinator's log that wait for the database")
 
     keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
     keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")
     keep_events: timedelta = _days(365, "how long events of ONUs are kept")
     keep_history: timedelta = _days(90, "how long the history of ONUs is kept")
     keep_quotas: timedelta = _days(365, "how long quotas and their violations are kept")
-    keep_audit: timedelta = _days(365, "how long it is kept who changed what")
+    keep_audit: timedelta = _days(365, "how long the audit log is kept")
     keep_notifications: timedelta = _days(90, "how long notices and their deliveries are kept")
     keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
-    keep_login_attempts: timedelta = _days(30, "how long log-ins that failed are kept")
-    keep_tokens: timedelta = _days(90, "how long tokens are listed that are revoked or expired")
+    keep_login_attempts: timedelta = _days(30, "how long failed log-ins are kept")
+    keep_tokens: timedelta = _days(90, "how long revoked and expired tokens are kept")
     keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
-    keep_log_rows: int = _setting(1_000_000, "entries of the coordinator's log in the database, at most")
-    retention_chunk: int = _setting(500, "rows that are too old and are removed at once, at most")
+    keep_log_rows: int = _setting(1_000_000, "most entries of the coordinator's log in the database")
+    retention_chunk: int = _setting(500, "most old rows that are removed at once")
 
     @property
     def logs(self) -> Path:
@@ -220,7 +211,7 @@ class Config:
 
     @property
     def broker(self) -> str:
-        """The address of the broker. Without these words, Celery believes whoever answers for a `rediss://`."""
+        """Return the URL of the broker; for `rediss://`, with the certificate checks that Celery omits."""
         if not self.broker_url.startswith("rediss://"):
             return self.broker_url
         given = self.broker_url.partition("?")[2]
@@ -230,7 +221,7 @@ class Config:
 
     @property
     def redis(self) -> str:
-        """The address of the broker as redis-py takes it: `redis+socket://` is known to Celery alone."""
+        """Return the URL of the broker for redis-py, which does not know the `redis+socket://` of Celery."""
         if not self.broker.startswith("redis+socket://"):
             return self.broker
         parts = urlsplit(self.broker)
@@ -244,8 +235,8 @@ class Config:
 
 
 def read_config(environment: Mapping[str, str]) -> Config:
-    """Raises BadSettings, naming every variable that is unknown or malformed."""
-    given = {**_env_file(environment), **environment}
+    """Read the settings. Raises BadSettings that names every unknown or malformed variable."""
+    given = {**_read_env_file(environment), **environment}
     mistakes: list[str] = []
     values: dict[str, Any] = {}
     types = typing.get_type_hints(Config)
@@ -253,13 +244,13 @@ def read_config(environment: Mapping[str, str]) -> Config:
     for variable, text in given.items():
         if variable in names:
             try:
-                values[names[variable]] = _READERS[types[names[variable]]](text)
+                values[names[variable]] = _PARSERS[types[names[variable]]](text)
             except ValueError as error:
                 mistakes.append(f"{variable}: {error}")
         elif variable.startswith(PREFIX) and variable not in _OTHERS:
             mistakes.append(f"{variable} is not a setting of facho")
     config = Config(**values)
-    mistakes += _contradictions(config)
+    mistakes += _find_contradictions(config)
     if mistakes:
         raise BadSettings("\n".join(mistakes))
     return config
@@ -267,19 +258,19 @@ def read_config(environment: Mapping[str, str]) -> Config:
 
 @cache
 def current() -> Config:
-    """The settings of this process, read once."""
+    """Return the settings of this process, which are read once."""
     return read_config(os.environ)
 
 
-# Everything else that is counted must be there at least once.
-_MAY_BE_NONE: Final = frozenset({"request_retries"})
+# Whole numbers that may be 0; all others are 1 or more.
+_MAY_BE_ZERO: Final = frozenset({"request_retries"})
 
 
-def _contradictions(config: Config) -> list[str]:
+def _find_contradictions(config: Config) -> list[str]:
     found = [
         f"{PREFIX}{each.name.upper()} must be 1 or more"
         for each in dataclasses.fields(config)
-        if each.type == "int" and each.name not in _MAY_BE_NONE and getattr(config, each.name) < 1
+        if each.type == "int" and each.name not in _MAY_BE_ZERO and getattr(config, each.name) < 1
     ]
     if config.lease_renew * 2 >= config.lease:
         found.append(
@@ -293,7 +284,7 @@ def _contradictions(config: Config) -> list[str]:
         found.append("FACHO_SUB_BATCH must not be larger than FACHO_BATCH")
     if config.retention_chunk > MOST_ROWS_AT_ONCE:
         found.append(
-            f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: others wait meanwhile"
+            f"FACHO_RETENTION_CHUNK must not be larger than {MOST_ROWS_AT_ONCE}: other writers wait meanwhile"
         )
     found += [
         f"FACHO_TRUSTED_PROXIES: '{text}' is no address or network, as 10.0.0.5 or 10.0.0.0/24"
@@ -313,13 +304,13 @@ def web_contradictions(config: Config) -> list[str]:
     """Return why the pages cannot be served with these settings; collecting does not need them."""
     if config.tls and not config.trusted_proxies:
         return [
-            "FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty: nobody is believed that a request came by "
-            "TLS, and every page would be redirected for ever; name the proxy's address, as 127.0.0.1"
+            "FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty: no request counts as one by TLS, "
+            "and every page would be redirected for ever; set it to the address of the proxy, as 127.0.0.1"
         ]
     return []
 
 
-def _env_file(environment: Mapping[str, str]) -> dict[str, str]:
+def _read_env_file(environment: Mapping[str, str]) -> dict[str, str]:
     named = environment.get(ENV_FILE)
     path = Path(named) if named else Path(environment.get("FACHO_HOME", "var"), "facho.env")
     try:
@@ -340,14 +331,14 @@ def _env_file(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _whole(text: str) -> int:
-    number = _number(text)
+def _parse_whole(text: str) -> int:
+    number = _parse_number(text)
     if number != int(number) or number < 0:
         raise ValueError(f"'{text}' is not a whole number of 0 or more")
     return int(number)
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
@@ -357,18 +348,18 @@ def _number(text: str) -> float:
     return number
 
 
-def _power(text: str) -> Dbm:
+def _parse_power(text: str) -> Dbm:
     try:
         power = float(text)
     except ValueError:
         raise ValueError(f"'{text}' is not a number") from None
     if not -60 <= power <= 10:
-        raise ValueError(f"'{text}' is no power that is received, between -60 and 10 dBm")
+        raise ValueError(f"'{text}' is no received power: it is between -60 and 10 dBm")
     return Dbm(power)
 
 
-def _duration(text: str) -> timedelta:
-    """Plain numbers are seconds."""
+def _parse_duration(text: str) -> timedelta:
+    """Parse an interval, or a plain number of seconds."""
     try:
         seconds = float(text)
     except ValueError:
@@ -381,7 +372,7 @@ def _duration(text: str) -> timedelta:
     return timedelta(seconds=seconds)
 
 
-def _yes_or_no(text: str) -> bool:
+def _parse_yes_or_no(text: str) -> bool:
     if text.lower() in ("1", "yes", "true", "on"):
         return True
     if text.lower() in ("0", "no", "false", "off"):
@@ -389,32 +380,32 @@ def _yes_or_no(text: str) -> bool:
     raise ValueError(f"'{text}' is neither yes nor no")
 
 
-def _zone(text: str) -> ZoneInfo:
+def _parse_zone(text: str) -> ZoneInfo:
     try:
         return ZoneInfo(text)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(f"'{text}' is no time zone; one is America/Bogota") from None
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _parse_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _durations(text: str) -> tuple[timedelta, ...]:
-    if not (found := tuple(map(_duration, _words(text)))):
+def _parse_durations(text: str) -> tuple[timedelta, ...]:
+    if not (found := tuple(map(_parse_duration, _parse_words(text)))):
         raise ValueError("at least one time is needed, as in 1m,5m")
     return found
 
 
-_READERS: Final[Mapping[Any, Callable[[str], Any]]] = {
+_PARSERS: Final[Mapping[Any, Callable[[str], Any]]] = {
     str: str,
-    int: _whole,
-    float: _number,
-    Dbm: _power,
-    bool: _yes_or_no,
+    int: _parse_whole,
+    float: _parse_number,
+    Dbm: _parse_power,
+    bool: _parse_yes_or_no,
     Path: Path,
-    timedelta: _duration,
-    ZoneInfo: _zone,
-    tuple[str, ...]: _words,
-    tuple[timedelta, ...]: _durations,
+    timedelta: _parse_duration,
+    ZoneInfo: _parse_zone,
+    tuple[str, ...]: _parse_words,
+    tuple[timedelta, ...]: _parse_durations,
 }

@@ -1,7 +1,7 @@
-"""Facho's files are for its own user alone: the database, the keys, the logs and the folder they are in.
+"""Modes of the database, the keys, the logs and their folder: readable by the user of facho only.
 
-New files are made so, by the umask of every facho process. What an older version or a person left open to
-others is closed when a process starts, if it is ours.
+The umask of every facho process makes new files private. Files that an older version or a person left open to
+others are closed when a process starts, if they belong to its user.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ log = logging.getLogger(__name__)
 _UMASK: Final = 0o077
 _GROUP_AND_OTHERS: Final = 0o077
 _OTHERS: Final = 0o007
-# Beside the database; SQLite makes them with its mode, but does not change theirs.
+# SQLite creates these with the mode of the database, but does not change it later.
 _BESIDE_DATABASE: Final = ("", "-wal", "-shm", "-journal")
-# Below the root there are folders of the whole machine, such as /srv.
+# Folders of the root, such as /srv, belong to the whole machine.
 _SHALLOWEST: Final = 3
 
 
 @cache
 def set_private_umask() -> int:
-    """Have all files that this process makes be for its user alone.
+    """Make all new files of this process private.
 
     Returns the umask that it was started with; a second call changes nothing.
     """
@@ -42,7 +42,7 @@ def set_private_umask() -> int:
 
 @contextmanager
 def callers_umask() -> Iterator[None]:
-    """For a file that a person asked for and named: who may read it is for them to say, by their umask."""
+    """Use the umask of the person who started the command, for a file that they named."""
     ours = os.umask(set_private_umask())
     try:
         yield
@@ -53,7 +53,8 @@ def callers_umask() -> Iterator[None]:
 def paths_open_to_others(config: Config) -> list[tuple[Path, int]]:
     """Return the folders and files that others of this machine can read or write, each with its mode.
 
-    One that belongs to another user, such as an env file of root's, we can only read as members of its group.
+    A file of another user, such as an env file of root, counts only if everybody can read it:
+    facho may need its group to read it.
     """
     found = []
     for path in _private_paths(config):
@@ -66,7 +67,7 @@ def paths_open_to_others(config: Config) -> list[tuple[Path, int]]:
 
 
 def repair_modes(config: Config) -> None:
-    """Close what is open to others, and say so in the log."""
+    """Close files and folders that are open to others, and log it."""
     for path, mode in paths_open_to_others(config):
         try:
             if path.stat().st_uid != os.geteuid() or is_shared_folder(path):
@@ -81,8 +82,8 @@ def repair_modes(config: Config) -> None:
 
 
 def _private_paths(config: Config) -> Iterator[Path]:
-    """The home first: once it is closed, nobody else can exchange what is in it. Links are left alone."""
-    # Not for every command that sets the umask: it takes a while to import.
+    """Yield FACHO_HOME first: once it is closed, nobody can exchange its files. Skip symbolic links."""
+    # Imported here because it is slow, and every command imports this module.
     from facho.keys import CREDENTIALS, SECRET
 
     yield config.home
@@ -95,7 +96,7 @@ def _private_paths(config: Config) -> Iterator[Path]:
 
 
 def is_shared_folder(path: Path) -> bool:
-    """Whether FACHO_HOME is a folder that others need, such as /tmp, /srv or a person's own."""
+    """Say whether a folder is needed by others, such as /tmp, /srv or a home folder."""
     if not path.is_dir():
         return False
     whole = path.resolve()

@@ -1,6 +1,6 @@
-"""Each process logs to a file of its own, rotated, and to its standard error.
+"""Logging of each process: to a rotated file for its role, and warnings to standard error.
 
-A line is a constant message and what it is about. A log that cannot be written never stops the work.
+A line is a constant message and fields. A log that cannot be written never stops the work.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from facho.file_modes import repair_modes
 from facho.log_files import LineFile, LostLines, one_line
 from facho.masking import mask_secrets
 
-# What a record has of its own; the rest is what the caller said with `extra`.
-_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+# The attributes of every log record; all others are fields of `extra`.
+_RECORD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
 
 
 class Formatter(logging.Formatter):
@@ -25,21 +30,21 @@ class Formatter(logging.Formatter):
         self._zone = config.time_zone
 
     def format(self, record: logging.LogRecord) -> str:
-        """The only way into the log, also for tracebacks: no secret passes."""
+        """Mask secrets in the whole entry, tracebacks included."""
         return mask_secrets(super().format(record))
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802, ARG002
         return datetime.fromtimestamp(record.created, self._zone).strftime("%Y-%m-%d %H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        about = {name: value for name, value in vars(record).items() if name not in _OWN}
-        told = " ".join(f"{name}={value}" for name, value in about.items() if value is not None)
+        fields = {name: value for name, value in vars(record).items() if name not in _RECORD_ATTRIBUTES}
+        text = " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
         line = super().formatMessage(record)
-        return one_line(f"{line} ({told})" if told else line)
+        return one_line(f"{line} ({text})" if text else line)
 
 
 class FileHandler(logging.Handler):
-    """Several processes may have the same role, and so the same file."""
+    """Writes to a file that several processes of one role may share."""
 
     def __init__(self, file: LineFile) -> None:
         super().__init__()
@@ -49,29 +54,26 @@ class FileHandler(logging.Handler):
         at = datetime.fromtimestamp(record.created, UTC)
         try:
             line = self.format(record)
-        except Exception:  # noqa: BLE001  a record that cannot be formatted stops nobody, as in logging itself
+        except Exception:  # noqa: BLE001  a record that cannot be formatted is dropped, as logging itself does
             self.handleError(record)
             return
         if lost := self._file.write(line, at):
-            self._file.write(self.format(_told(lost)), at)
+            self._file.write(self.format(_loss_record(lost)), at)
 
     def close(self) -> None:
         self._file.close()
         super().close()
 
 
-def _told(lost: LostLines) -> logging.LogRecord:
-    about = {"action": "LOG_LOST", "lines": lost.lines, "since": lost.since, "until": lost.until}
+def _loss_record(lost: LostLines) -> logging.LogRecord:
+    fields = {"action": "LOG_LOST", "lines": lost.lines, "since": lost.since, "until": lost.until}
     return logging.makeLogRecord(
-        {"name": __name__, "levelname": "WARNING", "msg": "lines of this log were lost", **about}
+        {"name": __name__, "levelname": "WARNING", "msg": "log lines lost", **fields}
     )
 
 
 def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
-    """Begin the log of a process, and tell in it of files that were open to others and are closed now.
-
-    `role` names the file: FACHO_HOME/logs/<role>.log.
-    """
+    """Set up logging of a process to FACHO_HOME/logs/<role>.log, and close files that are open to others."""
     logging.raiseExceptions = False
     root = logging.getLogger()
     root.setLevel(level)
@@ -81,11 +83,11 @@ def set_up(role: str, config: Config, *, level: int = logging.INFO) -> None:
     try:
         file.open()
     except OSError as error:
-        # It goes on by itself when it can be written again.
+        # Writing resumes by itself when it is possible again.
         print(f"Warning: no log can be written: {error}", file=sys.stderr)  # noqa: T201
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr), FileHandler(file)]
     handlers[0].setLevel(logging.WARNING)
-    # Celery tells of every message twice, each second.
+    # Celery logs every message twice.
     logging.getLogger("celery").setLevel(logging.WARNING)
     for handler in handlers:
         handler.setFormatter(Formatter(config))

@@ -1,6 +1,7 @@
-"""Knows every secret that this process has seen, and keeps it out of whatever is written for people.
+"""Masks every secret that this process has seen in logs and errors.
 
-Who opens or is given a secret says so here. Logs, the coordinator's log and errors pass through `masked`.
+Code that decrypts or receives a secret adds it here. Logs, the coordinator's log and errors go through
+`mask_secrets`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 from facho.log_files import one_line
 
 MASK: Final = "***"
-# A shorter one is part of many a word, and would leave nothing to read.
+# Shorter secrets are masked as whole words only: they are part of many words.
 _SHORT: Final = 4
 
 _lock = threading.Lock()
@@ -31,13 +32,13 @@ def add_secrets(*secrets: str) -> None:
     if new:
         with _lock:
             _known.update(new)
-            _learn({form for secret in new for form in _written(secret)})
+            _update_patterns({form for secret in new for form in _encoded_forms(secret)})
 
 
 def add_url_secrets(*urls: str) -> None:
-    """The passwords of a database or a broker, as they are there and as they are meant."""
+    """Add the passwords of database and broker URLs, quoted and unquoted."""
     for url in urls:
-        # An address that cannot be read is refused by whoever wants to use it.
+        # A malformed URL is refused where it is used.
         with contextlib.suppress(ValueError):
             parts = urlsplit(url)
             options = [value for name, value in parse_qsl(parts.query) if name == "password"]
@@ -51,8 +52,8 @@ def mask_secrets(text: str) -> str:
     return _short.sub(MASK, text) if _short is not None else text
 
 
-def _written(secret: str) -> Iterator[str]:
-    """As it may be met: in a line, in a representation, in JSON, in an address."""
+def _encoded_forms(secret: str) -> Iterator[str]:
+    """Yield the secret as it appears in lines, representations, JSON and URLs."""
     yield secret
     yield one_line(secret)
     yield repr(secret)[1:-1]
@@ -61,7 +62,7 @@ def _written(secret: str) -> Iterator[str]:
         yield quoted(secret, safe="", errors="surrogateescape")
 
 
-def _learn(forms: set[str]) -> None:
+def _update_patterns(forms: set[str]) -> None:
     global _forms, _short
     long = {form for form in forms if len(form) >= _SHORT}
     _forms = tuple(sorted({*_forms, *long}, key=len, reverse=True))

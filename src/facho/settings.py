@@ -1,4 +1,4 @@
-"""Django's settings, made from facho's own (`facho.config`)."""
+"""The settings of Django, derived from those of facho (`facho.config`)."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from facho.databases import database_settings
 from facho.file_modes import set_private_umask
 
 CONFIG = current()
-# Whoever uses Django makes files, or lets SQLite make them.
+# Every process with Django creates files, or SQLite does.
 set_private_umask()
 CONFIG.home.mkdir(parents=True, exist_ok=True)
 masking.add_url_secrets(CONFIG.database, CONFIG.broker_url)
@@ -22,7 +22,7 @@ ALLOWED_HOSTS = [*CONFIG.allowed_hosts, "localhost", "127.0.0.1", "[::1]"]
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    # Commands and workers have no use for the admin: the web looks for its pages itself, in urls.py.
+    # Does not load the pages of the admin: only the web needs them, and loads them in urls.py.
     "facho.web.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -74,7 +74,7 @@ ASGI_APPLICATION = "facho.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        # A folder for each page. Before those of the apps: ours replace a few of the admin's frame.
+        # A folder for each page, before those of the apps: ours replace some templates of the admin.
         "DIRS": sorted((Path(__file__).parent / "web").glob("*/templates")),
         "APP_DIRS": True,
         "OPTIONS": {
@@ -99,21 +99,21 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = [
-    # A name with a dot in front stands for all below it. "*" says nothing about who may be trusted.
+    # A name with a dot in front stands for its subdomains. "*" must not make every origin trusted.
     f"{'https' if CONFIG.tls else 'http'}://{'*' if host.startswith('.') else ''}{host}"
     for host in CONFIG.allowed_hosts
     if host != "*"
 ]
-# Only trusted proxies get it so far: facho.web.access.proxies removes that of others.
+# facho.web.access.proxies removes this header from requests of other machines than trusted proxies.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 if CONFIG.tls:
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
-    # Asked for by programs on this machine, past the proxy; /health is answered before all of this.
+    # Programs on this machine read it past the proxy; /health is answered before the redirect.
     SECURE_REDIRECT_EXEMPT = ["^metrics$"]
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    # To be built into browsers is for whoever owns the domain to ask for.
+    # Whether browsers preload HSTS is the decision of the owner of the domain.
     SILENCED_SYSTEM_CHECKS = ["security.W021"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = CONFIG.body_bytes
 LOGIN_URL = "login"
@@ -129,7 +129,7 @@ USE_TZ = True
 TIME_ZONE = CONFIG.time_zone.key
 
 STATIC_URL = "static/"
-# Served straight from the packages: there is no step to collect them.
+# Static files are served from the packages, without collectstatic.
 WHITENOISE_USE_FINDERS = True
 
 REST_FRAMEWORK: dict[str, Any] = {
@@ -141,7 +141,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["facho.web.api.json_parser.LimitedJson"],
     "DEFAULT_THROTTLE_CLASSES": ["facho.web.api.throttling.AuthenticatedThrottle"],
-    # The address is that of who has connected: anybody can write another one into a header.
+    # Throttle by the connected address: a header can be forged.
     "NUM_PROXIES": 0,
     "DEFAULT_PAGINATION_CLASS": "facho.web.api.pagination.KeysetPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
@@ -162,7 +162,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "COMPONENT_SPLIT_REQUEST": True,
-    # Where the same words are choices of columns with different names.
+    # Names for choices that several columns share.
     "ENUM_NAME_OVERRIDES": {
         "PlanStatus": "facho.apps.execution_coordinator.models.PlanStatus",
         "PollerStatus": "facho.apps.zabbix_pollers.models.PollerStatus",
@@ -179,7 +179,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
 }
 
-# The admin's dress, which the other pages wear too. All of it comes from here, nothing from elsewhere.
+# The look of the admin and of the other pages. Nothing is loaded from other servers.
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Facho Deluxe",
     "SITE_HEADER": "Facho Deluxe",
@@ -189,10 +189,10 @@ UNFOLD: dict[str, Any] = {
     "SHOW_LANGUAGES": True,
     "STYLES": [f"/{STATIC_URL}facho/admin.css"],
     "SCRIPTS": [f"/{STATIC_URL}facho/search.js", f"/{STATIC_URL}facho/frame.js"],
-    # A little lighter than its own, which is too dark for small letters on its night.
+    # Lighter than the default, which has too little contrast for small text in dark mode.
     "COLORS": {"primary": {"500": "oklch(67% .24 304.4)"}},
     "SIDEBAR": {"navigation": "facho.web.navigation.sidebar"},
 }
 
-# Each process sets up its own log (`facho.logs`).
+# Each process sets up logging itself (`facho.logs`).
 LOGGING_CONFIG = None

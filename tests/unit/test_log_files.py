@@ -79,7 +79,7 @@ def test_a_file_that_a_person_removed_is_made_again(tmp_path: Path) -> None:
 def test_who_hangs_while_it_rotates_keeps_nobody_from_writing(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     file = line_file(path, largest=10)
-    with line_file(path)._alone():
+    with line_file(path)._rotation_lock():
         for number in range(5):
             file.write(f"line {number}", NOW)
     assert len(path.read_text().splitlines()) == 5
@@ -195,7 +195,7 @@ def test_a_process_tells_in_its_own_log_what_that_lost(tmp_path: Path, handler: 
     handler.emit(record("here"))
     here, told = path.read_text().splitlines()
     assert here.endswith("facho: here")
-    assert "lines of this log were lost (action=LOG_LOST lines=4" in told
+    assert "log lines lost (action=LOG_LOST lines=4" in told
     handler.close()
 
 
