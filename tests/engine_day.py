@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
@@ -117,7 +118,7 @@ def figures(task_type: str = "") -> list[tuple[str, str, int, int, int, int, int
     ]
 
 
-def reasons(task_type: str = "") -> list[tuple[str, str, int, int]]:
+def reasons(task_type: str = "") -> list[tuple[str, Any, int, int]]:
     rows = QuotaTracker.objects.order_by("period_start", "olt__name", "task_type")
     if task_type:
         rows = rows.filter(task_type=task_type)

@@ -59,7 +59,7 @@ def test_a_task_is_disabled_in_the_admin(day: Day, admin_client: Client, logged:
     assert node_of("optics", "north").next_run_at is None
     # What is left of the hour is not owed; the run that was aborted was skipped.
     assert figures() == [("get_onu_rx_dbm", "10:00-11:00", 4, 3, 0, 1, 0, "IN_PROGRESS")]
-    assert reasons() == [("aborted", "the node was disabled", 1, 600)]
+    assert reasons() == [("aborted", ["node_disabled", {}], 1, 600)]
     told = {line.event_type: line for line in logged()}
     assert {"TASK_REMOVED", "EXECUTION_ABORTED"} <= told.keys()
     assert told["TASK_REMOVED"].olt is not None
@@ -126,7 +126,7 @@ def test_an_olt_is_disabled_while_it_is_being_walked(day: Day, logged: Logged) -
     assert not Execution.objects.exclude(lease_token="").exists()
     assert busy_olts(day.now) == set()
     assert {row[-1] for row in figures()} == {"INTERRUPTED"}
-    assert reasons("discovery") == [("aborted", "the OLT was disabled", 1, 1200)]
+    assert reasons("discovery") == [("aborted", ["olt_disabled", {}], 1, 1200)]
     told = [line.event_type for line in logged()]
     assert told.count("EXECUTION_ABORTED") == 2
     assert "OLT_DISABLED" in told

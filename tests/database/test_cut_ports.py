@@ -88,7 +88,7 @@ def test_a_port_of_64_that_is_cut_is_one_message_and_one_at_its_end(
     outage = PortOutage.objects.get()
     assert (outage.place, outage.onus_affected, outage.onus_known) == ("0/1/1", online, 64)
     assert people.told_after(scenario) == []
-    assert people.told_after() == [f"north: outage of port 0/1/1 is over, {cause}"]
+    assert people.told_after() == [f"north: outage of port 0/1/1 ended, {cause}"]
     assert people.told_after() == []
     outage.refresh_from_db()
     assert outage.ended_at == outage.began_at + 2 * EVERY

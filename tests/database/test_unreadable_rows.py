@@ -144,9 +144,9 @@ def test_a_notification_is_sent_once_for_as_long_as_it_lasts(site: Site) -> None
         details=notice.details,
     )
     message = compose_message(event, "en", CONFIG)
-    assert message.title == f"north: 2 rows of {TABLE} cannot be read"
+    assert message.title == f"north: 2 unreadable rows in {TABLE}"
     assert f"{ODD}.3" in message.body
-    assert compose_message(event, "es", CONFIG).title == f"north: 2 filas de {TABLE} no se pueden leer"
+    assert compose_message(event, "es", CONFIG).title == f"north: 2 filas ilegibles en {TABLE}"
 
 
 def test_operators_see_it_wherever_they_look(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
