@@ -32,7 +32,7 @@ class CeleryBackend:
         try:
             self._app.send_task(task, args=[execution_id], queue=queue)
         except OperationalError as error:
-            # No worker will hear of it, so it waits for the next step, not for its reservation to expire.
+            # The message is lost: wait for the next step, not until the reservation expires.
             log.error(
                 "broker unavailable, retrying",
                 extra={"action": "broker_failed", "execution_id": execution_id, "error": str(error)},

@@ -96,7 +96,7 @@ def _check(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-@_exit_on_error("this worker cannot lend pollers")
+@_exit_on_error("this worker cannot start its pollers")
 def _start(sender: Any, **_: Any) -> None:
     _check()
     _refuse_processes(sender)
@@ -108,7 +108,7 @@ def _refuse_processes(sender: Any) -> None:
 
 
 @signals.celeryd_after_setup.connect
-@_exit_on_error("this worker cannot lend pollers")
+@_exit_on_error("this worker cannot start its pollers")
 def _create_pollers(instance: Any, **_: Any) -> None:
     """Create them when Celery's worker knows how many threads it has and which queues it takes.
 

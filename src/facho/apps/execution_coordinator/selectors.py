@@ -13,7 +13,8 @@ from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import OltConfiguration
 from facho.apps.execution_coordinator.store import TrackerKey
 from facho.apps.maintenance.selectors import closed_times
-from facho.apps.snmp_jobs.selectors import members_of
+from facho.apps.snmp_jobs.selectors import members_of, node_link
+from facho.core.chain import masters
 from facho.core.changes import (
     Device,
     OltState,
@@ -138,14 +139,16 @@ _OUTLOOK: Final = (
 
 def _grids(nodes: Iterable[sql.Row]) -> Iterator[GridSlots]:
     """Yield the grid of each node; a chained one has the slots of its master."""
-    rows = list(nodes)
-    times = {
-        (olt, job): (sql.parse_time(next_run_at), timedelta(seconds=interval_s))
-        for olt, job, _, interval_s, _, next_run_at, *_ in rows
-        if next_run_at is not None
-    }
-    for olt, job, master, _, task_type, next_run_at, *_ in rows:
-        at = times.get((olt, job if next_run_at is not None else master))
+    rows = dict(enumerate(nodes))
+    times: dict[int, tuple[datetime, timedelta]] = {}
+    links = []
+    for number, (olt, job, master, interval_s, _, next_run_at, *_) in rows.items():
+        links.append(node_link(number, job, olt, master, next_run_at, 0, enabled=True))
+        if next_run_at is not None:
+            times[number] = sql.parse_time(next_run_at), timedelta(seconds=interval_s)
+    master_of = masters(links)
+    for number, (olt, _, _, _, task_type, *_) in rows.items():
+        at = times.get(master_of.get(number, number))
         if at is not None:
             yield GridSlots(olt, task_type, *at)
 

@@ -82,7 +82,7 @@ class Olt(models.Model):
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
-    # What the operator allows; empty is the setting for all.
+    # Limits of this OLT; an empty one is that of the settings.
     max_in_flight = models.PositiveSmallIntegerField(
         _("requests in flight"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
@@ -96,7 +96,7 @@ class Olt(models.Model):
         _("shortest interval (s)"), null=True, blank=True, validators=[MinValueValidator(1)]
     )
 
-    # What the engine writes. People's edits never touch these.
+    # Written by the engine, never by people.
     reachable = models.BooleanField(_("reachable"), null=True, editable=False)
     unreachable_since = models.DateTimeField(_("unreachable since"), null=True, editable=False)
     suspended_reason = ReasonCharField(_("why it is suspended"), max_length=300, editable=False)
@@ -109,17 +109,17 @@ class Olt(models.Model):
     version = models.CharField(_("software version"), max_length=120, default="", blank=True, editable=False)
     uptime_s = models.BigIntegerField(_("uptime (s)"), null=True, editable=False)
     uptime_read_at = models.DateTimeField(_("uptime read at"), null=True, editable=False)
-    # Executions, of whatever node, since one succeeded.
+    # Executions of any node since one succeeded.
     failed_in_a_row = models.PositiveIntegerField(_("failed in a row"), default=0, editable=False)
-    # States of its ONUs came from a collection that broke off, and nothing was concluded from them so far.
+    # Since when the states of its ONUs come from interrupted collections, which prove nothing.
     states_unsure_since = models.DateTimeField(_("states unsure since"), null=True, editable=False)
-    # When it was last worked out which power is usual for its ONUs.
+    # When the baselines of its ONUs were last computed.
     optics_usual_at = models.DateTimeField(_("usual power worked out at"), null=True, editable=False)
-    # Columns of its profile that it turned out not to have, and since when that is known.
+    # The missing columns of its profile, and since when that is known.
     lacks = models.JSONField(_("tables it does not have"), default=dict, editable=False)
     sys_descr = models.TextField("sysDescr", default="", blank=True, editable=False)
     sys_object_id = models.CharField("sysObjectID", max_length=200, default="", blank=True, editable=False)
-    # Somebody removes it: it is disabled for good, and goes bit by bit.
+    # Set when a person removed it: it stays disabled while its rows are deleted step by step.
     removed_at = models.DateTimeField(_("removed at"), null=True, editable=False)
 
     objects = AuditedRows.as_manager()
@@ -178,9 +178,9 @@ class Oid(models.Model):
     oid = models.CharField(_("OID"), max_length=300)
     entity = models.CharField(_("about"), max_length=20, default="", blank=True)
     provides = models.CharField(_("provides"), max_length=40, default="", blank=True, db_index=True)
-    # The column of the profile by whose rules the values are read; empty for an operator's own.
+    # The column of the profile whose rules decode the values; empty for an operator's own.
     profile_oid = models.CharField(_("read as"), max_length=300, default="", blank=True)
-    # What the last sync wrote: where the row differs from it, an operator changed it.
+    # The values of the last sync: where the row differs from them, an operator changed it.
     synced = models.JSONField(default=dict, editable=False)
 
     objects = AuditedRows.as_manager()
@@ -193,7 +193,7 @@ class Oid(models.Model):
         verbose_name_plural = _("OIDs")
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["brand", "model", "name"], name="oids_one_name_per_model"),
-            # Rows without a model differ from one another as far as the first one goes.
+            # NULL models count as different in the first constraint.
             models.UniqueConstraint(
                 fields=["brand", "name"], name="oids_one_name_per_brand", condition=Q(model__isnull=True)
             ),

@@ -204,10 +204,10 @@ def _facts_of(profile: Profile | None, naming: Sequence[str]) -> list[str]:
     an ONU that has it elsewhere would be lost.
     """
     tables = [] if profile is None else _discoverable(profile)
-    told = {each.fact for table in tables for each in table.columns if each.source.oid in naming}
-    if told.intersection(names := USUAL_FACTS["description"]):
-        told.update(names)
-    return [fact for fact in _FACTS_TOLD if fact in told]
+    facts = {each.fact for table in tables for each in table.columns if each.source.oid in naming}
+    if facts.intersection(names := USUAL_FACTS["description"]):
+        facts.update(names)
+    return [fact for fact in _FACTS_TOLD if fact in facts]
 
 
 def _has(table: Table, facts: Iterable[str]) -> bool:

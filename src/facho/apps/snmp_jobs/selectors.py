@@ -60,7 +60,7 @@ def masters_of_chained(nodes_of_olt: Iterable[SnmpJobHost]) -> dict[int, SnmpJob
     """Return the master of each chained node, by the id of the chained one."""
     by_id = {node.id: node for node in nodes_of_olt}
     links = (
-        _link(node.id, node.job_id, node.olt_id, node.job.master_id, node.next_run_at, 0, enabled=True)
+        node_link(node.id, node.job_id, node.olt_id, node.job.master_id, node.next_run_at, 0, enabled=True)
         for node in by_id.values()
     )
     return {node_id: by_id[master_id] for node_id, master_id in masters(links).items()}
@@ -84,7 +84,7 @@ _OF_SAME_OLTS: Final = (
 )
 
 
-def _link(
+def node_link(
     node_id: int,
     job_id: int,
     olt_id: int,
@@ -94,6 +94,7 @@ def _link(
     *,
     enabled: bool,
 ) -> Link:
+    """Return what the rule of chains needs of a node, as it is stored."""
     # A node that still has slots of its own runs for them, until it is replanned as a chained one.
     master = master_job_id if next_run_at is None else None
     return Link(node_id, job_id, olt_id, master, priority, enabled)
@@ -102,7 +103,7 @@ def _link(
 def _link_of_row(row: sql.Row) -> Link:
     node_id, job_id, *_, olt_id, master_job_id, next_run_at, priority, node_enabled, job_enabled = row
     enabled = bool(node_enabled and job_enabled)
-    return _link(node_id, job_id, olt_id, master_job_id, next_run_at, priority, enabled=enabled)
+    return node_link(node_id, job_id, olt_id, master_job_id, next_run_at, priority, enabled=enabled)
 
 
 def _node_job(row: sql.Row) -> NodeJob:

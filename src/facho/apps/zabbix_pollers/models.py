@@ -10,7 +10,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 
 
 class Worker(models.Model):
-    """A process that lends pollers, as long as it is heard of."""
+    """A process with pollers, as long as it sends heartbeats."""
 
     name = models.CharField(_("name"), max_length=120, unique=True)
     pollers = models.PositiveIntegerField(_("pollers"))

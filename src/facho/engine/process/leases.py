@@ -191,8 +191,8 @@ class LeaseKeeper:
 def _renew(tokens: list[str], now: datetime, length: timedelta) -> set[str]:
     """Return the tokens whose leases now last for another length.
 
-    A row that somebody has locked is left out, for all others would have to wait for it: its results are
-    being stored, and nobody can take it back until that has ended.
+    A locked row is left out, or all others would have to wait for it: its results are being stored, and it
+    cannot be taken back until that has ended.
     """
     statement = (
         "UPDATE snmp_executions SET lease_expires_at = %s WHERE id IN (SELECT id FROM snmp_executions"  # noqa: S608

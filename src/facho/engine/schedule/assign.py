@@ -97,7 +97,7 @@ def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
 
 
 def _active(state: str, worker: str, run_now: bool, attempt: int) -> ActiveExecution:
-    return ActiveExecution(_queue(run_now, attempt), worker if state == State.RUNNING else None)
+    return ActiveExecution(_queue_name(run_now, attempt), worker if state == State.RUNNING else None)
 
 
 def _waiting(
@@ -114,10 +114,10 @@ def _waiting(
         sql.parse_time(slot) if slot == not_before else max(sql.parse_time(slot), sql.parse_time(not_before))
     )
     interval = timedelta(seconds=interval_s)
-    return Waiting(execution, olt, since, interval, priority, bool(run_now), _queue(run_now, attempt))
+    return Waiting(execution, olt, since, interval, priority, bool(run_now), _queue_name(run_now, attempt))
 
 
-def _queue(run_now: bool, attempt: int) -> str:
+def _queue_name(run_now: bool, attempt: int) -> str:
     return pool.queue_of(run_now=bool(run_now), attempts=attempt)
 
 
