@@ -122,7 +122,7 @@ async def walk_columns(
     result = await agent.walk_table(oids.values(), deadline=deadline, progress=progress, expected=expected)
     answers = Answers(errors=result.errors, load=result.load, gone=_is_gone(result))
     answers.heard = result.load.varbinds > 0
-    answers.uptime_s = _seconds(result.up_time)
+    answers.uptime_s = uptime_seconds(result.up_time)
     if result.complete:
         _row_counts.store(olt_id, {oid: column.rows for oid, column in result.columns.items()})
     for column, oid in oids.items():
@@ -145,7 +145,7 @@ def _rows_to_keep(column: Column) -> dict[bytes, Value]:
 _row_counts: Final = RowCounts()
 
 
-def _seconds(ticks: Value | None) -> float | None:
+def uptime_seconds(ticks: Value | None) -> float | None:
     return ticks / _TICKS_PER_S if isinstance(ticks, TimeTicks) else None
 
 
@@ -311,7 +311,7 @@ class _BatchedGet:
         result = await self._get(self._agent, [SYS_UP_TIME])
         if result.error is not None:
             raise _Ended(result.error)
-        self.answers.uptime_s = _seconds(result.values.get(SYS_UP_TIME))
+        self.answers.uptime_s = uptime_seconds(result.values.get(SYS_UP_TIME))
 
     async def _get(self, agent: Agent, oids: Iterable[Oid]) -> GetResult:
         result = await agent.get_many(oids, deadline=self._clock.left)

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from facho.core.reasons import Reason
+from facho.engine.collect.column_reader import uptime_seconds
 from facho.snmp import Client, Oid, SnmpError, Target, Value, Version
 from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import DeadlineExceeded, NoAnswer
 from facho.snmp.requester import SYS_UP_TIME
-from facho.snmp.values import TimeTicks
 from facho.vendors import Detection, Identity, Profile, detect, probes
 
 _DESCR: Final = Oid.parse("1.3.6.1.2.1.1.1.0")
 _OBJECT_ID: Final = Oid.parse("1.3.6.1.2.1.1.2.0")
-_TICKS_PER_S: Final = 100
 # sysDescr has at most 255 octets; patterns of profiles are compared with it.
 _LONGEST_TEXT: Final = 1024
 _OTHER: Final = {Version.V1: Version.V2C, Version.V2C: Version.V1}
@@ -50,7 +49,9 @@ async def identify(client: Client, target: Target, profiles: Mapping[str, Profil
         row = await agent.first_row(Oid.parse(oid))
         found[oid] = None if row is None else text_of(row[1])
     detection = detect(identity, found, profiles)
-    return Identified(identity.descr, identity.object_id, _uptime(result.values), detection)
+    return Identified(
+        identity.descr, identity.object_id, uptime_seconds(result.values.get(SYS_UP_TIME)), detection
+    )
 
 
 async def probe(client: Client, target: Target) -> float | None:
@@ -59,7 +60,7 @@ async def probe(client: Client, target: Target) -> float | None:
     result = await agent.get_many([SYS_UP_TIME])
     if result.error is not None:
         raise result.error
-    return _uptime(result.values)
+    return uptime_seconds(result.values.get(SYS_UP_TIME))
 
 
 async def explain(error: SnmpError, target: Target) -> Reason:
@@ -100,8 +101,3 @@ def identity_of(values: Mapping[Oid, Value]) -> Identity:
 def text_of(value: Value) -> str:
     """Return a text value, cut to a length that patterns can be run on."""
     return value[:_LONGEST_TEXT].decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _uptime(values: Mapping[Oid, Value]) -> float | None:
-    ticks = values.get(SYS_UP_TIME)
-    return ticks / _TICKS_PER_S if isinstance(ticks, TimeTicks) else None
