@@ -122,5 +122,5 @@ def test_a_node_is_run_by_tab_and_enter(visit: Visiting) -> None:
             break
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("goes next")).to_be_visible()
+    expect(page.get_by_text("runs next")).to_be_visible()
     assert not visitor.complaints

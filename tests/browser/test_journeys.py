@@ -51,12 +51,12 @@ def test_a_new_operator_comes_from_nothing_to_the_first_onus(system: System, vis
     expect(page.get_by_text("It answers.")).to_be_visible(timeout=SOON)
     visitor.shoot("start-olt")
     page.get_by_role("button", name="Test and add").click()
-    expect(page.get_by_text("minutes an hour")).to_be_visible(timeout=SOON)
+    expect(page.get_by_text("minutes per hour")).to_be_visible(timeout=SOON)
     visitor.shoot("start-jobs")
     page.get_by_role("button", name="Start collecting").click()
     expect(page.get_by_role("heading", name=f"{ONUS} ONUs on Centro-01")).to_be_visible(timeout=SOON)
     visitor.shoot("start-wait")
-    page.get_by_role("link", name="See Centro-01").click()
+    page.get_by_role("link", name="Open Centro-01").click()
     expect(page.locator("#live").get_by_role("heading", name="Centro-01")).to_be_visible()
     is_in_order(visitor)
 
@@ -124,7 +124,9 @@ def test_an_olt_that_is_disabled_lets_go_of_what_runs_there(system: System, visi
         running = runs(page, "Recent executions").filter(has=page.get_by_text("running", exact=True))
         expect(running).to_be_visible(timeout=SOON)
         page.get_by_role("button", name="Disable", exact=True).first.click()
-        expect(page.get_by_text("Lento-03 is disabled: nothing is asked there.")).to_be_visible(timeout=SOON)
+        expect(page.get_by_text("Lento-03 is disabled: nothing is collected from it.")).to_be_visible(
+            timeout=SOON
+        )
         expect(runs(page, "Recent executions").get_by_text("aborted").first).to_be_visible(timeout=SOON)
         expect(running).to_have_count(0, timeout=SOON)
         visitor.shoot("journey-disabled")

@@ -44,7 +44,7 @@ def test_a_button_that_is_pressed_while_the_page_is_refreshed_is_not_replaced(vi
     page.mouse.down()
     page.evaluate(SWAPPED)
     page.mouse.up()
-    expect(page.get_by_text("goes next")).to_be_visible()
+    expect(page.get_by_text("runs next")).to_be_visible()
     page.unroute_all(behavior="ignoreErrors")
     assert not visitor.complaints
 
@@ -53,7 +53,7 @@ def test_a_button_says_what_came_of_it_and_the_page_goes_on_by_itself(visit: Vis
     visitor = visit("admin", language="en", viewport=PHONE)
     page = visitor.go("/olts/5/")
     page.get_by_role("button", name="Disable Optics Huawei").click()
-    expect(page.get_by_text("Optics Huawei is disabled here.")).to_be_visible()
+    expect(page.get_by_text("Optics Huawei is disabled on this OLT.")).to_be_visible()
     enable = page.get_by_role("button", name="Enable Optics Huawei")
     enable.focus()
     with page.expect_response("**/olts/5/live/"):

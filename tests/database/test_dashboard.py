@@ -350,7 +350,7 @@ def test_olts_and_nodes_in_trouble_are_listed_with_the_reason() -> None:
     node = node_of("state", "Sur")
     node.suspended_reason = "wrong type"
     node.save()
-    assert [(row.olt, row.job, str(row.reason)) for row in look_around().trouble] == [
+    assert [(row.olt, row.job, str(row.reason)) for row in look_around().problems] == [
         ("Centro", "", "no answer"),
         ("Sur", "state", "wrong type"),
     ]

@@ -192,7 +192,7 @@ def test_columns_that_it_lacks_are_told_by_their_names(olt: Olt) -> None:
     known = olt.brand.oids.first()
     assert known is not None
     olt.lacks = dict.fromkeys([known.oid, "1.3.6.1.4.1.9.9"], NOON.isoformat())
-    assert read_olt_details(olt, NOON, Config()).lacks == sorted([known.name, "1.3.6.1.4.1.9.9"])
+    assert read_olt_details(olt, NOON, Config()).missing_columns == sorted([known.name, "1.3.6.1.4.1.9.9"])
 
 
 def test_a_hostile_name_is_shown_and_does_nothing(olt: Olt) -> None:

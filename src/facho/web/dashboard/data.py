@@ -100,13 +100,13 @@ class OverviewData:
 
     now: datetime
     # Without those of the loops and pollers, which the live part shows.
-    ailments: tuple[str, ...]
+    health_problems: tuple[str, ...]
     healths: Mapping[Health, int]
     busy: Chart
-    trouble: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
     quotas: HourQuotas
     violations: tuple[ViolationRow, ...]
-    happenings: tuple[RecentEvent, ...]
+    events: tuple[RecentEvent, ...]
     ended: tuple[EndedExecution, ...]
 
 
@@ -130,13 +130,13 @@ def read_overview(now: datetime, config: Config) -> OverviewData:
     maintained = olts_under_maintenance(now)
     return OverviewData(
         now=now,
-        ailments=_health_problems(),
+        health_problems=_health_problems(),
         healths=counts_by_health(maintained),
         busy=_busy_chart(now, config),
-        trouble=tuple(read_problems(maintained, _PROBLEMS_SHOWN)),
+        problems=tuple(read_problems(maintained, _PROBLEMS_SHOWN)),
         quotas=hour_quotas(now, config, _QUOTAS_SHOWN),
         violations=tuple(recent_violations(_VIOLATIONS_SHOWN)),
-        happenings=tuple(recent_events(_EVENTS_SHOWN)),
+        events=tuple(recent_events(_EVENTS_SHOWN)),
         ended=tuple(executions.last_ended(_ENDED_SHOWN)),
     )
 

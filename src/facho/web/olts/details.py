@@ -76,14 +76,14 @@ class OltDetails:
     load: OltLoad
     learned: Mapping[str, Any]
     # Names of the missing columns.
-    lacks: Sequence[str]
+    missing_columns: Sequence[str]
     unreadable: Sequence[UnreadableRows]
     plan: PlanSummary | None
     forecasts: Sequence[TaskForecast]
     quotas: Sequence[QuotaRow]
     violations: Sequence[ViolationRow]
     outages: Sequence[PortOutage]
-    happenings: Sequence[RecentEvent]
+    events: Sequence[RecentEvent]
     windows: Sequence[UpcomingWindow]
 
 
@@ -95,14 +95,14 @@ def read_olt_details(olt: Olt, now: datetime, config: Config) -> OltDetails:
         ports=list(_port_summaries(olt.id, config)),
         load=read_olt_load(olt.id, now),
         learned=olt.learned,
-        lacks=_missing_columns(olt, now),
+        missing_columns=_missing_columns(olt, now),
         unreadable=unreadable_rows(olt.id),
         plan=_plan_summary(olt.id, now, config),
         forecasts=list(TaskForecast.objects.filter(olt=olt.id).defer("state").order_by("task_type")),
         quotas=olt_quotas(olt.id, now, config),
         violations=list(olt_violations(olt.id, now, _VIOLATIONS_SHOWN)),
         outages=recent_outages(olt.id),
-        happenings=recent_events(_EVENTS_SHOWN, olt.id),
+        events=recent_events(_EVENTS_SHOWN, olt.id),
         windows=_upcoming_windows(olt, now, config),
     )
 

@@ -36,8 +36,8 @@ def olts(request: HttpRequest) -> HttpResponse:
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = _now(request, olt_id)
     device = context["board"].olt
-    facts = read_olt_details(device, context["board"].now, current())
-    return render_page(request, "olts/page.html", f"OLT {device.name}", **context, facts=facts)
+    details = read_olt_details(device, context["board"].now, current())
+    return render_page(request, "olts/page.html", f"OLT {device.name}", **context, details=details)
 
 
 @part_for(*VIEW)
@@ -50,9 +50,8 @@ def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
 def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
     rows = Olt.objects.select_related("brand", "model").defer("credentials")
     device = get_object_or_404(rows, id=olt_id)
-    return render(
-        request, "olts/details.html", {"facts": read_olt_details(device, database_now(), current())}
-    )
+    details = read_olt_details(device, database_now(), current())
+    return render(request, "olts/details.html", {"details": details})
 
 
 @part_for(*VIEW)
