@@ -1,4 +1,4 @@
-"""From the request to the committed row: the whole engine, beside what it costs to only ask.
+"""Measure the whole engine, from the request to the committed row, beside only asking.
 
 The engine is the embedded one, with its scheduler, its pollers, its leases and its SNMP loop, in this
 process, whose CPU time is counted with all its threads. The simulated OLTs have a process of their own. The
@@ -11,7 +11,6 @@ import logging
 import statistics
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -28,6 +27,7 @@ from bench.harness import (
     run_benchmark,
     table_of_numbers,
 )
+from bench.nodes import create_olts_and_jobs
 from bench.private_system import private_system, running_engine, server_cpu_s
 from bench.snmp import bulkwalk_cpu_s, has_program
 from bench.walker import COMMUNITY
@@ -46,13 +46,13 @@ COLUMNS: Final = tuple(
     f"1.3.6.1.4.1.2011.6.128.1.1.2.{column}"
     for column in ("43.1.3", "43.1.9", "46.1.15", "46.1.15", "46.1.24", "46.1.20")
 )
-_JOBS: Final = (
-    ("discovery", "discovery", ["serial", "description"]),
-    ("states", "table", ["state", "down_cause", "distance_m"]),
+# Never due by itself during a benchmark.
+_INTERVAL: Final = "24h"
+JOBS: Final = (
+    ("discovery", "discovery", _INTERVAL, ["serial", "description"]),
+    ("states", "table", _INTERVAL, ["state", "down_cause", "distance_m"]),
 )
 _PATIENCE_S: Final = 600.0
-# So that it never comes due by itself.
-_INTERVAL: Final = "24h"
 
 
 app = typer.Typer(add_completion=False)
@@ -197,7 +197,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
     with private_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:
-            create_olts_and_jobs(fleet.addresses)
+            create_olts_and_jobs(fleet.addresses, JOBS)
             return _measure(work, config, fleet, note)
 
 
@@ -221,18 +221,6 @@ def _measure(work: Work, config: Config, fleet: FleetProcess, note: Note) -> Res
     return Result(work, connection.vendor, first, tuple(repeated), None if peers is None else tuple(peers))
 
 
-def create_olts_and_jobs(addresses: Sequence[tuple[str, int]]) -> None:
-    from facho.apps.db.clock import database_now
-    from facho.engine.commands.jobs import NewJob, create_job
-    from facho.engine.commands.olts import NewOlt, add_olt
-
-    names = [f"olt-{number:04d}" for number in range(len(addresses))]
-    for name, (host, port) in zip(names, addresses, strict=True):
-        add_olt(NewOlt(name, host, port, brand="huawei"))
-    for name, kind, facts in _JOBS:
-        create_job(NewJob(name, "huawei", kind, _INTERVAL, facts, olts=names), database_now())
-
-
 def _change_a_port(fleet: FleetProcess, number: int) -> None:
     """Cut the power of one port's customers, or restore it in the next round."""
     method = "restore" if number % 2 else "cut_power"
@@ -244,7 +232,7 @@ class _Collector:
     """Makes all nodes due, and waits until they have run."""
 
     def __init__(self, work: Work) -> None:
-        self._nodes = work.olts * len(_JOBS)
+        self._nodes = work.olts * len(JOBS)
         self._ended = _EndedExecutions()
 
     def collect_all(self) -> Round:

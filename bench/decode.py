@@ -1,4 +1,4 @@
-"""What it costs to turn raw rows into facts, beside what it cost to get the rows.
+"""Measure what it costs to decode raw rows into facts, beside what it costs to walk them.
 
 Both are measured in this process, in turns, on the same rows: ten simulated OLTs whose ONUs all differ. The
 fleet has a process of its own. What the decoder remembers is what it would remember in service: after a first

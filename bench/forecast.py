@@ -262,7 +262,7 @@ def measure(
     seed: int = SEED,
     note: Note | None = None,
 ) -> Result:
-    """The same seed makes the same week."""
+    """Simulate a week; the same seed makes the same week."""
     week = _Week(random.Random(seed), olts)
     for interval in intervals:
         if note is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -66,3 +66,18 @@ def spread_slots(first: datetime) -> None:
         ["next_run_at"],
         [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
     )
+
+
+def create_olts_and_jobs(
+    addresses: Sequence[tuple[str, int]], jobs: Iterable[tuple[str, str, str, Sequence[str]]]
+) -> None:
+    """Create an OLT for each address, and attach each job (name, kind, interval, facts) to all of them."""
+    from facho.apps.db.clock import database_now
+    from facho.engine.commands.jobs import NewJob, create_job
+    from facho.engine.commands.olts import NewOlt, add_olt
+
+    names = [f"olt-{number:04d}" for number in range(len(addresses))]
+    for name, (host, port) in zip(names, addresses, strict=True):
+        add_olt(NewOlt(name, host, port, brand="huawei"))
+    for name, kind, interval, facts in jobs:
+        create_job(NewJob(name, "huawei", kind, interval, facts, olts=names), database_now())

@@ -15,14 +15,14 @@ FACTS: Final = ("onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm", "temperature_c")
 EVERY: Final = timedelta(minutes=5)
 PER_PORT: Final = 64
 HOUR: Final = timedelta(hours=1)
-# Where each fact lies, from the lowest ONU to the highest.
+# The range of each fact over all ONUs.
 _RANGES: Final = {
     "onu_rx_dbm": (-27.0, -15.0),
     "onu_tx_dbm": (1.5, 3.5),
     "olt_rx_dbm": (-29.0, -17.0),
     "temperature_c": (35.0, 60.0),
 }
-# How much a reading shakes, of each ONU in its own way; and how much the thing itself moves between two.
+# The noise of a reading, which differs by ONU, and the drift of the value between two readings.
 _JITTER: Final = (0.1, 0.3)
 _DRIFT: Final = 0.02
 _OFFLINE: Final = 0.03
@@ -32,7 +32,7 @@ Columns = dict[str, list[float | None]]
 
 
 class Optics:
-    """Readings of so many ONUs that never stand still. A few have none: they are off."""
+    """Readings of ONUs that change all the time; a few ONUs are off and have none."""
 
     def __init__(self, onus: int, noise: random.Random) -> None:
         self._noise = noise
@@ -56,7 +56,7 @@ class Optics:
 
 
 def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
-    """Of ONUs of one OLT, every five minutes up to the last full hour before `until`."""
+    """Store readings of ONUs of one OLT, every five minutes up to the last full hour before `until`."""
     from facho.apps.db import sql
     from facho.apps.history.models import HistoryHour, Subject
 
@@ -72,7 +72,7 @@ def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
 
 
 def encode_hour(hour: datetime, onus: Sequence[Onu], collections: Iterable[Columns]) -> dict[str, bytes]:
-    """By place, a closed hour of what was collected."""
+    """Return the closed hour of each place, encoded."""
     from facho.apps.history.frame_keys import milliseconds
     from facho.core.frames import read_sheet, write_frame
     from facho.core.hours import merge_by_place

@@ -7,7 +7,7 @@ minutes are planned, once, and what the engine does is compared with that.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -24,7 +24,7 @@ from bench.harness import (
     run_benchmark,
     table_of_numbers,
 )
-from bench.nodes import create_nodes
+from bench.nodes import create_nodes, create_olts_and_jobs
 from bench.private_system import private_system, running_engine
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS
@@ -133,22 +133,10 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
         scenario = PRESETS["slow"].scenario
         note(f"starting {work.olts} slow OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus, scenario=scenario)) as fleet:
-            _fill(fleet.addresses)
+            create_olts_and_jobs(fleet.addresses, _JOBS)
             planned, began = _collect(work, config, note)
         note(f"planning {work.many_olts:,} OLTs")
         return _result(work, planned, began, _make_many(work, config))
-
-
-def _fill(addresses: Sequence[tuple[str, int]]) -> None:
-    from facho.apps.db.clock import database_now
-    from facho.engine.commands.jobs import NewJob, create_job
-    from facho.engine.commands.olts import NewOlt, add_olt
-
-    names = [f"olt-{number}" for number in range(len(addresses))]
-    for name, (host, port) in zip(names, addresses, strict=True):
-        add_olt(NewOlt(name, host, port, brand="huawei"))
-    for name, kind, interval, facts in _JOBS:
-        create_job(NewJob(name, "huawei", kind, interval, facts, olts=names), database_now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +186,7 @@ def _began(now: datetime, until: datetime) -> dict[Key, datetime]:
 
 
 def _make_many(work: Work, config: Config) -> Spread:
-    """Chunk by chunk, as the coordinator does when an hour begins."""
+    """Make plans chunk by chunk, as the coordinator does when an hour begins."""
     from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -217,7 +205,7 @@ def _make_many(work: Work, config: Config) -> Spread:
 
 
 def _rename_olts() -> None:
-    """The names of OLTs are given once."""
+    """Rename the OLTs, so that their names are free for others."""
     from facho.apps.hosts.models import Olt
 
     for olt in Olt.objects.all():

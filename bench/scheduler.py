@@ -1,4 +1,4 @@
-"""How promptly the embedded engine starts what is due, with many nodes and simulated OLTs.
+"""Measure how promptly the embedded engine starts due nodes, with many nodes and simulated OLTs.
 
 The nodes of an OLT fall due in pairs, so that one of each pair waits for the other. The engine is whole and
 in this process; only its loop is watched with a clock. The simulated OLTs have a process of their own.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from facho.config import Config
 
 _ONUS: Final = 4
-# From the first node on, so that the engine is up when it falls due.
+# Time for the engine to start before the first node is due.
 _HEAD_START: Final = timedelta(seconds=3)
 _ALL_DUE_ROUNDS: Final = 3
 # Sockets are most of the files that a fleet has open; it has some others.
@@ -181,7 +181,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
 
 
 def _allow_files(files: int) -> None:
-    """The fleet inherits the limit, and has a socket for each OLT."""
+    """Raise the limit of open files, which the fleet inherits: it has a socket for each OLT."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(files, hard), hard))
@@ -196,7 +196,7 @@ class _Times:
 
 @contextmanager
 def _timed_loop() -> Iterator[_Times]:
-    """A step is all that the loop does when its second has come: the step, and the claim that follows it."""
+    """Measure the loop of the scheduler: each step with the claim that follows it, and each claim."""
     from unittest.mock import patch
 
     from facho.backends import embedded
@@ -226,7 +226,7 @@ def _timed_loop() -> Iterator[_Times]:
 
 
 class Run(NamedTuple):
-    """An execution as it is remembered."""
+    """The times of an execution."""
 
     olt_id: int
     slot: datetime
@@ -236,7 +236,7 @@ class Run(NamedTuple):
 
 
 def runs_after(last: int = 0) -> list[Run]:
-    """Executions with higher ids, that must all have succeeded."""
+    """Return the executions with higher ids, all of which must have succeeded."""
     from facho.apps.executions.models import Execution, State
 
     ended = Execution.objects.filter(id__gt=last, ended_at__isnull=False).order_by("started_at")
@@ -250,7 +250,7 @@ def runs_after(last: int = 0) -> list[Run]:
     return runs
 
 
-def _of_each_olt(runs: Sequence[Run]) -> Iterator[list[Run]]:
+def _group_by_olt(runs: Sequence[Run]) -> Iterator[list[Run]]:
     by_olt: dict[int, list[Run]] = defaultdict(list)
     for run in runs:
         by_olt[run.olt_id].append(run)
@@ -258,23 +258,23 @@ def _of_each_olt(runs: Sequence[Run]) -> Iterator[list[Run]]:
 
 
 def start_delays(runs: Sequence[Run]) -> Iterator[float]:
-    """Seconds from the slot to the start, of those whose OLT was free all that time."""
-    for of_olt in _of_each_olt(runs):
-        for before, run in zip([None, *of_olt], of_olt, strict=False):
+    """Yield the seconds from slot to start, of runs whose OLT was free all that time."""
+    for olt_runs in _group_by_olt(runs):
+        for before, run in zip([None, *olt_runs], olt_runs, strict=False):
             if before is None or before.ended_at <= run.slot:
                 yield (run.started_at - run.slot).total_seconds()
 
 
 def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
-    """Milliseconds from the end of an execution to the start of one that waited for its OLT already."""
-    for of_olt in _of_each_olt(runs):
-        for before, run in pairwise(of_olt):
+    """Yield the milliseconds from the end of an execution to the start of one that waited for its OLT."""
+    for olt_runs in _group_by_olt(runs):
+        for before, run in pairwise(olt_runs):
             if run.queued_at <= before.ended_at:
                 yield (run.started_at - before.ended_at) / timedelta(milliseconds=1)
 
 
 def _all_due(config: Config) -> AllDue:
-    """Nothing is asked of anybody: only rows are made and claimed."""
+    """Measure a step and a claim when all nodes are due, without asking any OLT."""
     from facho.apps.db.clock import database_now
     from facho.apps.zabbix_pollers.store import register_worker, unregister_worker
     from facho.engine.schedule.assign import claim_executions

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.console import Console
 
-from bench.collect import COLUMNS, create_olts_and_jobs
+from bench.collect import COLUMNS, JOBS
 from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
+from bench.nodes import create_olts_and_jobs
 from bench.private_system import cpu_s_of, facho_process, private_system, server_cpu_s
 from bench.scheduler import next_node_delays, runs_after
 from facho.sim.fleet import FleetConfig
@@ -66,7 +67,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Promptness:
-    """From the end of an execution to the start of the next one of its OLT, with pollers enough for all."""
+    """Milliseconds from the end of an execution to the next one of its OLT, with enough pollers for all."""
 
     ms_p50: float
     ms_p95: float
@@ -168,7 +169,7 @@ def measure(plan: Plan, database_url: str, broker_url: str, note: Note) -> Resul
 def _measure_growth(plan: Plan, config: Config, note: Note) -> tuple[Growth, ...]:
     with FleetProcess(FleetConfig(olts=plan.olts, onus=plan.onus), prebuilt=True) as fleet:
         fleet.set_scenario(Scenario(latency_s=plan.latency_s))
-        create_olts_and_jobs(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses, JOBS)
         found = []
         for count in plan.workers:
             note(f"{count} worker{'s' if count > 1 else ''} with {plan.pollers} pollers each")
@@ -190,7 +191,7 @@ def _measure_count(count: int, pids: Sequence[int], rounds: int) -> Growth:
 def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
     note(f"{plan.pollers} OLTs, a poller for each")
     with FleetProcess(FleetConfig(olts=plan.pollers, onus=plan.onus), prebuilt=True) as fleet:
-        create_olts_and_jobs(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses, JOBS)
         with _workers(1, config):
             _collect_all()
             last = _last_execution()
@@ -206,7 +207,7 @@ def _measure_promptness(plan: Plan, config: Config, note: Note) -> Promptness:
 def _measure_cost(plan: Plan, config: Config, note: Note) -> Cost:
     note(f"{plan.large_olts} OLTs of {plan.large_onus:,} ONUs")
     with FleetProcess(FleetConfig(olts=plan.large_olts, onus=plan.large_onus), prebuilt=True) as fleet:
-        create_olts_and_jobs(fleet.addresses)
+        create_olts_and_jobs(fleet.addresses, JOBS)
         with _workers(1, config) as pids:
             _collect_all()
             rounds = []

@@ -95,7 +95,7 @@ def test_where_there_is_no_such_kernel_nothing_is_told(monkeypatch: pytest.Monke
     [
         (True, "ok", "a time service keeps it right"),
         (False, "warning", "no time service"),
-        (None, "ok", "cannot be told here"),
+        (None, "ok", "does not say whether"),
     ],
 )
 def test_a_clock_that_nobody_keeps_right_is_told(synchronised: bool | None, level: str, words: str) -> None:

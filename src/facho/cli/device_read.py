@@ -33,7 +33,7 @@ class UnplacedOnus(SnmpError):
 
 @dataclass(slots=True)
 class OnlineOnus:
-    """How many ONUs are online, and of how many the facts were read that the OLT must fetch from them."""
+    """The number of online ONUs, and of those that were asked for facts that the OLT must fetch."""
 
     asked: int
     online: int

@@ -27,20 +27,20 @@ def check_coordinator(condition: Condition, config: Config) -> Iterator[Finding]
     yield _check_quotas(condition)
     yield _check_violations(condition)
     if lost := condition.last_24_h.log_lines_lost:
-        told = f"{lost} lines of it were lost in the last 24 hours"
-        yield warning("coordinator's log", told, "look for a full disk or a database that was away then")
+        text = f"{lost} lines of it were lost in the last 24 hours"
+        yield warning("coordinator's log", text, "look for a full disk or a database that was away then")
 
 
 def check_step(name: str, step: Step, every: timedelta, config: Config) -> Finding:
     state = state_of_step(step, every, config)
     if step.age is None:
         return warning(name, "it has never made a step", start_advice(config))
-    told = f"its last step was {step.age.total_seconds():.0f} s ago"
+    text = f"its last step was {step.age.total_seconds():.0f} s ago"
     if state is StepState.STALLED:
-        return error(name, told, start_advice(config))
+        return error(name, text, start_advice(config))
     if state is StepState.AHEAD:
         return error(name, "its last step lies ahead", "the clock was set back: look after the time service")
-    return ok(name, told)
+    return ok(name, text)
 
 
 def _check_nodes(condition: Condition, config: Config) -> Finding:
@@ -56,17 +56,17 @@ def _check_trackers(condition: Condition, config: Config) -> Finding:
     quotas = condition.quotas
     if are_trackers_due(condition.now, quotas.hour, config) and quotas.olts_without:
         without = quotas.olts_without
-        told = f"{len(without)} OLTs have slots in this hour and no tracker: {list_names(without)}"
-        return warning("trackers", told, f"the coordinator makes them when it steps: {start_advice(config)}")
+        text = f"{len(without)} OLTs have slots in this hour and no tracker: {list_names(without)}"
+        return warning("trackers", text, f"the coordinator makes them when it steps: {start_advice(config)}")
     return ok("trackers", f"{sum(quotas.by_status.values())} in this hour")
 
 
 def _check_quotas(condition: Condition) -> Finding:
     quotas = condition.quotas
     if quotas.at_risk:
-        told = f"{quotas.at_risk} of this hour cannot be kept any more: "
-        told += list_names([f"{each.olt} {each.task_type}" for each in quotas.first_at_risk])
-        return warning("quotas", told, f"{_TRACKERS} says what their slots were lost for")
+        text = f"{quotas.at_risk} of this hour cannot be kept any more: "
+        text += list_names([f"{each.olt} {each.task_type}" for each in quotas.first_at_risk])
+        return warning("quotas", text, f"{_TRACKERS} says what their slots were lost for")
     return ok("quotas", "all of this hour can be kept")
 
 
@@ -74,5 +74,5 @@ def _check_violations(condition: Condition) -> Finding:
     violations = condition.last_24_h.violations
     if not violations:
         return ok("violations", "none in the last 24 hours")
-    told = f"{sum(violations.values())} in the last 24 hours: {format_severities(violations)}"
-    return warning("violations", told, f"the report of each says why: {_VIOLATIONS}")
+    text = f"{sum(violations.values())} in the last 24 hours: {format_severities(violations)}"
+    return warning("violations", text, f"the report of each says why: {_VIOLATIONS}")

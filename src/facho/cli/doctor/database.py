@@ -85,15 +85,17 @@ def check_credentials(_now: datetime, _config: Config) -> Finding:
     problems = dict(_unreadable_secrets())
     misplaced = [name for name, problem in problems.items() if isinstance(problem, WrongPlace)]
     shut = [name for name in problems if name not in misplaced]
-    told, advice = [], []
+    sentences, advice = [], []
     if shut:
-        told.append(f"no key here opens those of {len(shut)}: {list_names(shut)}")
+        sentences.append(f"no key here opens those of {len(shut)}: {list_names(shut)}")
         advice.append("put the old key back, or enter them again")
     if misplaced:
-        told.append(f"those of {len(misplaced)} were not encrypted for their row: {list_names(misplaced)}")
+        sentences.append(
+            f"those of {len(misplaced)} were not encrypted for their row: {list_names(misplaced)}"
+        )
         advice.append(f"enter those of {list_names(misplaced)} again" if shut else "enter them again")
-    if told:
-        return error("credentials", "; ".join(told), "; ".join(advice))
+    if sentences:
+        return error("credentials", "; ".join(sentences), "; ".join(advice))
     return ok("credentials", "all can be opened")
 
 
@@ -121,8 +123,8 @@ def check_olts(now: datetime, _config: Config) -> Finding:
     silent = (Health.SUSPENDED, Health.UNREACHABLE)
     bad = [(health, by_health[health]) for health in silent if health in by_health]
     if bad:
-        told = "; ".join(f"{len(names)} {health.value}: {list_names(names)}" for health, names in bad)
-        return warning("OLTs", told, "facho olt test NAME says what is wrong")
+        text = "; ".join(f"{len(names)} {health.value}: {list_names(names)}" for health, names in bad)
+        return warning("OLTs", text, "facho olt test NAME says what is wrong")
     enabled = sum(len(names) for health, names in by_health.items() if health != Health.DISABLED)
     return ok("OLTs", f"{enabled} enabled, none of them unreachable")
 
@@ -134,10 +136,10 @@ def check_unreadable_rows(_now: datetime, _config: Config) -> Finding:
         names = list(dict.fromkeys(name for name, *_ in found))
         olt, table, count, example = found[0]
         first = f"{count} in the table {table} of {olt}, such as {example}"
-        told = (
+        text = (
             f"their index is unknown to the profile (new firmware?) on {len(names)} OLTs: {list_names(names)}"
         )
-        return warning("rows", f"{told}; {first}", "facho record NAME --mask makes a file for who mends it")
+        return warning("rows", f"{text}; {first}", "facho record NAME --mask records it for a report")
     return ok("rows", "all have an index that the profiles can read")
 
 
@@ -160,8 +162,8 @@ def check_notifications(now: datetime, _config: Config) -> Finding:
     failing = lately.filter(status__in=(DeliveryStatus.WAITING, DeliveryStatus.FAILED)).exclude(error="")
     names = sorted(set(failing.order_by().values_list("channel__name", flat=True)) - {None})
     if names:
-        told = f"{failing.count()} messages of the last 24 hours could not be sent: {list_names(names)}"
-        return warning("notifications", told, "facho notify test CHANNEL says what is wrong")
+        text = f"{failing.count()} messages of the last 24 hours could not be sent: {list_names(names)}"
+        return warning("notifications", text, "facho notify test CHANNEL says what is wrong")
     return ok("notifications", "none of the last 24 hours failed")
 
 
@@ -175,8 +177,8 @@ def check_tokens(now: datetime, config: Config) -> Finding:
     valid = ApiToken.objects.filter(in_state(TokenState.VALID, now), owner__is_active=True)
     soon = valid.filter(expires_at__lte=now + _SOON).select_related("owner").order_by("expires_at")
     if names := [_describe_token(token, config) for token in soon]:
-        told = f"{len(names)} end within {_SOON.days} days: {list_names(names)}"
-        return warning("tokens", told, "make new ones (facho token add), and revoke those")
+        text = f"{len(names)} end within {_SOON.days} days: {list_names(names)}"
+        return warning("tokens", text, "make new ones (facho token add), and revoke those")
     return ok("tokens", f"none ends within {_SOON.days} days")
 
 
@@ -189,8 +191,8 @@ def check_communities(_now: datetime, _config: Config) -> Finding:
     """Name the OLTs with the community that devices are delivered with; other communities are secret."""
     olts = Olt.objects.filter(removed_at=None).order_by("name").only("name", "credentials")
     if names := [olt.name for olt in olts if _has_default_community(olt.credentials)]:
-        told = f"{len(names)} OLTs have '{_DEFAULT_COMMUNITY}': {list_names(names)}"
-        return warning("communities", told, "give the OLTs another one, or SNMPv3, and enter it in the admin")
+        text = f"{len(names)} OLTs have '{_DEFAULT_COMMUNITY}': {list_names(names)}"
+        return warning("communities", text, "give the OLTs another one, or SNMPv3, and enter it in the admin")
     return ok("communities", f"no OLT has '{_DEFAULT_COMMUNITY}'")
 
 

@@ -41,16 +41,16 @@ class Checkup:
         return max((finding.level for finding in self.findings), key=list(Level).index)
 
 
-def ok(what: str, told: str) -> Finding:
-    return Finding(Level.OK, what, told)
+def ok(what: str, text: str) -> Finding:
+    return Finding(Level.OK, what, text)
 
 
-def warning(what: str, told: str, do: str) -> Finding:
-    return Finding(Level.WARNING, what, told, do)
+def warning(what: str, text: str, do: str) -> Finding:
+    return Finding(Level.WARNING, what, text, do)
 
 
-def error(what: str, told: str, do: str) -> Finding:
-    return Finding(Level.ERROR, what, told, do)
+def error(what: str, text: str, do: str) -> Finding:
+    return Finding(Level.ERROR, what, text, do)
 
 
 def start_advice(config: Config) -> str:

@@ -60,8 +60,8 @@ def _check_room(folder: Path) -> Iterator[Finding]:
     """Report a full disk early: the database, which knows how long it lasts, often fails on a full disk."""
     usage = shutil.disk_usage(folder)
     if Room(usage.free, usage.total).scarce:
-        told = f"only {usage.free / 10**9:.1f} GB of {usage.total / 10**9:.0f} GB are free in {folder}"
-        yield error("home", told, "make room, or collection stops when the database cannot grow")
+        text = f"only {usage.free / 10**9:.1f} GB of {usage.total / 10**9:.0f} GB are free in {folder}"
+        yield error("home", text, "make room, or collection stops when the database cannot grow")
 
 
 def check_keys(config: Config) -> Finding:
@@ -115,10 +115,10 @@ def is_synchronised() -> bool | None:
 
 def check_clock(synchronised: bool | None) -> Finding:
     if synchronised is None:
-        return ok("clock", "whether a time service keeps it right cannot be told here")
+        return ok("clock", "this system does not say whether a time service keeps it right")
     if not synchronised:
-        told = "no time service keeps this machine's clock right, as its kernel says"
-        return warning("clock", told, "start one: systemd-timesyncd or chrony (timedatectl shows it)")
+        text = "no time service keeps this machine's clock right, as its kernel says"
+        return warning("clock", text, "start one: systemd-timesyncd or chrony (timedatectl shows it)")
     return ok("clock", "a time service keeps it right")
 
 
@@ -127,8 +127,8 @@ def compare_clocks(before: datetime, at_database: datetime, after: datetime) -> 
     behind, ahead = before - at_database, at_database - after
     if max(behind, ahead) > _CLOCKS_AGREE_WITHIN:
         off, where = (behind, "behind") if behind > ahead else (ahead, "ahead of")
-        told = f"it is {off.total_seconds():.1f} s {where} this machine's"
-        return warning("database's clock", told, "let a time service keep both right")
+        text = f"it is {off.total_seconds():.1f} s {where} this machine's"
+        return warning("database's clock", text, "let a time service keep both right")
     return ok("database's clock", "it agrees with this machine's")
 
 
@@ -144,25 +144,25 @@ def _web_errors(config: Config) -> Iterator[Finding]:
     for text in config.trusted_proxies:
         network = network_of(text)
         if network is not None and network.prefixlen == 0:
-            told = f"FACHO_TRUSTED_PROXIES has {text}: everybody is believed to come from any address"
-            yield error("web", told, "name the addresses that the proxies connect from")
+            text = f"FACHO_TRUSTED_PROXIES has {text}: everybody is believed to come from any address"
+            yield error("web", text, "name the addresses that the proxies connect from")
 
 
 def _web_warnings(config: Config, environment: Mapping[str, str]) -> Iterator[Finding]:
     is_public = _listens_publicly(config)
     behind_proxy = config.tls or bool(config.trusted_proxies)
     if is_public and not config.tls:
-        told = f"the pages are served at {config.web_address} without TLS: passwords can be read on the way"
-        yield warning("web", told, "put a proxy with TLS in front, and set FACHO_TLS=yes")
+        text = f"the pages are served at {config.web_address} without TLS: passwords can be read on the way"
+        yield warning("web", text, "put a proxy with TLS in front, and set FACHO_TLS=yes")
     elif config.trusted_proxies and not config.tls:
-        told = "a proxy is in front and FACHO_TLS is no: browsers send cookies without TLS, too"
-        yield warning("web", told, "set FACHO_TLS=yes, if the proxy has TLS")
+        text = "a proxy is in front and FACHO_TLS is no: browsers send cookies without TLS, too"
+        yield warning("web", text, "set FACHO_TLS=yes, if the proxy has TLS")
     if (is_public or behind_proxy) and not config.allowed_hosts:
-        told = "FACHO_ALLOWED_HOSTS is empty: under any name but localhost the pages are refused"
-        yield warning("web", told, "set it to the names in people's browsers")
+        text = "FACHO_ALLOWED_HOSTS is empty: under any name but localhost the pages are refused"
+        yield warning("web", text, "set it to the names in people's browsers")
     if "*" in config.allowed_hosts:
-        told = "FACHO_ALLOWED_HOSTS has *: the pages answer under any name, also that of somebody else"
-        yield warning("web", told, "set it to the names in people's browsers")
+        text = "FACHO_ALLOWED_HOSTS has *: the pages answer under any name, also that of somebody else"
+        yield warning("web", text, "set it to the names in people's browsers")
     if "FORWARDED_ALLOW_IPS" in environment:
         yield warning("web", "FORWARDED_ALLOW_IPS is not read", "set FACHO_TRUSTED_PROXIES instead")
 

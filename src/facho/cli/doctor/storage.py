@@ -32,13 +32,13 @@ _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 def check_disk(now: datetime, _config: Config) -> Finding:
     room = storage.database_room()
     found = storage.forecast_storage(now, room)
-    told = f"{_describe_forecast(found)} ({', '.join(_forecast_numbers(found))})"
+    text = f"{_describe_forecast(found)} ({', '.join(_forecast_numbers(found))})"
     if is_disk_short(found, room):
-        return error("disk", told, _MAKE_ROOM)
+        return error("disk", text, _MAKE_ROOM)
     days = None if found.rough else found.days_left
     if days is not None and days < WARN_DAYS:
-        return warning("disk", told, _MAKE_ROOM)
-    return ok("disk", told)
+        return warning("disk", text, _MAKE_ROOM)
+    return ok("disk", text)
 
 
 def _describe_forecast(found: Forecast) -> str:
@@ -85,9 +85,9 @@ def check_retention(now: datetime, config: Config) -> Finding:
     ago = max(timedelta(), now - turns.last)
     behind = _overdue_tables(now, config)
     if ago > longest_gap(config.housekeeping_step):
-        told = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
+        text = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
         return warning(
-            "retention", told + (f"; too long by now: {behind}" if behind else ""), start_advice(config)
+            "retention", text + (f"; too long by now: {behind}" if behind else ""), start_advice(config)
         )
     shown = read_hold()
     if shown is not None and not shown.hold.is_confirmed(now):
