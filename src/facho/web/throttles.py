@@ -1,7 +1,7 @@
-"""How often one may ask, counted for all processes of the web together.
+"""Rate limits of requests, counted for all web processes together.
 
-The counts are in a small file of their own: in the database of the engine, each request would be a write that
-the engine waits for. With a Redis, which several machines share, they are there.
+The counts are in a file of their own: in the database each request would be a write that the engine waits
+for. With Redis, which several machines share, the counts are there.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ log = logging.getLogger(__name__)
 FILE: Final = "requests.db"
 _MINUTE_S: Final = 60
 _PATIENCE_S: Final = 1.0
-# So many counts are made between two clearings of old ones.
+# Counts between two deletions of old ones.
 _CLEAR_EVERY: Final = 10_000
 _LOG_EVERY_S: Final = 60
-# Each request would wait for an answer that does not come.
+# Short time-outs, because each request waits for the answer.
 _REDIS_CONNECT_S: Final = 1.0
 _REDIS_ANSWER_S: Final = 0.5
 _PAUSE_S: Final = 30
 
-# Device and number: a file keeps them as long as a process has it open.
+# Device and inode, by which a replaced file is noticed.
 Inode = tuple[int, int]
 
 
 class Counters(Protocol):
     def count(self, key: str, window: int, lasts_s: int) -> int:
-        """Return how often the key was counted in this window, with this time."""
+        """Count the key and return its count in this window."""
 
 
 class FileCounters:
-    """Counts in a SQLite file that may be lost at any time: nothing waits for the disk.
+    """Counts in an SQLite file that may be lost at any time, so nothing waits for the disk.
 
-    A file that is damaged is made anew, and one that somebody deleted or replaced is opened again.
+    A damaged file is replaced, and a file that was deleted or replaced is opened again.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -83,7 +83,7 @@ class FileCounters:
         return int(row[0])
 
     def _opened(self) -> sqlite3.Connection:
-        """Return the connection, to the file that the other processes find at the path now."""
+        """Return a connection to the file that is at the path now."""
         if self._file is not None and self._inode == _inode_of(self._path):
             return self._file
         self._close()
@@ -102,7 +102,7 @@ class FileCounters:
     def _discard(self, error: sqlite3.DatabaseError) -> None:
         """Remove the damaged file, unless another process has replaced it by now."""
         log.warning(
-            "the file of request counts was unusable, starting a new one",
+            "file of request counts unusable, creating a new one",
             extra={"action": "throttle_file_replaced", "error": str(error)},
         )
         if self._inode is not None and self._inode == _inode_of(self._path):
@@ -150,9 +150,9 @@ class RedisCounters:
 
 
 class CountingFailures:
-    """When counting failed last. After a failure each process counts alone for a while, and little is logged.
+    """The time of the last failure. After it each process counts alone for a while, and logs little.
 
-    Else each request would wait for a file or a Redis that does not answer. Times are of the monotonic clock.
+    Otherwise each request would wait for a file or a Redis that does not answer. Times are monotonic.
     """
 
     def __init__(self) -> None:
@@ -168,14 +168,14 @@ class CountingFailures:
             return
         self._silent_until = now_s + _LOG_EVERY_S
         log.warning(
-            "requests cannot be counted together, each process counts its own",
+            "shared request counts unavailable, each process counts alone",
             extra={"action": "throttle_alone", "error": type(error).__name__},
         )
 
 
 _failures = CountingFailures()
 _counters: Counters | None = None
-# Of this process alone, while those that are shared do not answer.
+# The counts of this process, used while the shared ones are unavailable.
 _own_counters: Counters = FileCounters(":memory:")
 _opening: Final = threading.Lock()
 
@@ -199,19 +199,19 @@ def _count(key: str, window: int, lasts_s: int) -> int:
 
 
 def seconds_to_wait(who: str, most: int, now: float, lasts_s: int = _MINUTE_S) -> int | None:
-    """Count a request. None if it is allowed; else in how many seconds the next one will be.
+    """Count a request. Return None if it is allowed, or the seconds until the next one is.
 
-    What cannot be counted together is counted in this process: nobody is kept out because a file is gone.
+    If the shared counts are unavailable, this process counts alone: nobody is locked out because of that.
     """
     window = int(now // lasts_s)
-    # What it is counted by may be a secret, as that of a session.
+    # The key may be a secret, such as that of a session.
     key = hashlib.sha256(who.encode()).hexdigest()[:32]
     count = _count(key, window, lasts_s)
     return None if count <= most else max(1, int((window + 1) * lasts_s - now) + 1)
 
 
 def throttle(answer: Answer) -> Answer:
-    """A middleware. Before anything is asked of the database: by address, and by session if there is one."""
+    """Limit requests by address and by session, before the database is used. A middleware."""
 
     def throttled(request: HttpRequest) -> HttpResponseBase:
         config, now = current(), time.time()

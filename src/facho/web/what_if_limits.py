@@ -1,4 +1,4 @@
-"""What-ifs that people ask for: so many OLTs, and so many at once, that pages are still served meanwhile."""
+"""Limits of what-ifs, in OLTs and at the same time, so that pages are still served meanwhile."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from facho.engine.commands.errors import CommandError
 from facho.engine.commands.what_if import Change, WhatIf, what_if
 from facho.web.server.refusals import Refused
 
-# In one process. Each keeps a core busy.
+# What-ifs at the same time in one process. Each keeps a core busy.
 _MOST_AT_ONCE: Final = 2
 _WAIT_S: Final = 5
 
 
 def ask_what_if(user: Any, role: Role | None, change: Change) -> list[WhatIf]:
-    """Return what a change would do. `role` is the request's: a token may be allowed less than its owner.
+    """Return the effect of a change. `role` is that of the request: a token may have less than its owner.
 
     Raises CommandError as the change would, and for too many OLTs; Refused while others are asking.
     """
@@ -43,10 +43,10 @@ def refuse_too_many(olts: int) -> None:
 
 
 class Turns:
-    """The questions being answered now: one per person, and so many in all.
+    """The what-ifs that run now: one per person, and a limited number in all.
 
-    One turn is left for those who may change jobs: else people who only look could keep the check from them
-    that is made before a job is saved.
+    One turn is reserved for those who may change jobs: otherwise viewers could block the check before a
+    job is saved.
     """
 
     def __init__(self, most: int) -> None:

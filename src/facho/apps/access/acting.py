@@ -1,7 +1,7 @@
-"""Who is at work. Whoever lets people in says so here; the engine does not, and its writes are not recorded.
+"""The actor of the current changes. The engine sets none, and its writes are not recorded.
 
-What is written down about a change is kept until the command that made it is at its end, and goes into the
-database with it: in one statement, and in the same transaction.
+Entries are collected until the end of a command and stored in its transaction, in one statement, so that
+an aborted command leaves none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OF_COLUMNS: Final = (Action.ADD, Action.CHANGE)
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """`how` is one of `AuditEntry.How`. A program has its owner's name, and that of its token."""
+    """A person, or a program with the name of its owner and of its token. `how` is one of `How`."""
 
     who: str
     how: str
@@ -34,7 +34,7 @@ class Actor:
     token: str = ""
 
 
-# Asked only when there is something to record: who sends a request is found out on the way.
+# Called only when there is something to record: the user of a request is known late.
 Asked = Callable[[], Actor]
 
 _actor: Final[ContextVar[Asked | None]] = ContextVar("actor", default=None)
@@ -44,7 +44,7 @@ _told: Final[ContextVar[tuple[type[Model], Collection[object]] | None]] = Contex
 
 @contextmanager
 def acting(asked: Asked | None) -> Iterator[None]:
-    """None: what happens inside is no person's doing."""
+    """Set the actor inside; None records nothing."""
     before = _actor.set(asked)
     try:
         yield
@@ -64,7 +64,7 @@ def actor() -> Actor:
 
 @contextmanager
 def gathered() -> Iterator[None]:
-    """What is recorded inside is written at the end; what fails has not happened."""
+    """Store the entries of the block at its end; an exception drops them."""
     if not somebody_acts():
         yield
         return
@@ -83,7 +83,7 @@ def gathered() -> Iterator[None]:
 
 
 def _merged(entries: list[AuditEntry]) -> list[AuditEntry]:
-    """What a command does to a row in several steps is one change."""
+    """Merge several changes of a row by one command into one entry."""
     found: list[AuditEntry] = []
     last: dict[tuple[str, int | None], AuditEntry] = {}
     for entry in entries:
@@ -112,7 +112,7 @@ def keep(entries: list[AuditEntry]) -> None:
 
 @contextmanager
 def told_already(model: type[Model], keys: Collection[object]) -> Iterator[None]:
-    """These rows go one by one now, and were recorded together."""
+    """Record nothing for these rows inside: they are deleted one by one after they were recorded together."""
     before = _told.set((model, keys))
     try:
         yield

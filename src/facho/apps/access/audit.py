@@ -1,4 +1,4 @@
-"""Reads what people did."""
+"""Read the changes of an audit entry."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from facho.apps.access.models import AuditEntry
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one column. Of a secret there is nothing to tell but that it changed."""
+    """The change of one column. Of a secret only the fact of the change is known."""
 
     column: str
     old: Any = None
     new: Any = None
-    # An action has only something new to tell, as the execution that it began.
+    # False for the details of an action, such as the execution that it queued.
     has_old: bool = True
     is_secret: bool = False
 
@@ -30,5 +30,5 @@ def changes_of(entry: AuditEntry) -> Iterator[Change]:
 
 
 def _plain(value: Any) -> Any:
-    """What a row refers to goes by its name."""
+    """Return the name of a referenced row, and other values as they are."""
     return value["name"] if isinstance(value, dict) and value.keys() == {"id", "name"} else value

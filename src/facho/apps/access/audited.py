@@ -1,7 +1,7 @@
-"""What is recorded of people's changes, and the one place that notices them all.
+"""Record the changes of audited models for the audit log.
 
-A model says in `audited` which of its columns people set, and has `AuditedRows` for its rows. What is saved
-or deleted one by one is noticed by Django's signals (`hooks`), and what is written by the many here.
+A model lists in `audited` the columns that people set, and has `AuditedRows` as its manager. Signals
+(`hooks`) record single rows, and the manager records bulk changes.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """The columns that people set, and those by which they call a row."""
+    """The columns that people set, and those that name a row."""
 
     columns: tuple[str, ...]
-    # Of these it is told that they changed, and nothing else.
+    # Columns of which only the fact of a change is recorded.
     secrets: tuple[str, ...] = ()
     called: tuple[str, ...] = ("name",)
-    # Ties of many to many, to what has a name.
+    # Many-to-many fields to rows with a name.
     ties: tuple[str, ...] = ()
 
     def among(self, names: Collection[str] | None) -> tuple[str, ...]:
-        """Those that are written; None is all."""
+        """Return the audited columns among those that are written; None means all."""
         every = self.columns + self.secrets
         return every if names is None else tuple(name for name in every if {name, f"{name}_id"} & set(names))
 
 
-# Those of Django's own, which cannot say so themselves.
+# Django's own models, which cannot have the attribute.
 _OF_OTHERS: Final[Mapping[str, Audited]] = {
     "auth.user": Audited(
         ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),
@@ -60,14 +60,14 @@ def audited_of(model: type[Model]) -> Audited | None:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A row as people know it."""
+    """The name and the audited values of a row."""
 
     name: str
     values: Mapping[str, Any]
 
 
 def look(rows: QuerySet[Any], columns: Sequence[str]) -> dict[Any, Seen]:
-    """One query, with the names of what they refer to."""
+    """Read rows with the names of referenced rows in one query."""
     audited = audited_of(rows.model)
     assert audited is not None
     named = {column: _called(rows.model, column) for column in columns}
@@ -82,7 +82,7 @@ def look(rows: QuerySet[Any], columns: Sequence[str]) -> dict[Any, Seen]:
 
 
 def _called(model: type[Model], column: str) -> str:
-    """Where the name is of what a column refers to; empty for a plain one."""
+    """Return the lookup of the name of a referenced row; empty for a plain column."""
     field = model._meta.get_field(column)
     if not isinstance(field, ForeignKey):
         return ""
@@ -92,7 +92,7 @@ def _called(model: type[Model], column: str) -> str:
 
 def _value(row: Mapping[str, Any], column: str, named: str) -> Any:
     if isinstance(row[column], EncryptedValue):
-        # Encrypted anew, the same secret is stored as another text.
+        # The same secret encrypted again is stored as another text.
         return row[column].decrypt_for(row["pk"])
     if not named or row[column] is None:
         return row[column]
@@ -102,7 +102,7 @@ def _value(row: Mapping[str, Any], column: str, named: str) -> Any:
 def record(
     model: type[Model], before: Mapping[Any, Seen], after: Mapping[Any, Seen], *, action: Action
 ) -> None:
-    """What differs, row by row. A row that is only in one of them is new, or gone."""
+    """Record the differences of rows. A row that is only in one mapping was added or deleted."""
     audited = audited_of(model)
     assert audited is not None
     nothing = Seen("", {})
@@ -115,7 +115,7 @@ def record(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], secrets: Collection[str]) -> Changes:
-    """`{"port": {"old": 161, "new": 1161}}`. Of a new row what is empty is not worth a word."""
+    """Return changes such as `{"port": {"old": 161, "new": 1161}}`, without empty columns of new rows."""
     found: Changes = {}
     for column in {**old, **new}:
         a, b = old.get(column), new.get(column)
@@ -132,19 +132,19 @@ def _same(a: Any, b: Any) -> bool:
     try:
         return bool(a == b)
     except KeyProblem:
-        # A secret that no key opens is none that anybody enters.
+        # An undecryptable secret differs from every new one.
         return False
 
 
 def note(action: Action, model: type[Model], key: Any, name: str, **details: Any) -> None:
-    """Something that a person did which changed no column of a person's."""
+    """Record an action that changed no audited column."""
     if somebody_acts():
         changes = {what: {"new": value} for what, value in details.items()}
         _keep(action, model, {key: (name[:_LONGEST_NAME], changes)})
 
 
 def note_rows(action: Action, rows: QuerySet[Any]) -> None:
-    """The same for several rows of a model that is audited."""
+    """Record an action on several rows of an audited model."""
     if somebody_acts():
         _keep(action, rows.model, {key: (seen.name, {}) for key, seen in look(rows, ()).items()})
 
@@ -165,7 +165,7 @@ def _keep(action: Action, model: type[Model], told: Mapping[Any, tuple[str, Chan
 
 
 class AuditedRows(QuerySet[M]):
-    """Rows whose changes are recorded as long as somebody acts; otherwise nothing is asked nor written."""
+    """Rows whose bulk changes are recorded while there is an actor."""
 
     def update(self, **values: Any) -> int:
         audited = audited_of(self.model)

@@ -1,4 +1,4 @@
-"""A group for each role that a person can have. They are no configuration: they are there."""
+"""A group for each role of people. They always exist and are not configuration."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from facho.core.roles import OF_PEOPLE
 
 
 def have_groups(using: str, apps: Any = all_apps, **_: Any) -> None:
-    """After every migration, and after a database was emptied."""
+    """Create the groups of the roles, after every migration and after a database was emptied."""
     try:
         groups = apps.get_model("auth", "Group").objects.using(using)
     except LookupError:
-        # A database that has had only a part of the migrations.
+        # Only a part of the migrations has been applied.
         return
     for role in OF_PEOPLE:
         groups.get_or_create(name=role.slug)

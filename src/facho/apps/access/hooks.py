@@ -1,4 +1,4 @@
-"""Django's signals, for what is saved and deleted one by one, and for what is tied to what."""
+"""Record changes of single rows and of many-to-many relations for the audit log, by Django's signals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from facho.apps.access.audited import Seen, audited_of, look, record
 from facho.apps.access.words import Action
 
 _BEFORE: Final = "_facho_before"
-# The tables between two models: whose tie it is, and its name there.
+# Models and names of audited many-to-many fields, by their through tables.
 _TIED: Final[dict[type[Model], tuple[type[Model], str]]] = {}
 
 
@@ -82,7 +82,7 @@ def _tying(
 
 
 def _owners(model: type[Model], tie: str, other: Model, keys: set[Any] | None) -> list[Any]:
-    """Seen from the other end: those that are named, or all that are tied to it."""
+    """Return the owners of a relation that was changed from its other end."""
     if keys is not None:
         return sorted(keys)
     return list(model._base_manager.filter(**{tie: other.pk}).values_list("pk", flat=True))

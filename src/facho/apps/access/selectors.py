@@ -1,4 +1,4 @@
-"""Who somebody is: the role of a person, and the token that a program shows."""
+"""Roles of people and tokens, and recent log-in attempts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
 def role_of(user: Any) -> Role | None:
-    """Of who is there now: nobody and those that are disabled have none."""
+    """Return the role of a user; None for anonymous and disabled users."""
     return None if isinstance(user, AnonymousUser) or not user.is_active else role_of_account(user)
 
 
 def role_of_account(user: User) -> Role | None:
-    """The highest of the groups that bear a role's name. It is asked many times for one page."""
+    """Return the highest role of the user's groups. It is cached, because a page asks many times."""
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_facho_role"):
@@ -32,13 +32,13 @@ def role_of_account(user: User) -> Role | None:
 
 
 def administrators() -> QuerySet[User]:
-    """Those that can log in."""
+    """Return the administrators that can log in."""
     by_role = Q(is_superuser=True) | Q(groups__name=Role.ADMINISTRATOR.slug)
     return User.objects.filter(by_role, is_active=True).distinct()
 
 
 def tokens_seen_by(user: Any, role: Role | None) -> QuerySet[ApiToken]:
-    """Everybody's for administrators, and one's own for the others."""
+    """Return all tokens for administrators, and their own for others."""
     tokens = ApiToken.objects.select_related("owner")
     return tokens if role is Role.ADMINISTRATOR else tokens.filter(owner=user.pk)
 
@@ -55,12 +55,12 @@ def in_state(state: str, now: datetime) -> Q:
 
 
 def digest_of(secret: str) -> str:
-    """A token is long and random: it needs no slow hash."""
+    """Return the hash of a token. Tokens are long and random, so no slow hash is needed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def token_shown(secret: str, now: datetime) -> ApiToken | None:
-    """One that is valid now and whose owner is, too."""
+    """Return the valid token of an active owner, if there is one."""
     return (
         ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
         .filter(owner__is_active=True)
@@ -70,13 +70,13 @@ def token_shown(secret: str, now: datetime) -> ApiToken | None:
 
 
 def role_of_token(token: ApiToken) -> Role | None:
-    """Never above its owner's, which may have sunk since."""
+    """Return the role of a token, never above the current role of its owner."""
     own, owners = role_named(token.role), role_of(token.owner)
     return None if own is None or owners is None else min(own, owners)
 
 
 def account_named(name: str) -> str:
-    """What attempts are counted by, also of names that nobody has."""
+    """Return the key by which attempts of a name are counted, also for unknown names."""
     return salted_hmac("login_attempts", name.strip().lower(), algorithm="sha256").hexdigest()
 
 
@@ -89,6 +89,6 @@ def known_addresses(account: str, now: datetime, known_for: timedelta) -> list[s
 def attempts_within(
     now: datetime, window: timedelta, *, except_from: Collection[str] = (), **of: str
 ) -> list[datetime]:
-    """Those of an account or an address, oldest first."""
+    """Return the times of attempts of an account or an address, oldest first."""
     rows = LoginAttempt.objects.filter(at__gt=now - window, **of).exclude(address__in=except_from)
     return list(rows.order_by("at").values_list("at", flat=True))

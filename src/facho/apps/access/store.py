@@ -1,4 +1,4 @@
-"""What is written while people log in and tokens are used."""
+"""Writes of log-ins, attempts and the use of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people did, and by which way, as the database has it and as people read it."""
+"""The actions and interfaces of the audit log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Action(models.TextChoices):
     ADD = "add", pgettext_lazy("audit", "added")
     CHANGE = "change", pgettext_lazy("audit", "changed")
     DELETE = "delete", pgettext_lazy("audit", "deleted")
-    # What was suspended by the system, brought back before its probe.
+    # Something suspended, resumed by a person before its probe.
     RESUME = "resume", pgettext_lazy("audit", "resumed")
     RUN = "run", pgettext_lazy("audit", "run now")
     ABORT = "abort", pgettext_lazy("audit", "aborted")

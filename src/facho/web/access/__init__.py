@@ -1,1 +1,1 @@
-"""How people and programs get in, and what they may do: `facho.core.roles` has the table."""
+"""Log-in, sessions and permissions of people and programs; `facho.core.roles` has the rights of roles."""

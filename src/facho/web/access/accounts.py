@@ -1,4 +1,4 @@
-"""What an account may do is said by its role alone: the permissions that Django keeps are not used."""
+"""Permissions by role. Django's stored permissions are not used."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from facho.core.roles import may
 
 class Accounts(ModelBackend):
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:  # noqa: ARG002
-        """`perm` as Django writes it: `hosts.view_olt`."""
+        """Check a permission in Django's form: `hosts.view_olt`."""
         app, _dot, name = perm.partition(".")
         right, _underscore, model = name.partition("_")
         return may(role_of(user_obj), right, f"{app}.{model}")
 
     def has_module_perms(self, user_obj: Any, app_label: str) -> bool:  # noqa: ARG002
-        """Which lists of an app somebody sees is asked for each of them."""
+        """Allow every app to every role: each list checks its own permission."""
         return role_of(user_obj) is not None
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:  # noqa: ARG002

@@ -1,9 +1,9 @@
-"""How often a log-in may fail, per account and per address, whichever process is asked.
+"""Limits of failed log-ins per account and per address, counted for all processes in the database.
 
-An address from which somebody logged in to the account lately has a count of its own there, and no other:
-who guesses from elsewhere cannot keep its owner out.
+An address from which somebody logged in to the account lately has its own count there, and no other:
+guesses from elsewhere cannot lock out the owner.
 
-An attempt is written down before the password is looked at: of many at once, none slips through.
+An attempt is stored before the password is checked, so that simultaneous attempts are all counted.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def address_of(request: HttpRequest, config: Config) -> str:
 
 
 def counted_address_of(request: HttpRequest, config: Config) -> str:
-    """Return what requests and attempts are counted by: of IPv6 the /64, since its owner has all of it."""
+    """Return the address to count by: of IPv6 the /64, which one owner has."""
     return throttle_key(address_of(request, config))
 
 
 def begin(name: str, address: str, now: datetime, config: Config) -> None:
-    """Raises TooMany. What is refused is not counted: nobody keeps others out for longer by trying on."""
+    """Count an attempt. Raises TooMany; a refused attempt is not counted, so trying on extends no lock."""
     attempt = note_attempt(name, address, now)
     if until := _refused_until(attempt, now, config):
         attempt.delete()
@@ -66,7 +66,7 @@ def _refused_until(attempt: LoginAttempt, now: datetime, config: Config) -> date
 
 
 def _about(attempt: LoginAttempt) -> dict[str, object]:
-    """Not the name that was typed: it may be a password at the wrong place."""
+    """Return log fields without the typed name, which may be a password in the wrong field."""
     return {"address": attempt.address, "user_id": attempt.user_id}
 
 

@@ -1,4 +1,4 @@
-"""What browsers are told about our pages: load nothing from elsewhere, run no script that is written in."""
+"""Security headers: pages load nothing from elsewhere and run no inline scripts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 _POLICY: Final = "; ".join(
     (
         "default-src 'self'",
-        # Alpine, which the admin's frame is made with, reads its expressions from attributes.
+        # Alpine, which unfold uses, evaluates expressions in attributes.
         "script-src 'self' 'unsafe-eval'",
-        # The admin's frame has its colours in a style element, and its widths in attributes.
+        # Unfold has colours in a style element and widths in attributes.
         "style-src 'self' 'unsafe-inline'",
         "img-src 'self' data:",
         "object-src 'none'",

@@ -1,4 +1,4 @@
-"""Pages for those whose role allows it. Who is not logged in is sent to do that; others are told why not."""
+"""Restrict pages to roles. Others are redirected to the log-in page, or told why not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def for_role(lowest: Role) -> Callable[[View], View]:
 
 
 def part_for_role(lowest: Role) -> Callable[[View], View]:
-    """Of a page that is open already. Who is logged out meanwhile has it loaded anew, and logs in."""
+    """Restrict a part of an open page. After a log-out the page is loaded again, which asks to log in."""
     return _guarded(lowest, lambda _request: HttpResponseClientRefresh())
 
 
@@ -52,7 +52,7 @@ def refuse_below(lowest: Role, request: HttpRequest) -> None:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Instead of Django's bare page."""
+    """Show the page for a refused permission."""
     context = {
         **admin.site.each_context(request),
         "title": _("Not allowed"),

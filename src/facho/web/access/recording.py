@@ -1,4 +1,4 @@
-"""Says who sends a request, for whatever is recorded on its way; and records who logs in and out."""
+"""Set the actor of a request for the audit log, and record log-ins and log-outs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WAYS: Final = {"/admin/": How.ADMIN, "/api/": How.API}
 
 
 class Recording:
-    """A middleware. Who it is may be found out later than here: the API looks at tokens in its views."""
+    """Set the actor of each request. The user is read late, because the API checks tokens in its views."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -36,7 +36,7 @@ def actor_of(request: HttpRequest) -> Actor:
     ways = (how for path, how in _WAYS.items() if request.path_info.startswith(path))
     address = address_of(request, current())
     how = next(ways, How.PAGES)
-    # An anonymous one has neither a name nor an id.
+    # An anonymous user has neither a name nor an id.
     return Actor(request.user.get_username(), how, request.user.pk, address, token)
 
 
@@ -56,6 +56,6 @@ def _logged_out(user: User | None, **_: Any) -> None:
 
 
 def _failed(credentials: dict[str, Any], **_: Any) -> None:
-    """A name that nobody has may be a password in the wrong box: it is written nowhere."""
+    """Record a failed log-in. An unknown name is not stored: it may be a password in the wrong field."""
     user = User.objects.filter(username=credentials.get("username")).first()
     note(Action.LOG_IN_FAILED, User, user.pk if user else None, user.get_username() if user else "")

@@ -1,4 +1,4 @@
-"""A session is good for the role that it began with. Django ends it with the account and the password."""
+"""End sessions whose role has changed. Django ends them when the account or the password changes."""
 
 from __future__ import annotations
 

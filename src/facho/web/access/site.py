@@ -1,4 +1,4 @@
-"""The admin, for everybody who has a role: what each one sees there is asked page by page."""
+"""The admin site, for everybody who has a role; each page checks its own permissions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class FachoAdminSite(_Site):
         return role_of(request.user) is not None
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]  # noqa: ARG002
-        """The lists are in the sidebar; who opens the admin wants to see how things are."""
+        """Redirect to the dashboard; the sidebar has the lists."""
         return redirect("dashboard")
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
-        """Of one app, for its page. Every page would be given all of them, and none shows them."""
+        """Return the list of one app for its page only, because no other page shows it."""
         return super().get_app_list(request, app_label) if app_label else []
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Who is logged in and has no role is told so, and not sent to log in again."""
+        """Refuse users without a role, instead of asking them to log in again."""
         inner = super().admin_view(view, cacheable)
 
         @wraps(inner)

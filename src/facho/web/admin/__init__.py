@@ -1,4 +1,4 @@
-"""The admin, one module for each app. Django finds it by the name of this package."""
+"""The admin, with a module for each app. Django finds this package by its name."""
 
 from facho.web.admin import (
     access,

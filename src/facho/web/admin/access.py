@@ -1,4 +1,4 @@
-"""Tokens: who has which, and until when. One is shown on the page that made it, and on no other."""
+"""API tokens. The secret is shown once, on the page that creates the token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.core.roles import Role, role_named
 from facho.engine.commands.tokens import create_token, revoke_tokens
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import FachoModelAdmin, ReadOnlyAdmin, display, recent_filter, site
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class TokenForm(_Form):
         fields = ("owner", "name", "role", "expires_at")
 
     def _post_clean(self) -> None:
-        """The command looks at it."""
+        """Skip the checks of the model: the command checks everything."""
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -78,7 +78,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
                 "revoked_at",
                 "last_used_at",
             )
-        # Only administrators make tokens for others.
+        # Only administrators create tokens for others.
         is_for_others = role_of(request.user) is Role.ADMINISTRATOR
         return (*(("owner",) if is_for_others else ()), "name", "role", "expires_at")
 
@@ -98,7 +98,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:  # noqa: ARG002
-        """It is revoked instead, and listed for a while."""
+        """Tokens are revoked, not deleted, and stay in the list for a while."""
         return False
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
@@ -122,7 +122,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
         obj: ApiToken,
         post_url_continue: str | None = None,  # noqa: ARG002
     ) -> HttpResponse:
-        """Not sent on to another page: the secret would have to wait for it somewhere."""
+        """Show the secret without a redirect, which would have to store it."""
         context = {
             **site.each_context(request),
             "title": gettext("The new token"),
@@ -139,7 +139,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
 
     @admin.action(description=_("Revoke"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
-        acting.told(request, lambda: _revoke(chosen))
+        form_commands.show_outcome(request, lambda: _revoke(chosen))
 
 
 def _revoke(chosen: QuerySet[ApiToken]) -> str:

@@ -1,4 +1,4 @@
-"""Users, each with one role. Django's groups and permissions are behind it, and on no page."""
+"""Users, each with one role. Django's groups and permissions are not shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from facho.apps.access.models import RoleName
 from facho.apps.access.selectors import role_of_account
 from facho.core.roles import OF_PEOPLE, Role
 from facho.engine.commands import users as commands
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import FachoModelAdmin, display, site
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _TEXTS = {"username": "name", "first_name": "first_name", "last_name": "last_nam
 
 
 class PasswordForm(AdminPasswordChangeForm):  # type: ignore[misc]  # unfold has no types
-    """Always a password: who shall not log in is disabled."""
+    """The form of a new user, who always has a password."""
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
@@ -113,7 +113,7 @@ class FachoUserAdmin(_Users):
             made = commands.add_user(given["username"], given["role"], given["password1"])
             obj.__dict__.update(made.user.__dict__)
             return
-        # As it is stored: the form has written on the other one already.
+        # Read again, because the form has already changed the other instance.
         user = User.objects.get(pk=obj.pk)
         wanted = {column: given[field] for field, column in _TEXTS.items() if field in form.changed_data}
         commands.update_user(user, commands.UserChanges(**wanted))
@@ -126,7 +126,7 @@ class FachoUserAdmin(_Users):
         commands.remove_users([obj])
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Removing is a command: somebody has to be left who may give roles."""
+        """Remove users by the command, which keeps the last administrator."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
@@ -138,21 +138,21 @@ class FachoUserAdmin(_Users):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        acting.told(request, lambda: _switch(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        acting.told(request, lambda: _switch(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=False))
 
     @admin.action(description=_("Remove"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        acting.told(request, lambda: _remove(chosen))
+        form_commands.show_outcome(request, lambda: _remove(chosen))
 
 
 def _switch(chosen: QuerySet[User], *, enabled: bool) -> str:
     users = list(chosen)
     commands.set_users_enabled(users, enabled=enabled)
-    return acting.how_many(len(users), enabled=enabled)
+    return form_commands.describe_switched(len(users), enabled=enabled)
 
 
 def _remove(chosen: QuerySet[User]) -> str:

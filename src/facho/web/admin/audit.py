@@ -1,4 +1,4 @@
-"""What people did: who, when, by which way, and what was there before."""
+"""The audit log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST = 160
 
 
 class ModelFilter(admin.SimpleListFilter):
-    """All that is recorded, whether or not it has happened yet."""
+    """A filter by all models that are recorded, with or without entries."""
 
     title = _("what")
     parameter_name = "model"
@@ -95,7 +95,7 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
 
 
 def _model(entry: AuditEntry) -> Any:
-    """None for one that this version of the program has no more."""
+    """Return the model of an entry; None if this version does not have it any more."""
     try:
         return apps.get_model(entry.model)
     except (LookupError, ValueError):

@@ -1,4 +1,4 @@
-"""What every page of the admin has in common: how an edit is saved, and what nobody edits."""
+"""Base classes of the admin: changes by commands, read-only lists, columns and filters."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ Column = TypeVar("Column", bound=Callable[..., Any])
 def display(
     *, description: Any, ordering: str | Combinable | None = None, label: Mapping[Any, str] | None = None
 ) -> Callable[[Column], Column]:
-    """A column of a list. With `label` it is a badge: the method returns a key of it and the text."""
+    """Decorate a column. With `label` it is a badge: the method returns a key of it and the text."""
     dressed: Callable[[Any], Any] = unfold_display(description=description, ordering=ordering)
     return dressed if label is None else lambda column: dressed(badged(column, label))
 
 
 class UpToPaginator(_Paginator):
-    """Counts only so far: a year of quotas takes seconds to count, and nobody turns so many pages."""
+    """A paginator that counts up to a limit, because counting a year of quotas takes seconds."""
 
     up_to: Final = 10_000
 
@@ -91,16 +91,16 @@ class UpToPaginator(_Paginator):
 
 
 class FachoModelAdmin(_Admin[M]):
-    """What a person changes is changed by a command of the engine, which each page calls by itself.
+    """A model that is changed by commands, which each admin calls itself.
 
-    What is refused is undone as a whole, and the sentence is shown.
+    A refused command changes nothing, and its sentence is shown.
     """
 
     list_filter_submit = True
     list_per_page = 50
-    # The column that a field of the form is kept in, where the names differ.
+    # Columns by fields of the form, where the names differ.
     columns_of_fields: Mapping[str, str] = {}
-    # The field of the form at which to say what a command says of its own field, where the names differ.
+    # Fields of the form by fields of the command, where the names differ.
     fields_of_commands: Mapping[str, str] = {}
 
     def changeform_view(
@@ -110,7 +110,7 @@ class FachoModelAdmin(_Admin[M]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """What a command refuses is undone as a whole; the form comes back with the sentence at its field."""
+        """Show the form again with the error at its field, after a command was refused."""
         if request.method == "POST":
             may = self.has_change_permission if object_id else self.has_add_permission
             _refuse_before_a_transaction(may(request))
@@ -125,7 +125,7 @@ class FachoModelAdmin(_Admin[M]):
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         if request.method == "POST":
-            # Asked without its row, an admin answers for the list, where deleting may not be offered.
+            # Without a row the permission is that of the list, which may not allow deletion.
             row = self.get_object(request, unquote(object_id))
             _refuse_before_a_transaction(self.has_delete_permission(request, row))
         try:
@@ -148,7 +148,7 @@ class FachoModelAdmin(_Admin[M]):
         object_id: str,
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002
     ) -> HttpResponse:
-        """What people did to it, here and elsewhere: all of that is in the audit log."""
+        """Redirect to the audit log, which has the changes of all interfaces."""
         if not self._has_history(request):
             raise PermissionDenied
         asked = urlencode({"model": self.opts.label_lower, "object_id": object_id})
@@ -158,13 +158,13 @@ class FachoModelAdmin(_Admin[M]):
         return audited_of(self.model) is not None and request.user.has_perm("access.view_auditentry")
 
     def log_addition(self, request: HttpRequest, obj: M, message: Any) -> Any:
-        """Nothing: the audit log has it, and Django's own would grow for ever."""
+        """Log nothing: the audit log has it, and Django's own log would grow for ever."""
 
     def log_change(self, request: HttpRequest, obj: M, message: Any) -> Any:
-        """Nothing, as above."""
+        """Log nothing, as in log_addition."""
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[M]) -> Any:
-        """Nothing, as above."""
+        """Log nothing, as in log_addition."""
 
     def get_form(
         self, request: HttpRequest, obj: M | None = None, change: bool = False, **kwargs: Any
@@ -193,14 +193,14 @@ class FachoModelAdmin(_Admin[M]):
         return tick_box(obj.pk)
 
     def save_model(self, request: HttpRequest, obj: M, form: ModelForm[M], change: bool) -> None:
-        """Never as Django would: around the command that knows what it means."""
+        """Refuse to save without a command."""
         raise NotImplementedError
 
     def delete_model(self, request: HttpRequest, obj: M) -> None:
         raise NotImplementedError
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[M]) -> None:
-        """All that were chosen, or none."""
+        """Delete all selected rows, or none."""
         with transaction.atomic():
             for each in queryset:
                 self.delete_model(request, each)
@@ -212,7 +212,7 @@ class FachoModelAdmin(_Admin[M]):
 
 
 def _refuse_before_a_transaction(allowed: bool) -> None:
-    """Django looks at it in the transaction that would save: on SQLite the engine waits for each of those."""
+    """Check permissions before Django opens a transaction, for which the engine would wait on SQLite."""
     if not allowed:
         raise PermissionDenied
 
@@ -229,7 +229,7 @@ def _refusing(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any
 
 
 class ReadOnlyAdmin(FachoModelAdmin[M]):
-    """For what only the system writes, and of which there may be very many rows."""
+    """A long list of rows that only the system writes."""
 
     show_full_result_count = False
     paginator = UpToPaginator
@@ -252,7 +252,7 @@ def _counting_once(page: type[ChangeList]) -> type[ChangeList]:
         def get_results(self, request: HttpRequest) -> None:
             super().get_results(request)
             if not (self.query or self.has_active_filters):
-                # Else it would be offered to show all of them, which are there already.
+                # Otherwise unfold offers to show all rows, which are shown already.
                 self.full_result_count = self.result_count
 
     return Once
@@ -264,7 +264,7 @@ class FachoInline(_Inline[M, P]):
     hide_title = True
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        """The head of its table names each field for the eye; here it is named for the ear."""
+        """Label each field for screen readers; visually the table header does."""
         formset = super().get_formset(request, obj, **kwargs)
         for field in formset.form.base_fields.values():
             field.widget.attrs.setdefault("aria-label", field.label)
@@ -282,7 +282,7 @@ class ReadOnlyInline(FachoInline[M, P]):
 
 
 def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admin.SimpleListFilter]:
-    """By a column that holds words of an inner layer, under the names that people know them by."""
+    """Return a filter by a column of codes, which are shown by the given names."""
 
     class WordFilter(admin.SimpleListFilter):
         title = title_
@@ -298,7 +298,7 @@ def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admi
 
 
 def values_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
-    """By a text that people wrote: there may be hundreds, and they fold into one box."""
+    """Return a drop-down filter by the values of a text column."""
 
     class ValuesFilter(DropdownFilter):  # type: ignore[misc]  # unfold has no types
         title = title_
@@ -315,7 +315,7 @@ def values_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
 
 
 def recent_filter(column: str, title_: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:
-    """By how long ago it was. By the clock, the first choice is the hour that the operator's clock shows."""
+    """Return a filter by age. With `by_the_clock` the first choice is the current clock hour."""
 
     class RecentFilter(admin.SimpleListFilter):
         title = title_
@@ -340,7 +340,7 @@ _AGO: Final = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timed
 
 
 def readable_json(value: Any) -> str:
-    """Indented, in the order and with the letters that it has."""
+    """Return indented JSON as HTML."""
     text = json.dumps(in_english(value), indent=2, ensure_ascii=False, default=str)
     return format_html('<pre class="fd-json">{}</pre>', text)
 

@@ -31,7 +31,7 @@ _PART_COLOURS = {
 
 
 def _counting(page: type[ChangeList]) -> type[ChangeList]:
-    """A page whose ports know their ONUs: counted for all of them at once."""
+    """Return a change list that counts the ONUs of all its ports in one query."""
 
     class Counting(page):  # type: ignore[misc, valid-type]  # whichever the admin's dress has
         def get_results(self, request: HttpRequest) -> None:
@@ -44,10 +44,10 @@ def _counting(page: type[ChangeList]) -> type[ChangeList]:
 
 
 class _OfAnOlt(ReadOnlyAdmin[M]):
-    """By OLT, then by number: databases do not agree on where what has none belongs."""
+    """Order by OLT, then by number, with missing numbers in the same place in all databases."""
 
     numbers: tuple[str, ...] = ()
-    # What the head of the list shows as sorted; the whole order is below.
+    # The order that the header shows; get_ordering has the full order.
     ordering = ("olt__name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[M]:

@@ -27,7 +27,7 @@ from facho.engine.coordinate.plan_progress import PLANS
 from facho.engine.upkeep.retention import RETENTION
 from facho.engine.upkeep.retention_holds import HOLD
 from facho.engine.upkeep.schema import SCHEMA
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import (
     ReadOnlyAdmin,
     display,
@@ -84,7 +84,7 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
 
     @display(description=_("time"), ordering="timestamp")
     def time(self, log: CoordinatorLog) -> str:
-        """As in the file."""
+        """Show the time as in the log file."""
         return f"{localtime(log.timestamp):%Y-%m-%d %H:%M:%S}"
 
     @display(description=_("level"), ordering="level", label=LEVEL_COLOURS)
@@ -126,7 +126,7 @@ class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
 
     @display(description=_("state"))
     def readable_state(self, configuration: OltConfiguration) -> str:
-        """With the names of the values; what another version of the program wrote, as it is."""
+        """Show the state with the names of its values; the state of another version as stored."""
         state = decode_state(configuration.state)
         if state is None:
             return readable_json(configuration.state)
@@ -147,7 +147,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
 
     @admin.action(description=_("Remove the old rows, as shown"), permissions=["confirm"])
     def confirm(self, request: HttpRequest, chosen: QuerySet[CoordinatorState]) -> None:
-        acting.told(request, lambda: _confirm(chosen, request.user.get_username()))
+        form_commands.show_outcome(request, lambda: _confirm(chosen, request.user.get_username()))
 
     @display(description=_("name"), ordering="name")
     def loop(self, state: CoordinatorState) -> str:
@@ -155,7 +155,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
 
     @display(description=_("value"))
     def left(self, state: CoordinatorState) -> str:
-        """In one line; what is in it is the loop's own affair."""
+        """Show the value in one line."""
         return Truncator(", ".join(f"{name}: {value}" for name, value in state.value.items())).chars(80)
 
     @display(description=_("value"))
@@ -165,7 +165,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
 
 def _confirm(chosen: QuerySet[CoordinatorState], by: str) -> str:
     key = chosen.filter(name=HOLD).values_list("id", flat=True).first()
-    # What waited when the page was made may be gone, and something else may wait by now.
+    # The removal that was shown may be gone, and another one may wait.
     confirm_removal(0 if key is None else key, by, database_now())
     return gettext("The rows shown are being removed.")
 

@@ -42,7 +42,7 @@ _KEPT: Final = [("", _("unchanged")), (NO_PROTOCOL, _("none"))]
 
 
 def _secret_field(label: Any) -> forms.CharField:
-    # "new-password" keeps browsers from filling in the person's own.
+    # "new-password" keeps browsers from filling in the password of the person.
     widget = UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"})
     return forms.CharField(
         label=capfirst(label),

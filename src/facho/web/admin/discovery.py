@@ -33,7 +33,7 @@ class DuplicateFilter(admin.SimpleListFilter):
 
 
 class EventInline(ReadOnlyInline[OnuEvent, Onu]):
-    """The last ones; the others are in the list of events."""
+    """The latest events; the list of events has the others."""
 
     model = OnuEvent
     fields = ("at", "kind", "place", "before", "why")
@@ -65,7 +65,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         DuplicateFilter,
         ("olt", AutocompleteSelectFilter),
     )
-    # Not looked through as such: see get_search_results.
+    # Needed for the search box; get_search_results does the search.
     search_fields = ("serial", "mac", "description")
     inlines = (EventInline,)
     readonly_fields = ("place", "state_badge", "cause")
@@ -105,13 +105,13 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         queryset: QuerySet[Onu],
         search_term: str,
     ) -> tuple[QuerySet[Onu], bool]:
-        """As everywhere else: Django's own way reads every row, of a million for some seconds."""
+        """Search by index, as everywhere: Django's search would read all rows."""
         if not search_term:
             return queryset, False
         return queryset.filter(id__in=search_onus(search_term, rows=queryset)), False
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """A million only by what an index has; those of one OLT, or that were found, by anything."""
+        """Allow only orders with an index, unless the list is narrowed to an OLT or a search."""
         narrowed = {"olt__id__exact", SEARCH_VAR} & request.GET.keys()
         return super().get_sortable_by(request) if narrowed else ("state_badge",)
 
@@ -159,7 +159,7 @@ class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
 
     @display(description="ONU", ordering="serial")
     def who(self, event: OnuEvent) -> str:
-        """By itself, for the ONU may be gone."""
+        """Show the stored serial, because the ONU may be gone."""
         return event.serial or (str(event.onu) if event.onu else "")
 
     @display(description=_("cause"), ordering="cause")

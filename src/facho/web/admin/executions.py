@@ -17,7 +17,7 @@ from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, Sk
 from facho.apps.reason_words import reason_words
 from facho.apps.written import duration
 from facho.engine.commands import runs
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, readable_json, word_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.words.colours import STATE_COLOURS
@@ -140,7 +140,7 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     @admin.action(description=_("Abort"), permissions=["run"])
     def abort(self, request: HttpRequest, chosen: QuerySet[Execution]) -> None:
         for key in chosen.values_list("id", flat=True):
-            acting.told(request, lambda key=key: _abort(key))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda key=key: _abort(key))  # type: ignore[misc]  # bound at once
 
 
 def _abort(execution_id: int) -> str:

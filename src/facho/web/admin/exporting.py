@@ -1,4 +1,4 @@
-"""A list of the admin as a file for a spreadsheet."""
+"""Export a list of the admin as CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from facho.apps.access.audited import note
 from facho.apps.access.words import Action
 from facho.engine.upkeep.exports import find_export
 
-# Spreadsheets take a file for another alphabet that does not begin with this.
+# Without a byte order mark, spreadsheets misread UTF-8.
 _MARK: Final = "\ufeff"
 
 
@@ -25,10 +25,10 @@ _MARK: Final = "\ufeff"
 def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> StreamingHttpResponse:
     name, export = find_export(rows.model)
     note(Action.EXPORT, rows.model, None, name)
-    # What is wrong with the list is found out before the answer has begun.
+    # Errors of the query must occur before the response has started.
     rest = export.csv(rows)
     pieces = itertools.chain([_MARK + next(rest)], rest)
-    # Django reads the whole of an iterator of the other kind before it sends anything.
+    # Under ASGI Django would read a synchronous iterator completely before it sends anything.
     body: Any = _awaited(pieces) if isinstance(request, ASGIRequest) else pieces
     answer = StreamingHttpResponse(body, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'

@@ -1,4 +1,4 @@
-"""How long each task is expected to take on each OLT, and how far off that was."""
+"""Forecasts of the duration of tasks, and their errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from facho.core.forecast import Learned, Predicted, predict
 from facho.web.admin.base import ReadOnlyAdmin, display, readable_json
 from facho.web.admin.quotas import TaskTypeFilter
 
-# Up to this many per cent it is what was hoped for; beyond the other, a plan made with it says little.
+# Errors in per cent: good up to the first, too large for a plan above the second.
 _GOOD, _POOR = 15, 40
 _COLOURS: Final = {"good": "success", "fair": "info", "poor": "warning", "none": "default"}
 

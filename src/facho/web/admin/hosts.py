@@ -26,7 +26,7 @@ from facho.core.durations import about
 from facho.engine.commands import brands, oids
 from facho.engine.commands.olts import remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
-from facho.web.admin import acting, olt_test
+from facho.web.admin import form_commands, olt_test
 from facho.web.admin.base import FachoModelAdmin, WithSuspension, display, readable_json, values_filter
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
@@ -37,7 +37,7 @@ _OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
 @admin.register(Brand)
 class BrandAdmin(FachoModelAdmin[Brand]):
-    """Each comes from a profile; people give it a title."""
+    """Brands come from profiles; only the title can be changed."""
 
     list_display = ("title", "name", "olt_count")
     search_fields = ("name", "title")
@@ -103,7 +103,7 @@ class OidAdmin(FachoModelAdmin[Oid]):
     fields_of_commands = MappingProxyType({"read_as": "profile_oid"})
 
     def has_change_permission(self, request: HttpRequest, obj: Oid | None = None) -> bool:
-        """Not of one that comes from a profile: a row of one's own stands beside it."""
+        """OIDs of profiles cannot be changed."""
         return super().has_change_permission(request, obj) and not (obj and obj.synced)
 
     def has_delete_permission(self, request: HttpRequest, obj: Oid | None = None) -> bool:
@@ -170,7 +170,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Olt]:
-        # A list opens no secret.
+        # A list decrypts no credentials.
         olts = super().get_queryset(request).defer("credentials")
         left_alone = list(olts_under_maintenance(database_now()))
         return olts.annotate(
@@ -178,7 +178,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
         )
 
     def get_fieldsets(self, request: HttpRequest, obj: Olt | None = None) -> Any:
-        """Who may not write the secrets is told whether there are any. Of a new one nothing was found yet."""
+        """Show those who may not change credentials only whether they are set."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets[:-1]
@@ -196,7 +196,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
         ]
 
     def test(self, request: HttpRequest, olt_id: int | None = None) -> HttpResponse:
-        """With what stands in the form, for who may save it; for others with what is stored."""
+        """Test with the values of the form for those who may save it; otherwise with the stored ones."""
         olt = get_object_or_404(Olt, pk=olt_id) if olt_id else None
         may_write = self.has_change_permission(request) if olt else self.has_add_permission(request)
         if not self.has_test_permission(request) or not (olt or may_write):
@@ -211,16 +211,16 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
 
     def save_model(self, request: HttpRequest, obj: Olt, form: ModelForm[Olt], change: bool) -> None:  # noqa: ARG002
         if change:
-            acting.save_olt(form.initial["name"], obj, self.changed_columns(form))
+            form_commands.save_olt(form.initial["name"], obj, self.changed_columns(form))
         else:
-            acting.add_olt(obj)
+            form_commands.add_olt(obj)
 
     def get_deleted_objects(
         self,
         objs: Iterable[Olt],
         request: HttpRequest,  # noqa: ARG002
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Counted and not read: there may be millions. Who may remove an OLT may remove all of it."""
+        """Count related rows instead of reading them: there may be millions."""
         olts = list(objs)
         lost = {self.model: len(olts), **count_rows_of([olt.id for olt in olts])}
         counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
@@ -229,7 +229,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Not in one transaction, as Django would: long histories go chunk by chunk."""
+        """Delete without Django's transaction, because long histories are deleted in chunks."""
         shown: HttpResponse = self._delete_view(request, object_id, extra_context)  # type: ignore[attr-defined]
         return shown
 
@@ -288,21 +288,21 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
     @admin.action(description=_("Test connection"), permissions=["test"])
     def test_each(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
         for olt in olts[: olt_test.MOST]:
-            acting.told(request, lambda olt=olt: olt_test.test_in_one_line(olt))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda olt=olt: olt_test.test_in_one_line(olt))  # type: ignore[misc]  # bound at once
         if (left := olts.count() - olt_test.MOST) > 0:
             said = ngettext("%(count)d more was not tested.", "%(count)d more were not tested.", left)
             messages.warning(request, said % {"count": left})
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        acting.told(request, lambda: _set_enabled(olts, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_enabled(olts, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        acting.told(request, lambda: _set_enabled(olts, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_enabled(olts, enabled=False))
 
 
 def _set_enabled(olts: QuerySet[Olt], *, enabled: bool) -> str:
     names = list(olts.values_list("name", flat=True))
-    acting.set_olts_enabled(names, database_now(), enabled=enabled)
-    return acting.how_many(len(names), enabled=enabled)
+    form_commands.set_olts_enabled(names, database_now(), enabled=enabled)
+    return form_commands.describe_switched(len(names), enabled=enabled)

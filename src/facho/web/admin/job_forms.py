@@ -1,4 +1,4 @@
-"""Jobs and nodes as people write them: intervals as `5m`, facts by name."""
+"""Forms of jobs and nodes: intervals as `5m`, facts by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:
 
 
 class IntervalField(forms.CharField):
-    """A length of time as `30s`, `5m` or `1h`; None when it may be left empty, and is."""
+    """An interval as `30s`, `5m` or `1h`; None if it is empty and not required."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"max_length": 12, "widget": UnfoldAdminTextInputWidget, **kwargs})
@@ -52,7 +52,7 @@ class NumberField(forms.IntegerField):
 
 
 class FactsField(forms.CharField):
-    """Names with commas between them."""
+    """Names separated by commas."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"required": False, "widget": UnfoldAdminTextInputWidget, **kwargs})
@@ -142,7 +142,7 @@ class JobOidForm(_JobOidForm):
 
 
 def _keep(form: forms.ModelForm[Any], *names: str) -> None:
-    """What a row is about does not change: another one is added, and this one removed."""
+    """Disable fields that cannot change after a row was added."""
     for name in names:
         if form.instance.pk and name in form.fields:
             form.fields[name].disabled = True

@@ -1,4 +1,4 @@
-"""What a form of a job would do to each OLT, in a panel below it, before it is saved."""
+"""The what-if panel below the form of a job: its effect on each OLT before it is saved."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from facho.web.what_if_limits import ask_what_if
 
 ASKED: Final = "_what_if"
 _SURE: Final = "_sure"
-# What decides how much work a job is.
+# Fields that change the workload of a job.
 _WEIGHS: Final = {"interval", "facts", "enabled", "master"}
 
 
 class Previewed(Exception):
-    """Nothing went wrong: it ends the saving before anything is saved."""
+    """Ends saving before anything is saved. It is not an error."""
 
     def __init__(self, found: Sequence[WhatIf]) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Previewed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The job has too many OLTs to work out what it does to them while a person waits for it to be saved."""
+    """The job has too many OLTs for a what-if while a person waits."""
 
 
 def is_wanted(request: HttpRequest) -> bool:
@@ -43,7 +43,7 @@ def is_wanted(request: HttpRequest) -> bool:
 def look(
     request: HttpRequest, save: Callable[[Schedule], object], form: Any, formsets: Sequence[Any]
 ) -> NoReturn:
-    """Always raises: Previewed, CheckSkipped, CommandError as saving would, or Refused while others ask."""
+    """Always raise: Previewed, CheckSkipped, CommandError as saving would, or Refused while others ask."""
     asked = ASKED in request.POST
     if not asked and not _weighs(form, formsets):
         raise Previewed(())
@@ -54,13 +54,13 @@ def look(
 
 
 def weigh(request: HttpRequest, found: Sequence[WhatIf]) -> None:
-    """Keep what was found for the page, where a person has to be sure before it is saved."""
+    """Store the result for the page, where a person confirms before the job is saved."""
     if any(each.becomes_impossible for each in found):
         request.what_if = shown(found)  # type: ignore[attr-defined]  # read by the template
 
 
 def keep_refusal(request: HttpRequest, refused: Refused) -> None:
-    """Keep for the page that nothing was checked, where a person has to be sure too before it is saved."""
+    """Store for the page that nothing was checked; a person confirms before the job is saved."""
     request.what_if = {"refused": refused.sentence}  # type: ignore[attr-defined]  # read by the template
 
 
@@ -97,7 +97,7 @@ def panel(request: HttpRequest, found: Sequence[WhatIf]) -> HttpResponse:
 
 
 def refused(request: HttpRequest, said: Iterable[str]) -> HttpResponse:
-    """The page that would say it, as a panel."""
+    """Return the panel with the result."""
     return render(request, "facho_admin/job_preview.html", {"mistakes": list(said)})
 
 

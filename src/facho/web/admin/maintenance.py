@@ -23,7 +23,7 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.maintenance import WEEKDAYS, Span, now_and_next
 from facho.engine.commands import maintenance
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import FachoModelAdmin, display, values_filter
 from facho.web.admin.job_forms import IntervalField
 
@@ -75,7 +75,7 @@ class WindowForm(_WindowForm):
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
     def _post_clean(self) -> None:
-        """The command looks at it: the model's own checks know neither times nor the other windows."""
+        """Skip the checks of the model: the command checks times and overlaps."""
 
 
 class NowFilter(admin.SimpleListFilter):
@@ -143,7 +143,7 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
         maintenance.remove_windows([obj.name], database_now())
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Removing is a command: what lasts ends with it."""
+        """Remove windows by the command, which ends those under way."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions
@@ -177,19 +177,19 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
     @admin.action(description=_("End now"), permissions=["change"])
     def end(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
         for name in chosen.values_list("name", flat=True):
-            acting.told(request, lambda name=name: _end(name))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda name=name: _end(name))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        acting.told(request, lambda: _switch(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        acting.told(request, lambda: _switch(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=False))
 
     @admin.action(description=_("Remove"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        acting.told(request, lambda: _remove(chosen))
+        form_commands.show_outcome(request, lambda: _remove(chosen))
 
 
 def _wanted(given: dict[str, Any]) -> maintenance.Window:
@@ -220,7 +220,7 @@ def _end(name: str) -> str:
 def _switch(chosen: QuerySet[MaintenanceWindow], *, enabled: bool) -> str:
     names = list(chosen.values_list("name", flat=True))
     maintenance.switch_windows(names, database_now(), enabled=enabled)
-    return acting.how_many(len(names), enabled=enabled)
+    return form_commands.describe_switched(len(names), enabled=enabled)
 
 
 def _remove(chosen: QuerySet[MaintenanceWindow]) -> str:

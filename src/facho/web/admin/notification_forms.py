@@ -1,4 +1,4 @@
-"""Channels and rules as people write them: an address that is never shown, times as `30m`."""
+"""Forms of channels and rules: the address is never shown, times are written as `30m`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ChannelForm(_ChannelForm):
     address = forms.CharField(
         label=capfirst(_("address")),
         required=False,
-        # "new-password" keeps browsers from filling in the person's own.
+        # "new-password" keeps browsers from filling in the password of the person.
         widget=UnfoldAdminPasswordToggleWidget(attrs={"autocomplete": "new-password"}),
         help_text=_(
             "for example mailtos://user:password@host?to=noc@example.net; empty: keep the current one"

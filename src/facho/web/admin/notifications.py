@@ -1,4 +1,4 @@
-"""Who is told what, and what became of each message."""
+"""Notification channels, rules and deliveries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from facho.core.interval import format_interval
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.events import outgoing_messages
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import (
     FachoModelAdmin,
     M,
@@ -41,7 +41,7 @@ from facho.web.admin.base import (
 from facho.web.admin.notification_forms import ChannelForm, RuleForm
 from facho.web.words.colours import SEVERITY_COLOURS
 
-# As unfold names the button of `send_test`.
+# The name that unfold gives the button of `send_test`.
 _SEND_TEST = "notifications_notificationchannel_send_test"
 _STATUS_COLOURS = {
     DeliveryStatus.WAITING: "info",
@@ -70,12 +70,12 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         if request.method == "POST":
-            # Seconds, the first time: before the transaction, in which others would wait for it.
+            # The first import takes seconds: do it before the transaction, or other writers would wait.
             outgoing_messages.import_apprise()
         response = super().changeform_view(request, object_id, form_url, extra_context)
-        # And this after it.
+        # Send after the transaction, or other writers would wait.
         if _SEND_TEST in request.POST and response.status_code == HTTPStatus.FOUND:
-            acting.told(request, lambda: _test(request.POST["name"].strip()))
+            form_commands.show_outcome(request, lambda: _test(request.POST["name"].strip()))
         return response
 
     def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
@@ -87,13 +87,15 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
             obj.pk = added.pk
             return
         commands.update_channel(
-            form.initial["name"], new_name=obj.name, url=given["address"] or None, language=obj.language
+            form.initial["name"],
+            new_name=obj.name,
+            url=given["address"] or None,
+            language=obj.language,
+            enabled=obj.enabled if "enabled" in form.changed_data else None,
         )
-        if "enabled" in form.changed_data:
-            commands.set_channel_enabled(obj.name, enabled=obj.enabled)
 
     def has_delete_permission(self, request: HttpRequest, obj: NotificationChannel | None = None) -> bool:
-        """Not of the only one that a rule has; so none is deleted from the list either."""
+        """Refuse to delete the only channel of a rule; so deletion from the list is not offered."""
         if obj is None or not super().has_delete_permission(request, obj):
             return False
         return not any(rule.channels.count() == 1 for rule in obj.rules.all())
@@ -108,19 +110,23 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
     @admin.action(description=_("Send a test"), permissions=["test"])
     def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:
         for name in channels.values_list("name", flat=True):
-            acting.told(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
-        acting.told(request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=True))
+        form_commands.show_outcome(
+            request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=True)
+        )
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
-        acting.told(request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=False))
+        form_commands.show_outcome(
+            request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=False)
+        )
 
     @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, obj: NotificationChannel) -> None:
-        """Sent when it is saved, above."""
+        """Do nothing: changeform_view sends the test after saving."""
 
 
 def _test(name: str) -> str:
@@ -168,15 +174,15 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
         commands.remove_rule(obj.name)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Nothing: a rule is saved as one with its channels, above."""
+        """Do nothing: save_model saves a rule with its channels."""
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        acting.told(request, lambda: _switch(chosen, _set_rule, enabled=True))
+        form_commands.show_outcome(request, lambda: _switch(chosen, _set_rule, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        acting.told(request, lambda: _switch(chosen, _set_rule, enabled=False))
+        form_commands.show_outcome(request, lambda: _switch(chosen, _set_rule, enabled=False))
 
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:
@@ -201,7 +207,7 @@ def _switch(chosen: QuerySet[Any], switch: Callable[..., None], *, enabled: bool
     names = list(chosen.values_list("name", flat=True))
     for name in names:
         switch(name, enabled=enabled)
-    return acting.how_many(len(names), enabled=enabled)
+    return form_commands.describe_switched(len(names), enabled=enabled)
 
 
 class _OfNotices(ReadOnlyAdmin[M]):

@@ -1,4 +1,4 @@
-"""What OLTs will do in an hour, and how near that came."""
+"""Plans of OLTs per hour, and how accurate they were."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.coordinate.plan_reports import plan_hours, plan_lines, suggest_shift
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import display, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
@@ -118,7 +118,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     @admin.action(description=_("Apply the proposed shift"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
         for plan in chosen:
-            acting.told(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
 
 
 def _move(plan: ExecutionPlan) -> str:

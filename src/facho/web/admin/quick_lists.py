@@ -1,4 +1,4 @@
-"""What unfold does for every row of a list, done once: the lists of the admin took twice as long with it."""
+"""Do once per list what unfold does for every row, which doubled the time of lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY: Final = "key-of-the-row"
 
 
 def connect() -> None:
-    """It asks for the heads of all columns again in each row, to name its cells."""
+    """Compute the column headers once per page instead of once per row."""
     unfold_list.result_headers = _once_a_page(unfold_list.result_headers)
 
 
@@ -26,7 +26,7 @@ def _once_a_page(heads: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[
     @wraps(heads)
     def of_page(page: Any) -> list[Any]:
         if not hasattr(page, "heads"):
-            # In the reader's language now, and not again in every cell.
+            # Translate once, and not in every cell.
             page.heads = [{**head, "text": str(head["text"])} for head in heads(page)]
         found: list[Any] = page.heads
         return found
@@ -45,7 +45,7 @@ def _tick_box(language: str | None) -> str:  # noqa: ARG001  it says what it is 
 
 
 def badged(column: Callable[..., Any], colours: Mapping[Any, str]) -> Callable[..., Any]:
-    """Of a column whose values are a key of `colours`, and the text."""
+    """Return a column that shows badges: its method returns a key of `colours` and the text."""
 
     @wraps(column)
     def shown(*args: Any) -> SafeString | None:

@@ -1,4 +1,4 @@
-"""What OLTs were owed and got, hour by hour, and where that was too little."""
+"""Quotas of OLTs per hour, and their violations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from facho.apps.written import duration
 from facho.config import current
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.admin import acting
+from facho.web.admin import form_commands
 from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.components.filters import moment
@@ -51,7 +51,7 @@ class RiskFilter(admin.SimpleListFilter):
 
 
 class TaskTypeFilter(admin.SimpleListFilter):
-    """The types of the jobs there are: a year of trackers is too much to look them up in."""
+    """A filter by the task types of jobs: a year of trackers is too long to read them from."""
 
     title = _("task type")
     parameter_name = "task_type"
@@ -176,7 +176,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
-        acting.told(request, lambda: _acknowledge(chosen, request.user.get_username()))
+        form_commands.show_outcome(request, lambda: _acknowledge(chosen, request.user.get_username()))
 
     @display(description=_("acknowledged"), ordering="acknowledged_at")
     def seen_by(self, violation: QuotaViolation) -> str:

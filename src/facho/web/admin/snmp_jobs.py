@@ -21,7 +21,7 @@ from facho.apps.written import about
 from facho.engine.commands import jobs, runs
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
-from facho.web.admin import acting, job_preview
+from facho.web.admin import form_commands, job_preview
 from facho.web.admin.base import FachoInline, FachoModelAdmin, WithSuspension, display, seconds_as_interval
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
@@ -113,7 +113,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         return response
 
     def _preview(self, request: HttpRequest, object_id: str | None) -> HttpResponse | None:
-        """Check the form as for saving, up to where it would be saved. None goes on to save it.
+        """Check the form as for saving, without saving it. None continues with saving.
 
         Not in the transaction that saves it: the engine would wait until everything is worked out.
         """
@@ -127,7 +127,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             job_preview.weigh(request, previewed.found)
             return None
         except CommandError as refused:
-            # Saved, it is said at its field.
+            # Saving reports the error at its field.
             return job_preview.refused(request, [refused.message]) if asked else None
         except Refused as refused:
             if asked:
@@ -144,16 +144,16 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         return page if asked else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: SnmpJob | None = None) -> tuple[str, ...]:  # noqa: ARG002
-        """What it asks, and of whom, makes it the job that it is."""
+        """The brand and the kind of a job cannot change."""
         return ("brand", "kind") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: SnmpJob, form: ModelForm[SnmpJob], change: bool) -> None:
-        """Nothing yet: a job is saved as one with its OIDs and OLTs, below."""
+        """Do nothing: save_related saves a job with its OIDs and nodes."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Iterable[Any], change: bool) -> None:
         oids, nodes = formsets
         for formset in (oids, nodes):
-            # Sorts the rows into new, changed and deleted, and writes none.
+            # Sorts the rows into new, changed and deleted ones without saving them.
             formset.save(commit=False)
 
         def save(schedule: Schedule) -> SnmpJob | None:
@@ -171,7 +171,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         objs: Iterable[SnmpJob],
         request: HttpRequest,  # noqa: ARG002
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Its nodes go with it, by the command; they are counted and not read."""
+        """Count the nodes instead of reading them; the command deletes them."""
         chosen = list(objs)
         nodes = SnmpJobHost.objects.filter(job__in=chosen)
         lost: dict[type[Model], int] = {SnmpJob: len(chosen), SnmpJobHost: nodes.count()}
@@ -195,44 +195,44 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         return count
 
     def has_run_permission(self, request: HttpRequest) -> bool:
-        """It is its nodes that run."""
+        """Return whether the person may run nodes of the job."""
         return request.user.has_perm("snmp_jobs.run_snmpjobhost")
 
     @admin.action(description=_("Run now on all its OLTs"), permissions=["run"])
     def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         for job in chosen:
-            acting.told(request, lambda job=job: acting.run_everywhere(job))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda job=job: form_commands.run_on_all_olts(job))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        acting.told(request, lambda: _set_jobs(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_jobs(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        acting.told(request, lambda: _set_jobs(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_jobs(chosen, enabled=False))
 
     @admin.action(description=_("Duplicate"), permissions=["add"])
     def duplicate(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
         for name in chosen.values_list("name", flat=True):
-            acting.told(request, lambda name=name: acting.duplicate_job(name))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda name=name: form_commands.duplicate_job(name))  # type: ignore[misc]  # bound at once
 
 
 def _save(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool) -> SnmpJob | None:
-    """The job, if it is a new one."""
+    """Save a job with its OIDs and nodes. Return it if it is new."""
     job: SnmpJob = form.instance
     if not change:
-        wanted = acting.wanted_oids(job, oids) or ()
-        return acting.create_job(schedule, form.cleaned_data, wanted, nodes.new_objects)
-    every = acting.wanted_oids(job, oids)
-    acting.update_job(schedule, form.initial["name"], form.cleaned_data, form.changed_data, every)
-    acting.save_nodes(schedule, job, nodes)
+        wanted = form_commands.wanted_oids(job, oids) or ()
+        return form_commands.create_job(schedule, form.cleaned_data, wanted, nodes.new_objects)
+    every = form_commands.wanted_oids(job, oids)
+    form_commands.update_job(schedule, form.initial["name"], form.cleaned_data, form.changed_data, every)
+    form_commands.save_nodes(schedule, job, nodes)
     return None
 
 
 def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
     names = list(chosen.values_list("name", flat=True))
-    acting.set_jobs_enabled(names, database_now(), enabled=enabled)
-    return acting.how_many(len(names), enabled=enabled)
+    form_commands.set_jobs_enabled(names, database_now(), enabled=enabled)
+    return form_commands.describe_switched(len(names), enabled=enabled)
 
 
 @admin.register(SnmpJobHost)
@@ -264,15 +264,15 @@ class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
         return super().get_queryset(request).select_related("olt", "job").defer("olt__credentials")
 
     def has_delete_permission(self, request: HttpRequest, obj: SnmpJobHost | None = None) -> bool:  # noqa: ARG002
-        """It is detached instead: what runs there is not pulled away."""
+        """Nodes are detached by an action, not deleted."""
         return False
 
     def save_model(self, request: HttpRequest, obj: SnmpJobHost, form: Any, change: bool) -> None:  # noqa: ARG002
         schedule = LiveSchedule(database_now())
         if change:
-            acting.change_node(schedule, obj, form.changed_data)
+            form_commands.change_node(schedule, obj, form.changed_data)
         else:
-            acting.attach(schedule, obj.job, [obj])
+            form_commands.attach(schedule, obj.job, [obj])
             obj.pk = schedule.nodes_of(obj.job)[obj.olt_id]
 
     @display(description=_("interval"))
@@ -294,26 +294,26 @@ class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
     @admin.action(description=_("Run now"), permissions=["run"])
     def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         for node in chosen:
-            acting.told(request, lambda node=node: _run_now(node))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda node=node: _run_now(node))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        acting.told(request, lambda: _set_nodes(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_nodes(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        acting.told(request, lambda: _set_nodes(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_nodes(chosen, enabled=False))
 
     @admin.action(description=_("Detach the OLT from the job"), permissions=["change"])
     def detach(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         for node in chosen:
-            acting.told(request, lambda node=node: _detach(node))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda node=node: _detach(node))  # type: ignore[misc]  # bound at once
 
 
 def _set_nodes(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
     ids = list(chosen.values_list("id", flat=True))
-    acting.set_nodes_enabled(ids, database_now(), enabled=enabled)
-    return acting.how_many(len(ids), enabled=enabled)
+    form_commands.set_nodes_enabled(ids, database_now(), enabled=enabled)
+    return form_commands.describe_switched(len(ids), enabled=enabled)
 
 
 def _run_now(node: SnmpJobHost) -> str:

@@ -1,4 +1,4 @@
-"""What a person does in the admin, as commands of the engine: they know what it means for the schedule."""
+"""Translate forms and actions of the admin into commands."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from facho.engine.commands import jobs, nodes, olts, runs
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.schedule_draft import Schedule
 
-Given = dict[str, Any]
+FormData = dict[str, Any]
 FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"
 _LIMITS = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
 
 
-def told(request: HttpRequest, act: Callable[[], str]) -> None:
-    """Do it, and say what came of it: done, or why not."""
+def show_outcome(request: HttpRequest, act: Callable[[], str]) -> None:
+    """Run a command and show its message, or why it was refused."""
     try:
         messages.success(request, act())
     except CommandError as refused:
         messages.error(request, refused.message)
 
 
-def how_many(count: int, *, enabled: bool) -> str:
+def describe_switched(count: int, *, enabled: bool) -> str:
     if enabled:
         said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", count)
     else:
@@ -41,7 +41,7 @@ def how_many(count: int, *, enabled: bool) -> str:
 
 
 def add_olt(olt: Olt) -> None:
-    """Add it as the form has it, and give the form's one its key."""
+    """Add the OLT of a form, and set its key."""
     added = olts.add_olt(
         olts.NewOlt(
             name=olt.name,
@@ -60,12 +60,12 @@ def add_olt(olt: Olt) -> None:
 
 
 def save_olt(name: str, olt: Olt, changed: Collection[str]) -> None:
-    """`name` is what it was called before. Only the columns in `changed` are written."""
+    """Change an OLT. `name` is its name before; only the columns in `changed` are written."""
     olts.update_olt(name, _olt_changes(olt, changed), database_now())
 
 
 def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
-    found: Given = {
+    found: FormData = {
         name: getattr(olt, name) for name in ("name", "address", "port", "site", "enabled") if name in changed
     }
     if "snmp_version" in changed:
@@ -86,7 +86,7 @@ def _limits_of(olt: Olt) -> olts.OltLimits:
 
 
 def create_job(
-    schedule: Schedule, given: Given, oids: Iterable[str], new_nodes: Sequence[SnmpJobHost]
+    schedule: Schedule, given: FormData, oids: Iterable[str], new_nodes: Sequence[SnmpJobHost]
 ) -> SnmpJob:
     job = schedule.create_job(
         jobs.NewJob(
@@ -105,14 +105,14 @@ def create_job(
             enabled=given["enabled"],
         )
     )
-    _set_own(schedule, job, new_nodes)
+    _set_node_values(schedule, job, new_nodes)
     return job
 
 
 def update_job(
-    schedule: Schedule, name: str, given: Given, changed: Collection[str], oids: Iterable[str] | None
+    schedule: Schedule, name: str, given: FormData, changed: Collection[str], oids: Iterable[str] | None
 ) -> None:
-    """`name` is what it was called before. `oids` are all that it shall have; None when they stay."""
+    """Change a job. `name` is its name before; `oids` are all that it will have, or None to keep them."""
     columns = ("name", "facts", "priority", "max_attempts", "retry_delay", "task_type", "interval", "enabled")
     found = {column: given[column] for column in columns if column in changed and given[column] != ""}
     if oids is not None:
@@ -123,7 +123,7 @@ def update_job(
 
 
 def duplicate_job(name: str) -> str:
-    """Under a name that no job has yet."""
+    """Copy a job under a free name."""
     copy = gettext("%(name)s (copy)") % {"name": name}
     taken = set(SnmpJob.objects.filter(name__startswith=copy[:-1]).values_list("name", flat=True))
     tried = itertools.chain([copy], (f"{copy[:-1]} {number})" for number in itertools.count(2)))
@@ -131,8 +131,8 @@ def duplicate_job(name: str) -> str:
     return gettext("%(name)s was created. It is not attached to any OLT yet.") % {"name": made.name}
 
 
-def run_everywhere(job: SnmpJob) -> str:
-    """On every OLT that has it; where it cannot run, the first reason is told."""
+def run_on_all_olts(job: SnmpJob) -> str:
+    """Run a job on all its OLTs, and report the first reason where it cannot run."""
     done, refused = 0, list[str]()
     for node_id in job.nodes.filter(enabled=True).order_by("olt__name").values_list("id", flat=True):
         try:
@@ -162,7 +162,7 @@ def set_nodes_enabled(ids: Sequence[int], now: datetime, *, enabled: bool) -> No
 
 
 def save_nodes(schedule: Schedule, job: SnmpJob, formset: FormSet) -> None:
-    """The rows of the job's OLTs, after `formset.save(commit=False)` has sorted them."""
+    """Save the nodes of a job, after `formset.save(commit=False)` has sorted them."""
     if formset.deleted_objects:
         schedule.detach(job.name, [node.olt.name for node in formset.deleted_objects])
     attach(schedule, job, formset.new_objects)
@@ -171,24 +171,24 @@ def save_nodes(schedule: Schedule, job: SnmpJob, formset: FormSet) -> None:
 
 
 def attach(schedule: Schedule, job: SnmpJob, new: Sequence[SnmpJobHost]) -> None:
-    """All at once, so that they are spread."""
+    """Attach all OLTs at once, so that their first runs are spread."""
     if new:
         schedule.attach(job.name, [node.olt.name for node in new])
-        _set_own(schedule, job, new)
+        _set_node_values(schedule, job, new)
 
 
-def _set_own(schedule: Schedule, job: SnmpJob, new: Iterable[SnmpJobHost]) -> None:
+def _set_node_values(schedule: Schedule, job: SnmpJob, new: Iterable[SnmpJobHost]) -> None:
     ids = schedule.nodes_of(job)
     for node in new:
         own = {"interval": node.interval_s, "priority": node.priority, "enabled": not node.enabled}
-        _edit_node(schedule, ids[node.olt_id], node, [name for name, differs in own.items() if differs])
+        _update_node(schedule, ids[node.olt_id], node, [name for name, differs in own.items() if differs])
 
 
 def change_node(schedule: Schedule, node: SnmpJobHost, changed: Collection[str]) -> None:
-    _edit_node(schedule, node.pk, node, changed)
+    _update_node(schedule, node.pk, node, changed)
 
 
-def _edit_node(schedule: Schedule, node_id: int, wanted: SnmpJobHost, changed: Collection[str]) -> None:
+def _update_node(schedule: Schedule, node_id: int, wanted: SnmpJobHost, changed: Collection[str]) -> None:
     own = wanted.interval_s
     interval = None if own is None else timedelta(seconds=own)
     changes = nodes.NodeChanges(
@@ -201,7 +201,7 @@ def _edit_node(schedule: Schedule, node_id: int, wanted: SnmpJobHost, changed: C
 
 
 def wanted_oids(job: SnmpJob, formset: FormSet) -> list[str] | None:
-    """All OIDs that the job shall have. A page of the form shows some of them; the others stay."""
+    """Return all OIDs that the job will have. The form shows a page of them; the others stay."""
     if not (formset.new_objects or formset.deleted_objects):
         return None
     gone = [row.oid_id for row in formset.deleted_objects]
