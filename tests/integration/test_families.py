@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from facho.core.reasons import from_json
 from facho.vendors import GENERIC, builtin
 from tests.factories import know_brands
 from tests.integration.family_differences import differences
@@ -156,7 +157,7 @@ def test_without_any_table_of_onus_nobody_is_there_and_nothing_failed(case: str,
         execution = site.collect(olt)
     assert execution.state == "SUCCESS", execution.error
     assert onus_of(olt) == []
-    assert execution.parts[0]["error"].startswith("table not present: ")
+    assert from_json(execution.parts[0]["error"]).code == "table_not_present"
 
 
 def by_interface(onus: list[Told]) -> dict[str, Told]:
