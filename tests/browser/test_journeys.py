@@ -166,8 +166,8 @@ ADMINISTRATORS = ("/start/", "/admin/snmp_jobs/snmpjob/add/", "/admin/hosts/olt/
     ("role", "buttons", "refused"),
     [
         ("viewer", set(), OPERATORS + ADMINISTRATORS),
-        ("operator", {"Probar la conexión", "Desactivar"}, ADMINISTRATORS),
-        ("admin", {"Probar la conexión", "Desactivar", "Editar"}, ()),
+        ("operator", {"Probar la conexión", "Deshabilitar"}, ADMINISTRATORS),
+        ("admin", {"Probar la conexión", "Deshabilitar", "Editar"}, ()),
     ],
 )
 def test_nobody_is_shown_what_they_may_not_do_and_whoever_tries_is_refused(
@@ -177,7 +177,7 @@ def test_nobody_is_shown_what_they_may_not_do_and_whoever_tries_is_refused(
     page = visitor.go(sur)
     expect(page.locator("#live h2").first).to_be_visible()
     shown = page.locator(".fd-doing :is(button, a.fd-small)").all_inner_texts()
-    assert {"Probar la conexión", "Desactivar", "Editar"} & set(shown) == buttons
+    assert {"Probar la conexión", "Deshabilitar", "Editar"} & set(shown) == buttons
     assert (page.locator('a[href="/start/"]').count() > 0) == (role == "admin")
     for path in OPERATORS + ADMINISTRATORS:
         assert (posted(visitor, path.format(olt=sur)) == 403) == (path in refused), path
