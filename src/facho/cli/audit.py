@@ -39,7 +39,7 @@ def _group() -> None:
 @app.command("list", epilog=_EXAMPLES_LIST)
 def list_entries(
     who: Annotated[str, typer.Option(metavar="NAME", help="Only what this person did.")] = "",
-    action: Annotated[str, typer.Option(help="Only this, as change, delete, run or login_failed.")] = "",
+    action: Annotated[str, typer.Option(help="Only this action, as change, run or login_failed.")] = "",
     model: Annotated[str, typer.Option(help="Only objects of this kind, as hosts.olt.")] = "",
     name: Annotated[str, typer.Option(help="Only objects of this name.")] = "",
     since: Annotated[str, typer.Option(metavar="TIME", help="An age, as 7d, or a date.")] = "",

@@ -109,7 +109,7 @@ def format_severities(violations: Mapping[str, int]) -> str:
 
 @app.command(epilog=_EXAMPLES)
 def plans(
-    hours: Annotated[int, typer.Option(min=1, help="Of the last so many hours.")] = 24,
+    hours: Annotated[int, typer.Option(min=1, help="How many of the last hours.")] = 24,
     as_json: AsJson = False,
 ) -> None:
     """Compare the plans of hours that are over with the runs of those hours."""

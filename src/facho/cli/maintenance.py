@@ -62,7 +62,7 @@ def add(
     since: Annotated[str, typer.Option("--from", metavar="TIME", help="When it starts; else now.")] = "",
     until: Annotated[str, typer.Option(metavar="TIME", help="When it ends.")] = "",
     duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 30m, 2h.")] = "",
-    weekly: Annotated[str, typer.Option(metavar="DAYS", help="Every week on these: sat,sun.")] = "",
+    weekly: Annotated[str, typer.Option(metavar="DAYS", help="Every week on these days: sat,sun.")] = "",
     at: Annotated[str, typer.Option(metavar="HH:MM", help="When a weekly one starts.")] = "",
     as_json: AsJson = False,
 ) -> None:

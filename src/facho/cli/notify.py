@@ -218,7 +218,7 @@ def add_rule(
     olt: Annotated[str, typer.Option(metavar="OLT", help="Only of this OLT.")] = "",
     site: Annotated[str, typer.Option(help="Only of OLTs of this site.")] = "",
     silent: Annotated[str, typer.Option(metavar="FROM-TO", help="When not to send: 22:00-07:00.")] = "",
-    no_repeat: Annotated[str, typer.Option(metavar="TIME", help="Not the same again in this time.")] = "30m",
+    no_repeat: Annotated[str, typer.Option(metavar="TIME", help="Do not repeat in this time.")] = "30m",
 ) -> None:
     """Add a rule."""
     with system():

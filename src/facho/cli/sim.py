@@ -91,7 +91,7 @@ def sim(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the scenario, as name=value; repeat."),
+        typer.Option("--set", help="A knob of the scenario, as name=value; repeat."),
     ] = None,
     community: Annotated[str, typer.Option(help="The community they answer to.")] = "public",
     recording: Annotated[
@@ -183,7 +183,7 @@ def _report_json(fleet: Fleet) -> dict[str, object]:
 
 
 def _scenario_table() -> Table:
-    table = Table("scenario", "what it does", "parameters", box=None, pad_edge=False)
+    table = Table("scenario", "what it does", "knobs", box=None, pad_edge=False)
     for name, preset in PRESETS.items():
         knobs = ", ".join(
             f"{knob}={_format_setting(value)}" for knob, value in preset.scenario.changed().items()

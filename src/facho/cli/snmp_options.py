@@ -84,8 +84,8 @@ PrivPasswordEnv = Annotated[
 ]
 Context = Annotated[str, typer.Option(metavar="NAME", help="SNMPv3 context.")]
 Timeout = Annotated[float, typer.Option(min=0.01, help="Seconds to wait for each answer.")]
-Retries = Annotated[int, typer.Option(min=0, help="How often to ask again when none comes.")]
-Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for all of it.")]
+Retries = Annotated[int, typer.Option(min=0, help="How often to ask again without an answer.")]
+Deadline = Annotated[float, typer.Option(min=0.01, help="Seconds for the whole command.")]
 
 AUTH_ENV: Final = "FACHO_AUTH_PASSWORD"
 PRIV_ENV: Final = "FACHO_PRIV_PASSWORD"

@@ -62,7 +62,7 @@ User = Annotated[str, typer.Option("--user", metavar="USER", help="Whose it is."
 def add(
     name: Name,
     user: User,
-    role: Annotated[RoleOfToken, typer.Option(help="What it may do.")] = RoleOfToken.VIEWER,
+    role: Annotated[RoleOfToken, typer.Option(help="Role of the token.")] = RoleOfToken.VIEWER,
     lifetime: Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 30d, 365d.")] = "",
     as_json: AsJson = False,
 ) -> None:

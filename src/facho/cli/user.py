@@ -75,7 +75,7 @@ Ask = Annotated[bool, typer.Option("--ask", help="Ask for the password, or read 
 @app.command(epilog=_EXAMPLES_ADD)
 def add(
     name: Name,
-    role: Annotated[RoleOfPerson, typer.Option(help="What they may do.")] = RoleOfPerson.VIEWER,
+    role: Annotated[RoleOfPerson, typer.Option(help="Role of the account.")] = RoleOfPerson.VIEWER,
     ask: Ask = False,
 ) -> None:
     """Add an account."""
@@ -112,9 +112,7 @@ def _user_row(user: User) -> dict[str, Any]:
 
 
 @app.command(epilog=_EXAMPLES_ROLE)
-def role(
-    name: Name, role: Annotated[RoleOfPerson, typer.Argument(help="What they may do from now on.")]
-) -> None:
+def role(name: Name, role: Annotated[RoleOfPerson, typer.Argument(help="The new role.")]) -> None:
     """Give an account another role."""
     with system():
         from facho.engine.commands.users import set_role, user_named

@@ -286,7 +286,7 @@ def history(
     onu: Name,
     olt: OfOlt = None,
     facts: Annotated[
-        list[str] | None, typer.Option("--fact", metavar="FACT", help="Only this one; again for more.")
+        list[str] | None, typer.Option("--fact", metavar="FACT", help="Only this fact; again for more.")
     ] = None,
     since: Annotated[str, typer.Option(metavar="TIME", help="An age, as 7d, or a date.")] = "24h",
     until: Annotated[str, typer.Option(metavar="TIME", help="The same; now if not given.")] = "",

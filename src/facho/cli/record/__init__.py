@@ -112,7 +112,7 @@ def record(
         float | None, typer.Option(min=0.01, help="Seconds to wait for each answer; 3 if not given.")
     ] = None,
     retries: Annotated[
-        int | None, typer.Option(min=0, help="How often to ask again when none comes; 2 if not given.")
+        int | None, typer.Option(min=0, help="How often to ask again without an answer; 2 if not given.")
     ] = None,
     deadline: Deadline = 3600.0,
     as_json: AsJson = False,
