@@ -18,7 +18,7 @@ from django.forms import MultiWidget
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from facho.apps.access.acting import _gathered
+from facho.apps.access.actors import _gathered
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationRule

@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.access.acting import Actor, acting
+from facho.apps.access.actors import Actor, acting
 from facho.apps.access.models import AuditEntry
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation

@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from facho.apps.access.acting import acting
+from facho.apps.access.actors import acting
+from facho.apps.access.audit_actions import How
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAttempt
-from facho.apps.access.words import How
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.apps.notifications.models import NotificationChannel, NotificationRule

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.access.acting import Actor, acting
+from facho.apps.access.actors import Actor, acting
 from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
 from facho.apps.db.clock import database_now

@@ -11,8 +11,8 @@ from facho.cli.system import system
 from facho.cli.times import parse_time
 
 if TYPE_CHECKING:
-    from facho.apps.access.audit import Change
     from facho.apps.access.models import AuditEntry
+    from facho.apps.access.selectors import Change
 
 app = typer.Typer(no_args_is_help=True, help="The audit log: who changed what, and when.")
 
@@ -48,9 +48,9 @@ def list_entries(
 ) -> None:
     """List what people did, the newest first."""
     with system() as config:
-        from facho.apps.access.audit import changes_of
+        from facho.apps.access.audit_actions import Action
         from facho.apps.access.models import AuditEntry
-        from facho.apps.access.words import Action
+        from facho.apps.access.selectors import changes_of
         from facho.apps.db.clock import database_now
         from facho.engine.commands.errors import CommandError
         from facho.engine.commands.input_checks import unknown_name

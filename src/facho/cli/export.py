@@ -63,8 +63,8 @@ def export(
 ) -> None:
     """Write a list as CSV, for a spreadsheet or a script."""
     with system() as config:
-        from facho.apps.access.audited import note
-        from facho.apps.access.words import Action
+        from facho.apps.access.audit_actions import Action
+        from facho.apps.access.audit_recording import note
         from facho.apps.db.clock import database_now
         from facho.engine.commands.errors import CommandError
         from facho.engine.commands.olts import olt_named

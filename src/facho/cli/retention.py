@@ -55,7 +55,7 @@ def confirm(
 ) -> None:
     """Confirm the removal that was shown under this number; rows are removed in chunks."""
     with system():
-        from facho.apps.access.acting import actor
+        from facho.apps.access.actors import actor
         from facho.apps.db.clock import database_now
         from facho.engine.commands.acknowledgements import confirm_removal
         from facho.engine.upkeep.retention_holds import describe_hold

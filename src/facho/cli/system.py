@@ -16,7 +16,7 @@ import typer
 from facho.cli.errors import fail, refuse
 
 if TYPE_CHECKING:
-    from facho.apps.access.acting import Actor
+    from facho.apps.access.actors import Actor
     from facho.config import Config
     from facho.engine.commands.errors import CommandError
 
@@ -64,7 +64,7 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
     config = set_up_django()
     from django.db import DatabaseError
 
-    from facho.apps.access.acting import acting
+    from facho.apps.access.actors import acting
     from facho.apps.db.connections import database_sentence
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
@@ -86,8 +86,8 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
 
 
 def _person() -> Actor:
-    from facho.apps.access.acting import Actor
-    from facho.apps.access.words import How
+    from facho.apps.access.actors import Actor
+    from facho.apps.access.audit_actions import How
 
     try:
         name = os.environ.get("SUDO_USER") or getpass.getuser()

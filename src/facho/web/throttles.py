@@ -21,7 +21,7 @@ from django.http import HttpRequest
 from django.utils import translation
 
 from facho.config import Config, current
-from facho.web.access.attempts import counted_address_of
+from facho.web.access.login_limits import counted_address_of
 from facho.web.server.refusals import render_refusal, too_many_requests
 
 if TYPE_CHECKING:

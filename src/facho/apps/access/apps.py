@@ -8,8 +8,8 @@ class AccessConfig(AppConfig):
     verbose_name = _("Access")
 
     def ready(self) -> None:
-        from facho.apps.access import hooks
+        from facho.apps.access import audit_signals
         from facho.apps.access.groups import have_groups
 
-        hooks.connect()
+        audit_signals.connect()
         post_migrate.connect(have_groups, sender=self)

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audited import Audited, AuditedRows
-from facho.apps.access.words import Action, How
+from facho.apps.access.audit_actions import Action, How
+from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.core.roles import Role
 
 

@@ -1,9 +1,10 @@
-"""Roles of people and tokens, and recent log-in attempts."""
+"""Read roles, tokens, log-in attempts and the changes of audit entries."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt, TokenState
+from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt, TokenState
 from facho.core.roles import OF_PEOPLE, Role, role_named
 
 
@@ -92,3 +93,28 @@ def attempts_within(
     """Return the times of attempts of an account or an address, oldest first."""
     rows = LoginAttempt.objects.filter(at__gt=now - window, **of).exclude(address__in=except_from)
     return list(rows.order_by("at").values_list("at", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change of one column. Of a secret only the fact of the change is known."""
+
+    column: str
+    old: Any = None
+    new: Any = None
+    # False for the details of an action, such as the execution that it queued.
+    has_old: bool = True
+    is_secret: bool = False
+
+
+def changes_of(entry: AuditEntry) -> Iterator[Change]:
+    for column, told in entry.changes.items():
+        if "changed" in told:
+            yield Change(column, is_secret=True)
+        else:
+            yield Change(column, _display_value(told.get("old")), _display_value(told["new"]), "old" in told)
+
+
+def _display_value(value: Any) -> Any:
+    """Return the name of a referenced row, and other values as they are."""
+    return value["name"] if isinstance(value, dict) and value.keys() == {"id", "name"} else value

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from facho.apps.access.acting import acting
+from facho.apps.access.actors import acting
 from facho.apps.hosts.models import Brand, Oid
 from facho.vendors import Profile
 from facho.vendors.schema import Column, Source, Table

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.hosts.models import Olt
 from facho.core.maintenance import LONGEST_WEEKLY, WEEKDAYS, Plan, Single, Weekly
 

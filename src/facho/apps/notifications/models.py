@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.db.encrypted_fields import EncryptedTextField, PresetKeyField, SecretText
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audited import Audited, AuditedRows
+from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.db.reason_fields import ReasonCharField
 from facho.apps.hosts.models import Brand, Oid, Olt
 

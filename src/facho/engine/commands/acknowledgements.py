@@ -7,8 +7,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.apps.execution_coordinator.models import CoordinatorState, QuotaViolation
 from facho.core.retention import Hold
 from facho.engine.commands.errors import CommandError

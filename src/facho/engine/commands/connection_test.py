@@ -9,8 +9,8 @@ from typing import Final
 
 import uvloop
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.apps.hosts.credentials import Unreadable
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.config import Config, current

@@ -17,9 +17,9 @@ from django.apps import apps
 from django.db.models import Model, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.access.acting import acting
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.actors import acting
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.apps.db.encrypted_fields import EncryptedField
 from facho.apps.db.encrypted_fields import vault as shared_vault
 from facho.apps.hosts.models import Olt

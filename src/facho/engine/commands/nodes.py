@@ -11,8 +11,8 @@ from typing import Final, Literal
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note, note_rows
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note, note_rows
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.interval import format_interval

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.apps.db.encrypted_fields import SecretText
 from facho.apps.notifications.models import (
     DeliveryStatus,

@@ -13,8 +13,8 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note_rows
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note_rows
 from facho.apps.db.connections import pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.executions.locks import lock_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger

@@ -12,7 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from django.db import OperationalError
 
-from facho.apps.access.acting import gathered
+from facho.apps.access.actors import gathered
 from facho.apps.db import sql
 from facho.apps.db.locks import AdvisoryLock, gave_way, limit_lock_waits, lock_until_commit, reset_lock_waits
 from facho.databases import WAIT_S

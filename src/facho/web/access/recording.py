@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest, HttpResponse
 
-from facho.apps.access.acting import Actor, acting
-from facho.apps.access.audited import note
+from facho.apps.access.actors import Actor, acting
+from facho.apps.access.audit_actions import Action, How
+from facho.apps.access.audit_recording import note
 from facho.apps.access.models import ApiToken
-from facho.apps.access.words import Action, How
 from facho.config import current
-from facho.web.access.attempts import address_of
+from facho.web.access.login_limits import address_of
 
 _WAYS: Final = {"/admin/": How.ADMIN, "/api/": How.API}
 

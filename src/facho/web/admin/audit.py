@@ -14,10 +14,10 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audit import Change, changes_of
-from facho.apps.access.audited import audited_of
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import audited_of
 from facho.apps.access.models import AuditEntry
-from facho.apps.access.words import Action
+from facho.apps.access.selectors import Change, changes_of
 from facho.web.admin.base import ReadOnlyAdmin, display, recent_filter
 from facho.web.admin.exporting import export_csv
 

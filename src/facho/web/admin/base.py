@@ -29,7 +29,7 @@ from django.utils.translation import gettext_lazy
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display as unfold_display
 
-from facho.apps.access.audited import audited_of
+from facho.apps.access.audit_recording import audited_of
 from facho.apps.hosts.models import Olt
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import SnmpJobHost

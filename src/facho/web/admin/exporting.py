@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from facho.apps.access.audited import note
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import note
 from facho.engine.upkeep.exports import find_export
 
 # Without a byte order mark, spreadsheets misread UTF-8.

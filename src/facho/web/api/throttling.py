@@ -11,7 +11,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from facho.apps.access.models import ApiToken
 from facho.config import current
-from facho.web.access.attempts import counted_address_of
+from facho.web.access.login_limits import counted_address_of
 from facho.web.throttles import seconds_to_wait
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password
-from facho.web.access import attempts
+from facho.web.access import login_limits
 from facho.web.access.pages import for_role
 from facho.web.components.page import page_context
 
@@ -71,18 +71,18 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if self.request is None or not name or not self.cleaned_data.get("password"):
             return super().clean()
-        address, now = attempts.counted_address_of(self.request, current()), database_now()
+        address, now = login_limits.counted_address_of(self.request, current()), database_now()
         try:
-            attempts.begin(name, address, now, current())
+            login_limits.begin(name, address, now, current())
             found = super().clean()
-        except attempts.TooMany as refused:
+        except login_limits.TooMany as refused:
             self.too_many = True
             said = {"time": f"{localtime(refused.until + _A_MINUTE):%H:%M}"}
             raise ValidationError(_("Too many attempts failed. Try again at %(time)s.") % said) from None
         except ValidationError:
-            attempts.failed(address)
+            login_limits.failed(address)
             raise
-        attempts.succeeded(name, self.get_user(), address, now)
+        login_limits.succeeded(name, self.get_user(), address, now)
         return found
 
 

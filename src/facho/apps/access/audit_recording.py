@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 from django.db.models import ForeignKey, Model, QuerySet
 
-from facho.apps.access.acting import actor, gathered, keep, somebody_acts, told_already
-from facho.apps.access.words import Action
+from facho.apps.access.actors import actor, gathered, keep, somebody_acts, told_already
+from facho.apps.access.audit_actions import Action
 from facho.apps.db import sql
 from facho.apps.db.encrypted_fields import EncryptedValue
 from facho.keys import KeyProblem

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from facho.apps.access.words import Action
+from facho.apps.access.audit_actions import Action
 
 if TYPE_CHECKING:
     from django.db.models import Model

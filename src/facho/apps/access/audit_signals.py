@@ -8,9 +8,9 @@ from typing import Any, Final
 from django.apps import apps
 from django.db.models import ManyToManyField, Model, signals
 
-from facho.apps.access.acting import is_told, somebody_acts
-from facho.apps.access.audited import Seen, audited_of, look, record
-from facho.apps.access.words import Action
+from facho.apps.access.actors import is_told, somebody_acts
+from facho.apps.access.audit_actions import Action
+from facho.apps.access.audit_recording import Seen, audited_of, look, record
 
 _BEFORE: Final = "_facho_before"
 # Models and names of audited many-to-many fields, by their through tables.
