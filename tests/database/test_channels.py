@@ -134,8 +134,8 @@ def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> 
     [
         ("syslog://", "channels of this kind"),
         ("apprise://10.0.0.5/token", "channels of this kind"),
-        ("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#noc?template=/etc/passwd", "name files"),
-        ("mailto://user:word@mail.example?to=noc@example.net&pgppub=/etc/passwd", "name files"),
+        ("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#noc?template=/etc/passwd", "refer to files"),
+        ("mailto://user:word@mail.example?to=noc@example.net&pgppub=/etc/passwd", "refer to files"),
     ],
 )
 def test_channels_that_run_programs_or_read_files_are_refused(url: str, said: str) -> None:
@@ -232,7 +232,7 @@ def test_an_address_is_encrypted_and_never_written(
         ({"min_severity": "bad"}, "min_severity", "none of LOW"),
         ({"olt": "olt-8"}, "olt", "olt-7"),
         ({"site": "Sur"}, "site", "no OLT is at the site"),
-        ({"olt": "olt-7", "site": "Norte"}, "site", "not about both"),
+        ({"olt": "olt-7", "site": "Norte"}, "site", "not for both"),
         ({"no_repeat": "soon"}, "no_repeat", "soon"),
         ({"name": " "}, "name", "a name is needed"),
         ({"name": "taken"}, "name", "already"),

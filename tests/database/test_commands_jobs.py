@@ -66,7 +66,7 @@ def test_what_was_given_counts() -> None:
     ("change", "field", "sentence"),
     [
         ({"name": ""}, "name", "a name is needed"),
-        ({"brand": "hauwei"}, "brand", "no known brand"),
+        ({"brand": "hauwei"}, "brand", "unknown brand"),
         ({"kind": "gte"}, "kind", "'gte' is none of discovery, get"),
         ({"interval": "0"}, "interval", "'0' is not an interval"),
         ({"interval": "0s"}, "interval", "at least 1s"),

@@ -100,7 +100,7 @@ def test_a_brand_that_a_person_chose_counts_and_has_no_model_of_another() -> Non
         ({"version": "2"}, "version", "'2' is none of 1, 2c, 3"),
         ({"version": "3"}, "user", "SNMPv3 needs a user"),
         ({"credentials": Credentials(user=User("me"))}, "community", "need a community"),
-        ({"brand": "hauwei"}, "brand", f"'hauwei' is no known brand; these are: {BRANDS}"),
+        ({"brand": "hauwei"}, "brand", f"unknown brand 'hauwei'; known brands: {BRANDS}"),
         ({"brand": "auto"}, "brand", f"detecting the brand needs a connection test: choose one of {BRANDS}"),
         ({"limits": OltLimits(max_in_flight=0)}, "max_in_flight", "0 is not between"),
         ({"limits": OltLimits(max_varbinds=0)}, "max_varbinds", "0 is not between"),
@@ -161,7 +161,7 @@ def test_an_olt_with_jobs_of_its_brand_keeps_it() -> None:
 def test_a_shortest_interval_that_a_job_undercuts_is_refused() -> None:
     add_olts("olt-1")
     add_job("state", "olt-1", interval="5m")
-    with refused("shortest_interval_s", "these jobs run more often there: state"):
+    with refused("shortest_interval_s", "these jobs run more often on it: state"):
         update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=600)), NOW)
     update_olt("olt-1", OltChanges(limits=OltLimits(shortest_interval_s=300)), NOW)
 

@@ -64,7 +64,7 @@ def test_the_database_holds_one_that_waits_for_each_onu() -> None:
         ({"enabled": False}, {}, "the OLT north is disabled"),
         ({"suspended_reason": "no answer"}, {}, "the OLT north is suspended: it does not answer"),
         ({}, {"presence": "absent"}, "the ONU HWTC1234ABCD is absent"),
-        ({}, {"address": None}, "the ONU HWTC1234ABCD is at no place: another one is where it was"),
+        ({}, {"address": None}, "the ONU HWTC1234ABCD has no place: another ONU took it"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(olt: dict[str, Any], onu: dict[str, Any], why: str) -> None:

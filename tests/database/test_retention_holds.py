@@ -269,7 +269,7 @@ def test_who_confirms_something_that_waits_no_more_is_refused() -> None:
     assert first is not None
     turn(NOW)
     turn(NOW, replace(CONFIG, keep_events=7 * DAY))
-    with pytest.raises(CommandError, match="ahora espera otra cosa"):
+    with pytest.raises(CommandError, match="la eliminación en espera cambió"):
         confirm_removal(first.id, "ana", NOW)
     second = read_hold()
     assert second is not None

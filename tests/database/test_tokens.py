@@ -61,11 +61,11 @@ def test_what_makes_no_sense_is_refused_at_its_field() -> None:
         make(owner, "administrator", name="two")
     with refused("role", "a token of ana can be viewer at most"):
         make(owner, "operator", name="two", asked_by=Role.VIEWER)
-    with refused("role", "'root' is no role"):
+    with refused("role", "'root' is not a role"):
         make(owner, "root", name="two")
-    with refused("expires_at", "that is over already"):
+    with refused("expires_at", "that is in the past"):
         make(owner, name="two", expires_at=NOW)
-    with refused("expires_at", "a token is good for 365d at most"):
+    with refused("expires_at", "a token is valid for 365d at most"):
         make(owner, name="two", expires_at=NOW + timedelta(days=366))
     owner.groups.clear()
     with refused("owner", "ana has no role"):

@@ -58,7 +58,7 @@ def test_what_makes_no_sense_is_refused_at_its_field() -> None:
 
 def test_the_last_administrator_stays() -> None:
     last = person(Role.ADMINISTRATOR, "carla")
-    sentence = "carla is the last administrator: make another one first"
+    sentence = "carla is the last administrator: create another one first"
     with refused("role", sentence):
         set_role(last, "operator")
     with refused("is_active", sentence):
@@ -124,7 +124,7 @@ def test_the_admin_changes_a_role_and_keeps_the_last_administrator(administrator
     assert user_named("ana").email == "ana@example.net"
 
     errors = saved(administrator, carla, role="viewer").context["adminform"].form.errors
-    assert errors == {"role": ["carla is the last administrator: make another one first"]}
+    assert errors == {"role": ["carla is the last administrator: create another one first"]}
     assert list(saved(administrator, carla, is_active="", role="administrator").context["errors"])
     administrator.post(LIST, {"action": "remove", "_selected_action": [carla.pk]})
     answer = administrator.post(f"{LIST}{carla.pk}/delete/", {"post": "yes"})

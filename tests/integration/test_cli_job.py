@@ -89,7 +89,7 @@ def test_a_job_for_every_brand_runs_after_another(facho: OwnFacho) -> None:
             [*STATE, "--interval", "5x"],
             "--interval: '5x' is not an interval: write a whole number and s, m, h or d",
         ),
-        ([*STATE, "--brand", "hauwei"], "--brand: 'hauwei' is no known brand"),
+        ([*STATE, "--brand", "hauwei"], "--brand: unknown brand 'hauwei'"),
         ([*STATE, "--fact", "sate"], "--fact: huawei has no fact 'sate'; did you mean state"),
         ([*STATE, "--oid", "1.3.6.x"], "--oid: 1.3.6.x: an OID consists of numbers and dots"),
         (

@@ -121,7 +121,7 @@ def test_one_that_is_not_there_yet_can_be_added_unseen_and_says_so_when_tested(f
         (["olt-1", "127.0.0.1:99999"], "port 99999 is not between 1 and 65535"),
         (
             ["olt-1", "127.0.0.1", "--brand", "hauwei"],
-            "--brand: 'hauwei' is no known brand; these are: bdcom, calix, ",
+            "--brand: unknown brand 'hauwei'; known brands: bdcom, calix, ",
         ),
         (["olt-1", "127.0.0.1", "--no-test"], "--brand: detecting the brand needs a connection test"),
         (["olt-1", "127.0.0.1", "--user", "me"], "--user, --auth and --priv are for SNMPv3"),
@@ -254,7 +254,7 @@ olt-7,10.0.0.7,161,zte,
 REASONS = [
     "line 3: olt-2: port: 'sixteen' is not a whole number",
     "line 4: olt-3: it has 3 columns, and the first line has 5",
-    "line 5: olt-4: brand: 'hauwei' is no known brand; these are: bdcom, calix, ",
+    "line 5: olt-4: brand: unknown brand 'hauwei'; known brands: bdcom, calix, ",
     "line 6: olt-1: name: the name 'olt-1' is already taken",
     "line 7: (no name): name: a name is needed",
     "line 8: olt-7: community: none is given, neither here nor by --community-env",

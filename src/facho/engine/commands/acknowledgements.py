@@ -34,7 +34,7 @@ def confirm_removal(waiting_id: int, by: str, now: datetime) -> Hold:
     if state is None:
         raise CommandError("id", _("no removal waits for a confirmation"))
     if state.id != waiting_id:
-        raise CommandError("id", _("something else waits by now: look at it, then confirm that"))
+        raise CommandError("id", _("the waiting removal has changed: check it again, then confirm it"))
     hold = Hold.from_json(state.value)
     if hold.is_confirmed(now):
         return hold

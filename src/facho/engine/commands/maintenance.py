@@ -61,7 +61,7 @@ def end_window(name: str, now: datetime) -> MaintenanceWindow:
     window = window_named(name)
     span = span_at(spans(window.plan, now, now + _TICK, current().time_zone), now)
     if span is None or not window.enabled or span[0] == now:
-        raise CommandError("name", _("'%(name)s' is not under way") % {"name": name})
+        raise CommandError("name", _("'%(name)s' is not in progress") % {"name": name})
     if window.weekdays:
         window.ended_at = now
     else:
@@ -115,7 +115,7 @@ def _save(
 def _target(wanted: Window) -> tuple[Olt | None, str]:
     site = wanted.site.strip()
     if bool(wanted.olt) == bool(site):
-        raise CommandError("olt", _("a window is about an OLT or a site: name one of them"))
+        raise CommandError("olt", _("a window is for an OLT or for a site: give one of them"))
     if wanted.olt:
         return olt_named(wanted.olt), ""
     return None, check_site(site)
@@ -128,16 +128,16 @@ def _time_columns(wanted: Window, now: datetime) -> dict[str, Any]:
 
 def _single_columns(wanted: Window, now: datetime) -> dict[str, Any]:
     if wanted.starts_at is None:
-        raise CommandError("starts_at", _("say when it starts, or on which weekdays"))
+        raise CommandError("starts_at", _("give the start, or the weekdays"))
     ends_at = wanted.ends_at
     if ends_at is None and wanted.duration is not None:
         ends_at = wanted.starts_at + timedelta(seconds=parse_seconds(wanted.duration, "duration"))
     if ends_at is None:
-        raise CommandError("ends_at", _("say when it ends"))
+        raise CommandError("ends_at", _("give the end"))
     if ends_at <= wanted.starts_at:
         raise CommandError("ends_at", _("it would end before it starts"))
     if ends_at <= now:
-        raise CommandError("ends_at", _("that is over already"))
+        raise CommandError("ends_at", _("that is in the past"))
     times = {"starts_at": wanted.starts_at, "ends_at": ends_at}
     return {**times, "weekdays": "", "start_time": None, "duration_s": None}
 
@@ -150,9 +150,9 @@ def _weekly_columns(wanted: Window) -> dict[str, Any]:
     for day in wanted.weekdays:
         check_choice(day, WEEKDAYS, "weekdays")
     if wanted.start is None:
-        raise CommandError("start", _("say at which time it starts"))
+        raise CommandError("start", _("give the start time"))
     if wanted.duration is None:
-        raise CommandError("duration", _("say how long it lasts"))
+        raise CommandError("duration", _("give the duration"))
     seconds = parse_seconds(wanted.duration, "duration")
     if seconds > LONGEST_WEEKLY.total_seconds():
         raise CommandError("duration", _("a weekly window lasts 24 hours at most"))

@@ -187,7 +187,7 @@ def _change_place(rule: NotificationRule, changes: RuleChanges) -> None:
     if changes.site is not None:
         rule.site = check_site(changes.site) if changes.site.strip() else ""
     if rule.olt is not None and rule.site:
-        raise CommandError("site", _("a rule is about one OLT or about one site, not about both"))
+        raise CommandError("site", _("a rule is for one OLT or for one site, not for both"))
 
 
 def channel_named(name: str, field: str = "channel") -> NotificationChannel:
@@ -217,7 +217,7 @@ def _explain_refusal(refusal: Refusal) -> str:
             known = ", ".join(sorted(outgoing_messages.KINDS))
             return _("channels of this kind are not supported; these are: %(known)s") % {"known": known}
         case Refusal.FILE:
-            return _("an address must not name files of this machine")
+            return _("an address must not refer to files of this machine")
         case Refusal.LOCAL:
             return _(
                 "messages are not sent to this machine itself, its link or a multicast group, "

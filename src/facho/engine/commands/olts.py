@@ -244,7 +244,7 @@ def brand_for(name: str, detected: Identified | None = None) -> Brand:
         return known.get(detected.detection.profile) or known[GENERIC]
     if name not in known:
         values = {"name": name, "names": ", ".join(known)}
-        raise CommandError("brand", _("'%(name)s' is no known brand; these are: %(names)s") % values)
+        raise CommandError("brand", _("unknown brand '%(name)s'; known brands: %(names)s") % values)
     return known[name]
 
 
@@ -294,7 +294,7 @@ def _refuse_running_faster(olt: Olt, shortest_s: int | None) -> None:
     nodes = SnmpJobHost.objects.filter(olt=olt).annotate(every=Coalesce("interval_s", "job__interval_s"))
     if jobs := list(nodes.filter(every__lt=shortest_s).values_list("job__name", flat=True)[:5]):
         raise CommandError(
-            "shortest_interval_s", _("these jobs run more often there: %(jobs)s") % {"jobs": ", ".join(jobs)}
+            "shortest_interval_s", _("these jobs run more often on it: %(jobs)s") % {"jobs": ", ".join(jobs)}
         )
 
 

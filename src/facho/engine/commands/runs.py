@@ -45,7 +45,7 @@ def run_now(node_id: int, now: datetime) -> int:
         if found is not None:
             note(Action.RUN, SnmpJobHost, asked.id, str(asked), execution=found)
             return found
-    raise CommandError("node", _("it starts right now: ask again"))
+    raise CommandError("node", _("it is just starting: try again"))
 
 
 @command
@@ -61,7 +61,7 @@ def read_onu(onu_id: int, now: datetime) -> int:
         if found is not None:
             note(Action.RUN, Onu, onu_id, str(onu), execution=found)
             return found
-    raise CommandError("onu", _("it starts right now: ask again"))
+    raise CommandError("onu", _("it is just starting: try again"))
 
 
 @command
@@ -115,7 +115,7 @@ def _refuse_unreadable(onu: Onu) -> None:
     if onu.presence == Presence.ABSENT:
         raise CommandError("onu", _("the ONU %(onu)s is absent") % what)
     if onu.address is None:
-        raise CommandError("onu", _("the ONU %(onu)s is at no place: another one is where it was") % what)
+        raise CommandError("onu", _("the ONU %(onu)s has no place: another ONU took it") % what)
 
 
 def _find_queued_read(onu_id: int) -> int | None:

@@ -71,7 +71,7 @@ def token_named(owner: User, name: str) -> ApiToken:
 def _check_role(owner: User, slug: str, asked_by: Role | None) -> Role:
     wanted, owners = role_named(slug), role_of(owner)
     if wanted is None:
-        raise CommandError("role", _("'%(role)s' is no role") % {"role": slug})
+        raise CommandError("role", _("'%(role)s' is not a role") % {"role": slug})
     if owners is None:
         raise CommandError("owner", _("%(owner)s has no role") % {"owner": owner.username})
     most = owners if asked_by is None else min(owners, asked_by)
@@ -85,9 +85,9 @@ def _check_end(wanted: datetime | None, now: datetime) -> datetime:
     if wanted is None:
         return now + current().token_lasts
     if wanted <= now:
-        raise CommandError("expires_at", _("that is over already"))
+        raise CommandError("expires_at", _("that is in the past"))
     longest = current().token_longest
     if wanted > now + longest:
         values = {"longest": format_interval(longest)}
-        raise CommandError("expires_at", _("a token is good for %(longest)s at most") % values)
+        raise CommandError("expires_at", _("a token is valid for %(longest)s at most") % values)
     return wanted

@@ -163,4 +163,4 @@ def _assign_role(user: User, role: Role) -> None:
 def _refuse_last_administrator(user: User, field: str) -> None:
     if role_of(user) is Role.ADMINISTRATOR and not administrators().exclude(id=user.pk).exists():
         name = {"name": user.username}
-        raise CommandError(field, _("%(name)s is the last administrator: make another one first") % name)
+        raise CommandError(field, _("%(name)s is the last administrator: create another one first") % name)
