@@ -73,7 +73,7 @@ def fill_history(onus: Sequence[Onu], until: int, days: int) -> None:
 
 def encode_hour(hour: datetime, onus: Sequence[Onu], collections: Iterable[Columns]) -> dict[str, bytes]:
     """Return the closed hour of each place, encoded."""
-    from facho.apps.history.frame_keys import milliseconds
+    from facho.apps.history.store import milliseconds
     from facho.core.frames import read_sheet, write_frame
     from facho.core.hours import merge_by_place
 

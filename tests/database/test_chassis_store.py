@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import health_of, known_kinds, ports_of, unprovisioned_onus
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
-from facho.apps.discovery.frame_values import FrameValues
 from facho.apps.discovery.models import Onu, OnuEvent
+from facho.apps.discovery.store import FrameValues
 from facho.vendors import Entity, Facts, Key, State
 from tests.findings import NOW, an_olt
 

@@ -15,9 +15,8 @@ from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
 from facho.core.reasons import text_reason
 from facho.engine.coordinate.aborts import abort_open
-from facho.engine.events import execution_logs
-from facho.engine.events.coordinator_log import LogWriter
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events import coordinator_log
+from facho.engine.events.coordinator_log import LogWriter, log_ended_executions
 from facho.engine.record.suspension import suspend_olt
 from facho.engine.schedule.recovery import recover
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -31,7 +30,7 @@ Logged = Callable[[], list[CoordinatorLog]]
 def logs(logged: Logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own = LogWriter(replace(Config(), home=tmp_path))
     own.background = False
-    monkeypatch.setattr(execution_logs, "log_writer", own)
+    monkeypatch.setattr(coordinator_log, "log_writer", own)
     return tmp_path / "logs"
 
 
@@ -107,6 +106,6 @@ def test_a_database_that_is_away_stops_nobody(
     logs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     execution = ended("optics")
-    monkeypatch.setattr(execution_logs, "_ENDED", "nonsense {}")
+    monkeypatch.setattr(coordinator_log, "_ENDED", "nonsense {}")
     log_ended_executions([execution.id])
     assert [record.action for record in caplog.records] == ["not_logged"]  # type: ignore[attr-defined]

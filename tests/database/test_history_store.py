@@ -9,11 +9,10 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
-from facho.apps.discovery.frame_values import HISTORY_FACTS
+from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history import store
-from facho.apps.history.frame_keys import milliseconds, places_of_olt
 from facho.apps.history.models import HistoryFrame, HistoryHour, Subject
-from facho.apps.history.store import append_frame, close_hours
+from facho.apps.history.store import append_frame, close_hours, milliseconds, places_of_olt
 from facho.apps.hosts.models import Olt
 from facho.core.frames import FACTS, read_sheet
 from tests.factories import at

@@ -6,7 +6,7 @@ import pytest
 
 from facho.apps.discovery.selectors import Census
 from facho.engine.collect.work import AskedColumn, Collection, Part, PartResult, PartState
-from facho.engine.record.missing_columns import Inventory, confirm_missing
+from facho.engine.record.olt_state import Inventory, confirm_missing
 from facho.vendors import Decoder, builtin
 
 HUAWEI = builtin()["huawei"]

@@ -8,8 +8,7 @@ import pytest
 
 from facho.core.reasons import text_reason
 from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState
-from facho.engine.record.collected import collected_data, tables_read
-from facho.engine.record.onus import findings_of, kept_facts
+from facho.engine.record.onus import collected_data, findings_of, kept_facts, tables_read
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile
 

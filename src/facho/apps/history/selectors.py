@@ -12,7 +12,8 @@ from typing import Final
 
 from facho.apps.db import sql
 from facho.apps.discovery.models import Onu
-from facho.apps.history.frame_keys import (
+from facho.apps.history.models import Subject
+from facho.apps.history.store import (
     PORTS_PLACE,
     hour_of,
     milliseconds,
@@ -20,7 +21,6 @@ from facho.apps.history.frame_keys import (
     places_of_olt,
     places_of_onu,
 )
-from facho.apps.history.models import Subject
 from facho.core.frames import Samples, Sheet, read_sheet
 from facho.core.packing import Damaged
 

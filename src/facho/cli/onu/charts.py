@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.apps.db.clock import database_now
-from facho.apps.discovery.frame_values import HISTORY_FACTS
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import interface_of
+from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.cli.output import console, format_time, format_value, print_json, print_text
 from facho.cli.times import parse_time

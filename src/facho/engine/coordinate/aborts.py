@@ -12,7 +12,7 @@ from facho.apps.executions.models import QUEUED, Attempt, Execution, State
 from facho.config import current
 from facho.core.reasons import Reason
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, slot_from_row
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ExecutionAborted
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.chassis.store import store_health, store_ports, store_unprovisioned
-from facho.apps.discovery.frame_values import FrameValues
+from facho.apps.discovery.store import FrameValues
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.engine.collect.work import PartResult, PartState

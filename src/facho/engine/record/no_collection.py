@@ -18,10 +18,15 @@ from facho.core.reasons import Reason
 from facho.engine.collect.work import PartResult, PartState
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, count_failed_slot, slot_from_row
 from facho.engine.coordinate.reachability import update_reachability
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.process.leases import StartedExecution
-from facho.engine.record.execution_row import end_attempt, write_manual_execution
-from facho.engine.record.node_state import lock_failed_node, may_queue, write_failed_node
+from facho.engine.record.execution_row import (
+    end_attempt,
+    lock_failed_node,
+    may_queue,
+    write_failed_node,
+    write_manual_execution,
+)
 from facho.engine.record.recording import LockedNode, check_lease
 from facho.masking import mask_secrets
 

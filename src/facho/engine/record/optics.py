@@ -14,8 +14,8 @@ from facho.apps.db.bulk import update_rows
 from facho.apps.discovery.models import EventKind, Onu, Optics, Presence
 from facho.apps.discovery.onu_events import PowerChange
 from facho.apps.discovery.optics import POWERS
-from facho.apps.history.frame_keys import places_of_olt
 from facho.apps.history.selectors import values_by_hour
+from facho.apps.history.store import places_of_olt
 from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.optics import baseline_of

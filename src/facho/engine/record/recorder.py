@@ -15,11 +15,14 @@ from facho.engine.collect.work import Collection
 from facho.engine.collect.work_builder import Planned
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.chassis import write_chassis
-from facho.engine.record.collected import write_collected, write_unreadable_rows
-from facho.engine.record.execution_row import write_execution, write_quotas
-from facho.engine.record.node_state import lock_failed_node, write_node_state
+from facho.engine.record.execution_row import (
+    lock_failed_node,
+    write_execution,
+    write_node_state,
+    write_quotas,
+)
 from facho.engine.record.olt_state import write_olt_state, write_reachability
-from facho.engine.record.onus import store_onus, write_onu_history
+from facho.engine.record.onus import store_onus, write_collected, write_onu_history, write_unreadable_rows
 from facho.engine.record.optics import write_optics
 from facho.engine.record.outages import write_outages
 from facho.engine.record.recording import Recording, check_lease, summarise

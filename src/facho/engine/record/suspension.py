@@ -22,7 +22,7 @@ from facho.core.delay import Why
 from facho.core.reasons import Reason
 from facho.core.schedule import first_run_of_enabled
 from facho.engine.coordinate.quotas import count_aborted_slots, slot_from_row
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import NodeResumed, NodeSuspended, OltResumed, OltSuspended
 

@@ -15,7 +15,7 @@ from facho.apps.executions.store import return_to_queue
 from facho.apps.zabbix_pollers.store import remove_lost_workers
 from facho.config import Config
 from facho.core.reasons import Reason
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged, WorkRecovered
 from facho.engine.record.no_collection import record_lost

@@ -48,7 +48,7 @@ from facho.engine.coordinate.quotas import (
     reconcile_trackers,
     slot_from_row,
 )
-from facho.engine.events.execution_logs import log_ended_executions
+from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.events.stream import publish
 from facho.engine.events.types import ClockChanged
 

@@ -16,10 +16,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.db.clock import database_now
-from facho.apps.discovery.frame_values import HISTORY_FACTS
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
 from facho.apps.discovery.selectors import events_of, interface_of
+from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.engine.commands import runs
 from facho.web.api.base import ReadOnlyRows
