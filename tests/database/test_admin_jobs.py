@@ -323,7 +323,7 @@ def test_what_is_saved_without_a_check_is_said_when_it_is_saved(
 
     english = {"accept-language": "en"}
     with monkeypatch.context() as refusing:
-        refusing.setattr("facho.web.admin.snmp_jobs._save", refuse)
+        refusing.setattr("facho.web.admin.snmp_jobs._save_job", refuse)
         assert not said(admin_client.post(ADD, form, follow=True, headers=english))
     assert not SnmpJob.objects.exists()
     assert said(admin_client.post(ADD, form, follow=True, headers=english))

@@ -139,10 +139,10 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
 
     @admin.action(description=_("Revoke"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
-        form_commands.show_outcome(request, lambda: _revoke(chosen))
+        form_commands.show_outcome(request, lambda: _revoke_chosen(chosen))
 
 
-def _revoke(chosen: QuerySet[ApiToken]) -> str:
+def _revoke_chosen(chosen: QuerySet[ApiToken]) -> str:
     count = revoke_tokens(list(chosen.values_list("id", flat=True)), database_now())
     return ngettext("%(count)d was revoked.", "%(count)d were revoked.", count) % {"count": count}
 

@@ -138,24 +138,24 @@ class FachoUserAdmin(_Users):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_users_enabled(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_users_enabled(chosen, enabled=False))
 
     @admin.action(description=_("Remove"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _remove(chosen))
+        form_commands.show_outcome(request, lambda: _remove_users(chosen))
 
 
-def _switch(chosen: QuerySet[User], *, enabled: bool) -> str:
+def _set_users_enabled(chosen: QuerySet[User], *, enabled: bool) -> str:
     users = list(chosen)
     commands.set_users_enabled(users, enabled=enabled)
     return form_commands.describe_switched(len(users), enabled=enabled)
 
 
-def _remove(chosen: QuerySet[User]) -> str:
+def _remove_users(chosen: QuerySet[User]) -> str:
     users = list(chosen)
     commands.remove_users(users)
     said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(users))

@@ -80,21 +80,21 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @display(description=_("what"), ordering="model")
     def what(self, entry: AuditEntry) -> str:
-        model = _model(entry)
+        model = _entry_model(entry)
         return entry.model if model is None else capfirst(str(model._meta.verbose_name))
 
     @display(description=_("changes"))
     def short_changes(self, entry: AuditEntry) -> str:
-        told = (f"{_called(entry, each.column)}: {_told(each)}" for each in changes_of(entry))
+        told = (f"{_column_name(entry, each.column)}: {_describe_change(each)}" for each in changes_of(entry))
         return Truncator("; ".join(told)).chars(_LONGEST)
 
     @display(description=_("changes"))
     def readable_changes(self, entry: AuditEntry) -> str:
-        rows = ((_called(entry, each.column), _told(each)) for each in changes_of(entry))
+        rows = ((_column_name(entry, each.column), _describe_change(each)) for each in changes_of(entry))
         return format_html_join("", "<div><b>{}</b>: {}</div>", rows) or "-"
 
 
-def _model(entry: AuditEntry) -> Any:
+def _entry_model(entry: AuditEntry) -> Any:
     """Return the model of an entry; None if this version does not have it any more."""
     try:
         return apps.get_model(entry.model)
@@ -102,21 +102,22 @@ def _model(entry: AuditEntry) -> Any:
         return None
 
 
-def _called(entry: AuditEntry, column: str) -> str:
-    model = _model(entry)
+def _column_name(entry: AuditEntry, column: str) -> str:
+    model = _entry_model(entry)
     try:
         return str(model._meta.get_field(column).verbose_name) if model else column
     except FieldDoesNotExist:
         return column
 
 
-def _told(change: Change) -> str:
+def _describe_change(change: Change) -> str:
     if change.is_secret:
         return _t("changed")
-    return f"{_shown(change.old)} → {_shown(change.new)}" if change.has_old else _shown(change.new)
+    new = _format_value(change.new)
+    return f"{_format_value(change.old)} → {new}" if change.has_old else new
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case None | "" | []:
             return "—"

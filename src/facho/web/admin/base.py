@@ -113,7 +113,7 @@ class FachoModelAdmin(_Admin[M]):
         """Show the form again with the error at its field, after a command was refused."""
         if request.method == "POST":
             may = self.has_change_permission if object_id else self.has_add_permission
-            _refuse_before_a_transaction(may(request))
+            _require_permission(may(request))
         extra_context = {**(extra_context or {}), "show_history": self._has_history(request)}
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
@@ -127,7 +127,7 @@ class FachoModelAdmin(_Admin[M]):
         if request.method == "POST":
             # Without a row the permission is that of the list, which may not allow deletion.
             row = self.get_object(request, unquote(object_id))
-            _refuse_before_a_transaction(self.has_delete_permission(request, row))
+            _require_permission(self.has_delete_permission(request, row))
         try:
             return super().delete_view(request, object_id, extra_context)
         except CommandError as refused:
@@ -171,7 +171,7 @@ class FachoModelAdmin(_Admin[M]):
     ) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
         refused: CommandError | None = getattr(request, "refused", None)
-        return form if refused is None else _refusing(form, refused, self.fields_of_commands)
+        return form if refused is None else _form_with_error(form, refused, self.fields_of_commands)
 
     def has_run_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "run")
@@ -211,13 +211,13 @@ class FachoModelAdmin(_Admin[M]):
         return sorted(columns.intersection(named))
 
 
-def _refuse_before_a_transaction(allowed: bool) -> None:
+def _require_permission(allowed: bool) -> None:
     """Check permissions before Django opens a transaction, for which the engine would wait on SQLite."""
     if not allowed:
         raise PermissionDenied
 
 
-def _refusing(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any:
+def _form_with_error(form: Any, refused: CommandError, names: Mapping[str, str]) -> Any:
     class Refusing(form):  # type: ignore[misc]  # made by Django, of any model
         def clean(self) -> Any:
             given = super().clean()
@@ -235,7 +235,7 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
     paginator = UpToPaginator
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return _counting_once(super().get_changelist(request, **kwargs))
+        return _count_once(super().get_changelist(request, **kwargs))
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002
         return False
@@ -247,7 +247,7 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
         return False
 
 
-def _counting_once(page: type[ChangeList]) -> type[ChangeList]:
+def _count_once(page: type[ChangeList]) -> type[ChangeList]:
     class Once(page):  # type: ignore[misc, valid-type]  # whichever the admin's dress has
         def get_results(self, request: HttpRequest) -> None:
             super().get_results(request)

@@ -30,7 +30,7 @@ _PART_COLOURS = {
 }
 
 
-def _counting(page: type[ChangeList]) -> type[ChangeList]:
+def _count_onus(page: type[ChangeList]) -> type[ChangeList]:
     """Return a change list that counts the ONUs of all its ports in one query."""
 
     class Counting(page):  # type: ignore[misc, valid-type]  # whichever the admin's dress has
@@ -43,7 +43,7 @@ def _counting(page: type[ChangeList]) -> type[ChangeList]:
     return Counting
 
 
-class _OfAnOlt(ReadOnlyAdmin[M]):
+class _OltPartAdmin(ReadOnlyAdmin[M]):
     """Order by OLT, then by number, with missing numbers in the same place in all databases."""
 
     numbers: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class _OfAnOlt(ReadOnlyAdmin[M]):
 
 
 @admin.register(PonPort)
-class PonPortAdmin(_OfAnOlt[PonPort]):
+class PonPortAdmin(_OltPartAdmin[PonPort]):
     numbers = ("frame", "slot", "port")
     list_display = (
         "place", "olt", "state_badge", "cause", "name", "onus", "tx_dbm", "rx_dbm", "temperature_c",
@@ -86,7 +86,7 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
         return reverse("port", args=[port.olt_id, port.pk])
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return _counting(super().get_changelist(request, **kwargs))
+        return _count_onus(super().get_changelist(request, **kwargs))
 
     @display(description=_("ONUs online / known"))
     def onus(self, port: PonPort) -> str:
@@ -103,7 +103,7 @@ class PonPortAdmin(_OfAnOlt[PonPort]):
 
 
 @admin.register(OltHealth)
-class OltHealthAdmin(_OfAnOlt[OltHealth]):
+class OltHealthAdmin(_OltPartAdmin[OltHealth]):
     numbers = ("frame", "slot")
     list_display = (
         "place", "olt", "name", "state_badge", "cpu_pct", "memory_pct", "temperature_c", "power_w",
@@ -122,7 +122,7 @@ class OltHealthAdmin(_OfAnOlt[OltHealth]):
 
 
 @admin.register(Unprovisioned)
-class UnprovisionedAdmin(_OfAnOlt[Unprovisioned]):
+class UnprovisionedAdmin(_OltPartAdmin[Unprovisioned]):
     numbers = ("frame", "slot", "port")
     list_display = ("identity", "olt", "place", "model", "vendor_id", "sw_version", "first_seen", "last_seen")
     list_filter = (("olt", AutocompleteSelectFilter),)

@@ -147,7 +147,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
 
     @admin.action(description=_("Remove the old rows, as shown"), permissions=["confirm"])
     def confirm(self, request: HttpRequest, chosen: QuerySet[CoordinatorState]) -> None:
-        form_commands.show_outcome(request, lambda: _confirm(chosen, request.user.get_username()))
+        form_commands.show_outcome(request, lambda: _confirm_removal(chosen, request.user.get_username()))
 
     @display(description=_("name"), ordering="name")
     def loop(self, state: CoordinatorState) -> str:
@@ -163,7 +163,7 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
         return readable_json(state.value) if state.value else ""
 
 
-def _confirm(chosen: QuerySet[CoordinatorState], by: str) -> str:
+def _confirm_removal(chosen: QuerySet[CoordinatorState], by: str) -> str:
     key = chosen.filter(name=HOLD).values_list("id", flat=True).first()
     # The removal that was shown may be gone, and another one may wait.
     confirm_removal(0 if key is None else key, by, database_now())

@@ -140,10 +140,10 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
     @admin.action(description=_("Abort"), permissions=["run"])
     def abort(self, request: HttpRequest, chosen: QuerySet[Execution]) -> None:
         for key in chosen.values_list("id", flat=True):
-            form_commands.show_outcome(request, lambda key=key: _abort(key))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda key=key: _abort_execution(key))  # type: ignore[misc]  # bound at once
 
 
-def _abort(execution_id: int) -> str:
+def _abort_execution(execution_id: int) -> str:
     runs.abort_execution(execution_id, database_now())
     return gettext("Execution %(id)d was aborted.") % {"id": execution_id}
 

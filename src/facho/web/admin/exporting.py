@@ -18,7 +18,7 @@ from facho.apps.access.audit_recording import note
 from facho.engine.upkeep.exports import find_export
 
 # Without a byte order mark, spreadsheets misread UTF-8.
-_MARK: Final = "\ufeff"
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 @admin.action(description=_("Export as CSV"), permissions=["view"])
@@ -27,15 +27,15 @@ def export_csv(_admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> Stream
     note(Action.EXPORT, rows.model, None, name)
     # Errors of the query must occur before the response has started.
     rest = export.csv(rows)
-    pieces = itertools.chain([_MARK + next(rest)], rest)
+    pieces = itertools.chain([_BYTE_ORDER_MARK + next(rest)], rest)
     # Under ASGI Django would read a synchronous iterator completely before it sends anything.
-    body: Any = _awaited(pieces) if isinstance(request, ASGIRequest) else pieces
+    body: Any = _async_pieces(pieces) if isinstance(request, ASGIRequest) else pieces
     answer = StreamingHttpResponse(body, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return answer
 
 
-async def _awaited(pieces: Iterator[str]) -> AsyncIterator[str]:
+async def _async_pieces(pieces: Iterator[str]) -> AsyncIterator[str]:
     take = sync_to_async(lambda: next(pieces, ""))
     while piece := await take():
         yield piece

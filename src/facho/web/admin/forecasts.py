@@ -45,11 +45,11 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
 
     @display(description=_("expected now"))
     def expected(self, forecast: TaskForecast) -> str:
-        return duration(timedelta(seconds=_predicted(forecast).p50_s))
+        return duration(timedelta(seconds=_predict(forecast).p50_s))
 
     @display(description=_("95th percentile"))
     def at_most(self, forecast: TaskForecast) -> str:
-        return duration(timedelta(seconds=_predicted(forecast).p95_s))
+        return duration(timedelta(seconds=_predict(forecast).p95_s))
 
     @display(description=_("prediction error"), ordering="error_pct", label=_COLOURS)
     def error(self, forecast: TaskForecast) -> tuple[str, str]:
@@ -76,6 +76,6 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
         return readable_json(forecast.state)
 
 
-def _predicted(forecast: TaskForecast) -> Predicted:
+def _predict(forecast: TaskForecast) -> Predicted:
     learned = Learned.from_json(forecast.state)
     return predict(learned, now(), learned.onus, current().time_zone)

@@ -32,7 +32,7 @@ from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
 
-_OF_V3 = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
+_V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 
 
 @admin.register(Brand)
@@ -137,7 +137,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
     autocomplete_fields = ("brand", "model")
     actions = ("test_each", "enable", "disable", export_csv)
     change_form_after_template = "facho_admin/connection_test.html"
-    conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_OF_V3})
+    conditional_fields = MappingProxyType({"community": "snmp_version != '3'", **_V3_CONDITIONS})
     readonly_fields = (
         "reachable",
         "unreachable_since",
@@ -295,14 +295,14 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        form_commands.show_outcome(request, lambda: _set_enabled(olts, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_olts_enabled(olts, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        form_commands.show_outcome(request, lambda: _set_enabled(olts, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_olts_enabled(olts, enabled=False))
 
 
-def _set_enabled(olts: QuerySet[Olt], *, enabled: bool) -> str:
+def _set_olts_enabled(olts: QuerySet[Olt], *, enabled: bool) -> str:
     names = list(olts.values_list("name", flat=True))
     form_commands.set_olts_enabled(names, database_now(), enabled=enabled)
     return form_commands.describe_switched(len(names), enabled=enabled)

@@ -94,11 +94,11 @@ class JobForm(_JobForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         job = kwargs.get("instance")
-        written = _as_written(job) if job is not None and job.pk else {}
+        written = _initial_values(job) if job is not None and job.pk else {}
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
 
-def _as_written(job: SnmpJob) -> dict[str, Any]:
+def _initial_values(job: SnmpJob) -> dict[str, Any]:
     return {
         "interval": format_interval(job.interval),
         "facts": ", ".join(job.facts),
@@ -122,7 +122,7 @@ class NodeForm(_NodeForm):
         if node is not None and node.interval_s:
             written["interval"] = format_interval(timedelta(seconds=node.interval_s))
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
-        _keep(self, "olt", "job")
+        _disable_fields(self, "olt", "job")
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
@@ -138,10 +138,10 @@ class JobOidForm(_JobOidForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _keep(self, "oid")
+        _disable_fields(self, "oid")
 
 
-def _keep(form: forms.ModelForm[Any], *names: str) -> None:
+def _disable_fields(form: forms.ModelForm[Any], *names: str) -> None:
     """Disable fields that cannot change after a row was added."""
     for name in names:
         if form.instance.pk and name in form.fields:

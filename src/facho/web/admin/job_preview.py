@@ -45,9 +45,9 @@ def look(
 ) -> NoReturn:
     """Always raise: Previewed, CheckSkipped, CommandError as saving would, or Refused while others ask."""
     asked = ASKED in request.POST
-    if not asked and not _weighs(form, formsets):
+    if not asked and not _changes_workload(form, formsets):
         raise Previewed(())
-    olts = _olts(form.instance.pk, formsets[-1])
+    olts = _affected_olts(form.instance.pk, formsets[-1])
     if not asked and len(olts) > current().what_if_olts:
         raise CheckSkipped
     raise Previewed(ask_what_if(request.user, role_of(request.user), Change(save, olts)))
@@ -74,11 +74,11 @@ def refuse_unfit(request: HttpRequest) -> None:
     raise CommandError("", gettext("Not saved: the work would not fit in an hour. See below."))
 
 
-def _weighs(form: Any, formsets: Sequence[Any]) -> bool:
+def _changes_workload(form: Any, formsets: Sequence[Any]) -> bool:
     return bool(_WEIGHS.intersection(form.changed_data)) or any(each.has_changed() for each in formsets)
 
 
-def _olts(job_id: int | None, nodes: Any) -> dict[int, str]:
+def _affected_olts(job_id: int | None, nodes: Any) -> dict[int, str]:
     olts = {node.olt_id: node.olt.name for node in nodes.new_objects}
     if job_id:
         olts |= dict(SnmpJobHost.objects.filter(job=job_id).values_list("olt_id", "olt__name"))
@@ -103,14 +103,14 @@ def refused(request: HttpRequest, said: Iterable[str]) -> HttpResponse:
 
 def mistakes(context: Any) -> Iterator[str]:
     form = context["adminform"].form
-    yield from _of(form)
+    yield from _form_errors(form)
     for inline in context["inline_admin_formsets"]:
         yield from inline.formset.non_form_errors()
         for each in inline.formset.forms:
-            yield from _of(each)
+            yield from _form_errors(each)
 
 
-def _of(form: Any) -> Iterator[str]:
+def _form_errors(form: Any) -> Iterator[str]:
     for name, said in form.errors.items():
         label = f"{form[name].label}: " if name in form.fields else ""
         yield from (f"{label}{each}" for each in said)

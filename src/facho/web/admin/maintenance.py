@@ -93,7 +93,7 @@ class NowFilter(admin.SimpleListFilter):
         now = timezone.now()
         match self.value():
             case "now":
-                return queryset.filter(id__in=_lasting(queryset))
+                return queryset.filter(id__in=_ids_under_way(queryset))
             case "ahead":
                 return queryset.filter(~Q(weekdays="") | Q(starts_at__gt=now), enabled=True)
             case "over":
@@ -101,7 +101,7 @@ class NowFilter(admin.SimpleListFilter):
         return queryset
 
 
-def _lasting(windows: QuerySet[MaintenanceWindow]) -> list[int]:
+def _ids_under_way(windows: QuerySet[MaintenanceWindow]) -> list[int]:
     now = timezone.now()
     may = windows.filter(~Q(weekdays="") | Q(starts_at__lte=now, ends_at__gt=now), enabled=True)
     return [each.id for each in may if now_and_next(each.plan, now, current().time_zone)[0]]
@@ -133,7 +133,7 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
         form: Any,
         change: bool,
     ) -> None:
-        wanted, now = _wanted(form.cleaned_data), database_now()
+        wanted, now = _window_from_form(form.cleaned_data), database_now()
         saved = (
             maintenance.change_window(obj.pk, wanted, now) if change else maintenance.add_window(wanted, now)
         )
@@ -151,7 +151,7 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
     @display(description=_("planned"))
     def planned(self, window: MaintenanceWindow) -> str:
         if window.starts_at is not None and window.ends_at is not None:
-            return _span((window.starts_at, window.ends_at))
+            return _format_span((window.starts_at, window.ends_at))
         days = ", ".join(str(_DAYS[day]) for day in window.weekdays.split(","))
         lasts = format_interval(timedelta(seconds=window.duration_s or 0))
         said = {"days": days, "start": f"{window.start_time:%H:%M}", "lasts": lasts}
@@ -171,28 +171,28 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
 
     @display(description=_("next"))
     def following(self, window: MaintenanceWindow) -> str:
-        _lasting, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
-        return _span(coming) if coming and window.enabled else ""
+        _ids_under_way, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
+        return _format_span(coming) if coming and window.enabled else ""
 
     @admin.action(description=_("End now"), permissions=["change"])
     def end(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
         for name in chosen.values_list("name", flat=True):
-            form_commands.show_outcome(request, lambda name=name: _end(name))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda name=name: _end_window(name))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_windows_enabled(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_windows_enabled(chosen, enabled=False))
 
     @admin.action(description=_("Remove"), permissions=["delete"])
     def remove(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _remove(chosen))
+        form_commands.show_outcome(request, lambda: _remove_windows(chosen))
 
 
-def _wanted(given: dict[str, Any]) -> maintenance.Window:
+def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
     olt = given["olt"]
     return maintenance.Window(
         given["name"],
@@ -207,23 +207,23 @@ def _wanted(given: dict[str, Any]) -> maintenance.Window:
     )
 
 
-def _span(span: Span) -> str:
+def _format_span(span: Span) -> str:
     since, until = (date_format(localtime(each), "SHORT_DATETIME_FORMAT") for each in span)
     return gettext("%(since)s to %(until)s") % {"since": since, "until": until}
 
 
-def _end(name: str) -> str:
+def _end_window(name: str) -> str:
     maintenance.end_window(name, database_now())
     return gettext("%(name)s has ended.") % {"name": name}
 
 
-def _switch(chosen: QuerySet[MaintenanceWindow], *, enabled: bool) -> str:
+def _set_windows_enabled(chosen: QuerySet[MaintenanceWindow], *, enabled: bool) -> str:
     names = list(chosen.values_list("name", flat=True))
     maintenance.switch_windows(names, database_now(), enabled=enabled)
     return form_commands.describe_switched(len(names), enabled=enabled)
 
 
-def _remove(chosen: QuerySet[MaintenanceWindow]) -> str:
+def _remove_windows(chosen: QuerySet[MaintenanceWindow]) -> str:
     names = list(chosen.values_list("name", flat=True))
     maintenance.remove_windows(names, database_now())
     said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(names))

@@ -60,7 +60,7 @@ class RuleForm(_RuleForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         rule = kwargs.get("instance")
-        written = _as_written(rule) if rule is not None and rule.pk else {}
+        written = _initial_values(rule) if rule is not None and rule.pk else {}
         super().__init__(*args, **{**kwargs, "initial": {**written, **(kwargs.get("initial") or {})}})
 
     def clean(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class RuleForm(_RuleForm):
         return given
 
 
-def _as_written(rule: NotificationRule) -> dict[str, Any]:
+def _initial_values(rule: NotificationRule) -> dict[str, Any]:
     seconds = rule.no_repeat_s
     return {
         "notices": rule.notices,

@@ -75,7 +75,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
         response = super().changeform_view(request, object_id, form_url, extra_context)
         # Send after the transaction, or other writers would wait.
         if _SEND_TEST in request.POST and response.status_code == HTTPStatus.FOUND:
-            form_commands.show_outcome(request, lambda: _test(request.POST["name"].strip()))
+            form_commands.show_outcome(request, lambda: _send_test(request.POST["name"].strip()))
         return response
 
     def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
@@ -110,18 +110,18 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
     @admin.action(description=_("Send a test"), permissions=["test"])
     def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:
         for name in channels.values_list("name", flat=True):
-            form_commands.show_outcome(request, lambda name=name: _test(name))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda name=name: _send_test(name))  # type: ignore[misc]  # bound at once
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
         form_commands.show_outcome(
-            request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=True)
+            request, lambda: _set_each_enabled(chosen, commands.set_channel_enabled, enabled=True)
         )
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
         form_commands.show_outcome(
-            request, lambda: _switch(chosen, commands.set_channel_enabled, enabled=False)
+            request, lambda: _set_each_enabled(chosen, commands.set_channel_enabled, enabled=False)
         )
 
     @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
@@ -129,7 +129,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
         """Do nothing: changeform_view sends the test after saving."""
 
 
-def _test(name: str) -> str:
+def _send_test(name: str) -> str:
     tried = commands.try_channel(name, database_now(), current())
     if not tried.sent:
         raise CommandError("channel", tried.sentence)
@@ -178,11 +178,15 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
 
     @admin.action(description=_("Enable"), permissions=["change"])
     def enable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, _set_rule, enabled=True))
+        form_commands.show_outcome(
+            request, lambda: _set_each_enabled(chosen, _set_rule_enabled, enabled=True)
+        )
 
     @admin.action(description=_("Disable"), permissions=["change"])
     def disable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        form_commands.show_outcome(request, lambda: _switch(chosen, _set_rule, enabled=False))
+        form_commands.show_outcome(
+            request, lambda: _set_each_enabled(chosen, _set_rule_enabled, enabled=False)
+        )
 
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:
@@ -199,11 +203,11 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
         return ", ".join(channel.name for channel in rule.channels.all())
 
 
-def _set_rule(name: str, *, enabled: bool) -> None:
+def _set_rule_enabled(name: str, *, enabled: bool) -> None:
     commands.update_rule(name, commands.RuleChanges(enabled=enabled))
 
 
-def _switch(chosen: QuerySet[Any], switch: Callable[..., None], *, enabled: bool) -> str:
+def _set_each_enabled(chosen: QuerySet[Any], switch: Callable[..., None], *, enabled: bool) -> str:
     names = list(chosen.values_list("name", flat=True))
     for name in names:
         switch(name, enabled=enabled)

@@ -118,10 +118,10 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     @admin.action(description=_("Apply the proposed shift"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
         for plan in chosen:
-            form_commands.show_outcome(request, lambda plan=plan: _move(plan))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda plan=plan: _shift_node(plan))  # type: ignore[misc]  # bound at once
 
 
-def _move(plan: ExecutionPlan) -> str:
+def _shift_node(plan: ExecutionPlan) -> str:
     now = database_now()
     shift = suggest_shift(plan.olt_id, now, current())
     if shift is None:

@@ -19,10 +19,10 @@ _KEY: Final = "key-of-the-row"
 
 def connect() -> None:
     """Compute the column headers once per page instead of once per row."""
-    unfold_list.result_headers = _once_a_page(unfold_list.result_headers)
+    unfold_list.result_headers = _once_per_page(unfold_list.result_headers)
 
 
-def _once_a_page(heads: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[Any]]:
+def _once_per_page(heads: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[Any]]:
     @wraps(heads)
     def of_page(page: Any) -> list[Any]:
         if not hasattr(page, "heads"):

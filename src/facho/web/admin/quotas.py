@@ -176,7 +176,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
-        form_commands.show_outcome(request, lambda: _acknowledge(chosen, request.user.get_username()))
+        form_commands.show_outcome(request, lambda: _acknowledge_chosen(chosen, request.user.get_username()))
 
     @display(description=_("acknowledged"), ordering="acknowledged_at")
     def seen_by(self, violation: QuotaViolation) -> str:
@@ -214,7 +214,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
         return readable_json(violation.report)
 
 
-def _acknowledge(chosen: QuerySet[QuotaViolation], by: str) -> str:
+def _acknowledge_chosen(chosen: QuerySet[QuotaViolation], by: str) -> str:
     keys = list(chosen.filter(acknowledged_at=None).values_list("id", flat=True))
     for key in keys:
         acknowledge_violation(key, by, database_now())

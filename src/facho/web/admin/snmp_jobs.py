@@ -157,7 +157,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             formset.save(commit=False)
 
         def save(schedule: Schedule) -> SnmpJob | None:
-            return _save(schedule, form, oids, nodes, change=change)
+            return _save_job(schedule, form, oids, nodes, change=change)
 
         if getattr(request, "previews", False):
             job_preview.look(request, save, form, (oids, nodes))
@@ -205,11 +205,11 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        form_commands.show_outcome(request, lambda: _set_jobs(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_jobs_enabled(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        form_commands.show_outcome(request, lambda: _set_jobs(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_jobs_enabled(chosen, enabled=False))
 
     @admin.action(description=_("Duplicate"), permissions=["add"])
     def duplicate(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
@@ -217,7 +217,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
             form_commands.show_outcome(request, lambda name=name: form_commands.duplicate_job(name))  # type: ignore[misc]  # bound at once
 
 
-def _save(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool) -> SnmpJob | None:
+def _save_job(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool) -> SnmpJob | None:
     """Save a job with its OIDs and nodes. Return it if it is new."""
     job: SnmpJob = form.instance
     if not change:
@@ -229,7 +229,7 @@ def _save(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool)
     return None
 
 
-def _set_jobs(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
+def _set_jobs_enabled(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
     names = list(chosen.values_list("name", flat=True))
     form_commands.set_jobs_enabled(names, database_now(), enabled=enabled)
     return form_commands.describe_switched(len(names), enabled=enabled)
@@ -298,19 +298,19 @@ class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
 
     @admin.action(description=_("Enable"), permissions=["enable"])
     def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        form_commands.show_outcome(request, lambda: _set_nodes(chosen, enabled=True))
+        form_commands.show_outcome(request, lambda: _set_nodes_enabled(chosen, enabled=True))
 
     @admin.action(description=_("Disable"), permissions=["enable"])
     def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        form_commands.show_outcome(request, lambda: _set_nodes(chosen, enabled=False))
+        form_commands.show_outcome(request, lambda: _set_nodes_enabled(chosen, enabled=False))
 
     @admin.action(description=_("Detach the OLT from the job"), permissions=["change"])
     def detach(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
         for node in chosen:
-            form_commands.show_outcome(request, lambda node=node: _detach(node))  # type: ignore[misc]  # bound at once
+            form_commands.show_outcome(request, lambda node=node: _detach_node(node))  # type: ignore[misc]  # bound at once
 
 
-def _set_nodes(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
+def _set_nodes_enabled(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
     ids = list(chosen.values_list("id", flat=True))
     form_commands.set_nodes_enabled(ids, database_now(), enabled=enabled)
     return form_commands.describe_switched(len(ids), enabled=enabled)
@@ -321,6 +321,6 @@ def _run_now(node: SnmpJobHost) -> str:
     return gettext("Execution %(id)d: %(job)s runs next on %(olt)s.") % said
 
 
-def _detach(node: SnmpJobHost) -> str:
+def _detach_node(node: SnmpJobHost) -> str:
     jobs.detach(node.job.name, [node.olt.name], database_now())
     return gettext("%(olt)s was detached from %(job)s.") % {"olt": node.olt.name, "job": node.job.name}

@@ -21,8 +21,9 @@ _PLAIN: Final[Mapping[Any, type[serializers.Field[Any, Any, Any, Any]]]] = {
     datetime: serializers.DateTimeField,
     timedelta: serializers.FloatField,
 }
-# Names of components are part of the API: they stay when a module is renamed.
+# Names of components are part of the API: they stay when a module or a class is renamed.
 _PREFIXES: Final = {"system_status": "Condition"}
+_CLASSES: Final = {"QueuedExecution": "Queued"}
 
 
 @cache
@@ -31,7 +32,8 @@ def describe_dataclass(value: type) -> type[serializers.Serializer[Any]]:
     fields = {name: _field(hint) for name, hint in typing.get_type_hints(value).items()}
     # The module is part of the name, because several modules have a class of the same name.
     module = value.__module__.rpartition(".")[2]
-    name = f"{_PREFIXES.get(module, module.title())}{value.__name__}Serializer"
+    name = _CLASSES.get(value.__name__, value.__name__)
+    name = f"{_PREFIXES.get(module, module.title())}{name}Serializer"
     return type(name, (serializers.Serializer,), fields)
 
 
