@@ -269,8 +269,8 @@ def test_a_file_with_broken_lines_says_which_and_why_and_nothing_is_saved(
     done = facho.run("olt", "import", str(file), "--no-test")
     assert done.returncode == 2
     *reasons, last = done.stderr.splitlines()
-    assert [reason.partition("; these are")[0] for reason in reasons] == [
-        reason.partition("; these are")[0] for reason in REASONS
+    assert [reason.partition("; known brands")[0] for reason in reasons] == [
+        reason.partition("; known brands")[0] for reason in REASONS
     ]
     assert "Nothing was saved: 6 of 7 lines are broken" in last
     assert names(facho) == []
