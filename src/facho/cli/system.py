@@ -63,26 +63,29 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
     """
     config = set_up_django()
     from django.db import DatabaseError
+    from django.utils import translation
 
     from facho.apps.access.actors import acting
-    from facho.apps.db.connections import database_sentence
+    from facho.apps.db.connections import check_reachable, database_sentence
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
     from facho.engine.upkeep.schema import SchemaProblem, read_schema_difference, refuse_newer
     from facho.keys import KeyProblem
 
-    try:
-        reach_database()
-        if not ready:
-            refuse_newer(read_schema_difference())
-        with using_database(_say) if ready else nullcontext(), acting(_person if by_person else None):
-            yield config
-    except CommandError as error:
-        refuse(_format_error(error))
-    except (KeyProblem, SchemaProblem) as error:
-        fail(str(error))
-    except DatabaseError as error:
-        fail(database_sentence(error))
+    # The command line is in English, whatever the language of the pages is.
+    with translation.override("en"):
+        try:
+            check_reachable()
+            if not ready:
+                refuse_newer(read_schema_difference())
+            with using_database(_say) if ready else nullcontext(), acting(_person if by_person else None):
+                yield config
+        except CommandError as error:
+            refuse(_format_error(error))
+        except (KeyProblem, SchemaProblem) as error:
+            fail(str(error))
+        except DatabaseError as error:
+            fail(database_sentence(error))
 
 
 def _person() -> Actor:
@@ -105,11 +108,8 @@ def set_up_django() -> Config:
     try:
         config = current()
         import django
-        from django.utils import translation
 
         django.setup()
-        # The command line is in English, whatever the language of the pages is.
-        translation.activate("en")
     except (BadSettings, KeyProblem) as error:
         fail(str(error))
     except OSError as error:
@@ -121,12 +121,6 @@ def _format_error(error: CommandError) -> str:
     """Return the message, with the word on the command line that it is about."""
     word = _WORDS.get(error.field, "--" + error.field.replace("_", "-"))
     return f"{word}: {error.message}" if word else error.message
-
-
-def reach_database() -> None:
-    from facho.apps.db.connections import check_reachable
-
-    check_reachable()
 
 
 def _say(sentence: str) -> None:

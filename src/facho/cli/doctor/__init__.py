@@ -58,8 +58,12 @@ def _run_checks(checkup: Checkup) -> Iterator[Finding]:
     yield from check_web(config, os.environ)
     if keys.level is not Level.ERROR:
         set_up_django()
+        from django.utils import translation
+
         from facho.cli.doctor.database import check_system
 
+        # Until the process ends: the state of the coordinator is put into words when it is printed.
+        translation.activate("en")
         yield from check_system(config, checkup)
 
 

@@ -13,7 +13,7 @@ from django.db.models import F
 from facho.apps.access.models import ApiToken, TokenState
 from facho.apps.access.selectors import in_state
 from facho.apps.db.clock import database_now
-from facho.apps.db.connections import database_sentence, database_version
+from facho.apps.db.connections import check_reachable, database_sentence, database_version
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Credentials, Unreadable
@@ -28,7 +28,6 @@ from facho.cli.doctor.findings import Checkup, Finding, error, ok, start_advice,
 from facho.cli.doctor.machine import check_clock, compare_clocks, is_synchronised
 from facho.cli.doctor.storage import check_disk, check_retention
 from facho.cli.output import list_names
-from facho.cli.system import reach_database
 from facho.config import Config
 from facho.core.pool import alive_workers
 from facho.engine.upkeep.schema import newer_sentence, read_schema_difference
@@ -48,7 +47,7 @@ def check_system(config: Config, checkup: Checkup) -> Iterator[Finding]:
         yield _check_broker(config)
         yield _check_celery(celery.__version__)
     try:
-        reach_database()
+        check_reachable()
         yield ok("database", database_version())
         schema = read_schema_difference()
         if schema.unknown:
