@@ -182,10 +182,10 @@ def _thinned(series: Values, width: Span) -> Iterator[tuple[int, float | None]]:
     column, kept = -1, list[tuple[int, float | None]]()
     low, each = width.low, SIZE / (width.high - width.low)
     for time, value in zip(series.times, series.values, strict=True):
-        its = int((time - low) * each)
-        if its != column:
+        position = int((time - low) * each)
+        if position != column:
             yield from _extremes(kept)
-            column, kept = its, []
+            column, kept = position, []
         kept.append((time, value))
     yield from _extremes(kept)
 

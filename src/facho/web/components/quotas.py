@@ -187,8 +187,8 @@ def recent_violations(limit: int) -> Iterator[ViolationRow]:
 
 def olt_violations(olt_id: int, now: datetime, limit: int) -> Iterator[ViolationRow]:
     """Return the violations of the last day, and older ones that are not acknowledged."""
-    wanted = Q(created_at__gte=now - _A_DAY) | Q(acknowledged_at=None)
-    return _violation_rows(QuotaViolation.objects.filter(wanted, olt=olt_id), limit)
+    recent_or_open = Q(created_at__gte=now - _A_DAY) | Q(acknowledged_at=None)
+    return _violation_rows(QuotaViolation.objects.filter(recent_or_open, olt=olt_id), limit)
 
 
 def _violation_rows(rows: QuerySet[QuotaViolation], limit: int) -> Iterator[ViolationRow]:

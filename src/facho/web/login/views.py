@@ -77,8 +77,8 @@ class LoginForm(AuthenticationForm):
             found = super().clean()
         except login_limits.TooMany as refused:
             self.too_many = True
-            said = {"time": f"{localtime(refused.until + _A_MINUTE):%H:%M}"}
-            raise ValidationError(_("Too many attempts failed. Try again at %(time)s.") % said) from None
+            values = {"time": f"{localtime(refused.until + _A_MINUTE):%H:%M}"}
+            raise ValidationError(_("Too many attempts failed. Try again at %(time)s.") % values) from None
         except ValidationError:
             login_limits.failed(address)
             raise

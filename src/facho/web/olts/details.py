@@ -145,10 +145,10 @@ def _plan_summary(olt_id: int, now: datetime, config: Config) -> PlanSummary | N
 
 def _upcoming_windows(olt: Olt, now: datetime, config: Config) -> list[UpcomingWindow]:
     """Return the current and the next span of each window of the OLT or its site, earliest first."""
-    its = Q(olt=olt.id) | (Q(site=olt.site) & ~Q(site=""))
+    of_olt = Q(olt=olt.id) | (Q(site=olt.site) & ~Q(site=""))
     found = [
         UpcomingWindow(window.pk, window.name, *span)
-        for window in windows_between(now, now + _WINDOWS_AHEAD).filter(its)
+        for window in windows_between(now, now + _WINDOWS_AHEAD).filter(of_olt)
         for span in now_and_next(window.plan, now, config.time_zone)
         if span is not None and span[0] < now + _WINDOWS_AHEAD
     ]

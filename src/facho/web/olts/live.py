@@ -68,8 +68,8 @@ class ExecutionRow:
 
     def part_result(self, node_id: int) -> tuple[str, Reason]:
         """Return the state and the error of one part."""
-        its = next((part for part in self.parts if part.node_id == node_id), None)
-        return (self.state, self.error) if its is None else (its.state, its.error or self.error)
+        found = next((part for part in self.parts if part.node_id == node_id), None)
+        return (self.state, self.error) if found is None else (found.state, found.error or self.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,14 +73,14 @@ class PortPage:
 
 def read_port_page(port: PonPort, query: PortQuery, now: datetime, config: Config) -> PortPage:
     onus = _port_onus(port)
-    told = list(onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power"))
+    rows = list(onus.filter(presence=Presence.PRESENT).order_by().values_list("state", "power"))
     return PortPage(
         now=now,
         port=port,
         onus=Paginator(_sort_onus(onus, query.sort), ROWS).get_page(query.page),
-        known=len(told),
-        online=sum(state == "online" for state, _power in told),
-        light=_power_histogram([power for _state, power in told if power is not None], config.optical_weak),
+        known=len(rows),
+        online=sum(state == "online" for state, _power in rows),
+        light=_power_histogram([power for _state, power in rows if power is not None], config.optical_weak),
         charts=_charts(port, query.days, now, config),
         outages=recent_outages(port.olt_id, port.place),
         events=_events(port, now),

@@ -40,10 +40,12 @@ def refuse_long_queries(answer: Answer) -> Answer:
         query = request.META["QUERY_STRING"]
         if len(query) <= LONGEST_QUERY and query.count("&") < MOST_PARAMETERS:
             return answer(request)
-        said = _("the address is too long: %(length)d characters and %(parameters)d parameters at most") % {
+        sentence = _(
+            "the address is too long: %(length)d characters and %(parameters)d parameters at most"
+        ) % {
             "length": LONGEST_QUERY,
             "parameters": MOST_PARAMETERS,
         }
-        return render_refusal(request, Refused(HTTPStatus.REQUEST_URI_TOO_LONG, said, 0))
+        return render_refusal(request, Refused(HTTPStatus.REQUEST_URI_TOO_LONG, sentence, 0))
 
     return look

@@ -38,13 +38,13 @@ class Refused(Exception):
 
 
 def too_many_requests(wait_s: int) -> Refused:
-    said = _("too many requests: try again in %(seconds)d seconds") % {"seconds": wait_s}
-    return Refused(HTTPStatus.TOO_MANY_REQUESTS, said, wait_s)
+    sentence = _("too many requests: try again in %(seconds)d seconds") % {"seconds": wait_s}
+    return Refused(HTTPStatus.TOO_MANY_REQUESTS, sentence, wait_s)
 
 
 def database_too_slow() -> Refused:
-    said = _("the database took too long to answer: narrow the request, or try again later")
-    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, said, _RETRY_AFTER_S)
+    sentence = _("the database took too long to answer: narrow the request, or try again later")
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, sentence, _RETRY_AFTER_S)
 
 
 def render_refusal(request: HttpRequest, refused: Refused) -> HttpResponse:

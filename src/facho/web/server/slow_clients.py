@@ -138,7 +138,7 @@ def _content_length(scope: Scope) -> int:
 
 async def _refuse(send: Send) -> None:
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-    said = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": TOO_LONG}
+    problem = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": TOO_LONG}
     headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": status.value, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(said).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(problem).encode()})

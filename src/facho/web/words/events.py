@@ -63,8 +63,8 @@ def describe_onu_event(event: OnuEvent) -> str:
     """Return `optical power fell: -24.5 dBm`, `moved from 0/1/3:12 to 0/1/7:7` or `offline: no power`."""
     kind = str(EventKind(event.kind).label)
     if event.kind == EventKind.MOVED and event.before:
-        said = {"before": event.before, "place": event.place}
-        return gettext("moved from %(before)s to %(place)s") % said
+        values = {"before": event.before, "place": event.place}
+        return gettext("moved from %(before)s to %(place)s") % values
     return f"{kind}: {onu_event_details(event)}" if event.cause else kind
 
 

@@ -64,10 +64,10 @@ _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[WaitCause, Text]] = {
 def describe_run(run: TimelineRun) -> str:
     """Return `Optics, success, 10:05:00, 3.2 s; 12 s late: OLT busy with discovery`."""
     outcome = gettext("planned") if run.execution_id is None else str(State(run.outcome).label)
-    said = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
+    texts = [run.job or gettext("by hand"), outcome, f"{localtime(run.start):%H:%M:%S}"]
     if run.length is not None:
-        said.append(duration(run.length))
-    text = ", ".join(said)
+        texts.append(duration(run.length))
+    text = ", ".join(texts)
     if not run.late:
         return text
     late = gettext("%(delay)s late") % {"delay": duration(run.delay)}

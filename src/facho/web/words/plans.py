@@ -28,5 +28,5 @@ def describe_slower_job(infeasible: Mapping[str, Any] | None) -> str:
 
 def describe_shift(shift: Shift) -> str:
     minutes = round(shift.saves.total_seconds() / 60)
-    said = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
-    return gettext("Shift %(job)s by %(by)s: %(minutes)d min less waiting per day.") % said
+    values = {"job": shift.job, "by": format_interval(shift.by), "minutes": minutes}
+    return gettext("Shift %(job)s by %(by)s: %(minutes)d min less waiting per day.") % values
