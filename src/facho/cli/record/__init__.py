@@ -233,8 +233,8 @@ def _read_stored(
     stopping = stop_on_signals()
     with system() as config, manual_runtime(config) as runtime, step_bar("values") as steps:
         from facho.apps.db.clock import database_now
-        from facho.engine.collect.targets import target_of as target_of_stored
         from facho.engine.collect.work_builder import profile_of
+        from facho.engine.collect.work_builder import target_of as target_of_stored
         from facho.engine.commands.runs import collect_all
         from facho.engine.schedule.manual_session import ManualResult, run_manual_session
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from facho.apps.discovery.selectors import known_onus
 from facho.apps.executions.selectors import execution_subject
-from facho.apps.hosts.models import Oid, Olt
+from facho.apps.hosts.models import Oid, Olt, SnmpVersion
 from facho.apps.hosts.selectors import (
     DISCOVERY_FACTS,
     NOBODY,
@@ -24,9 +25,8 @@ from facho.apps.snmp_jobs.models import JobKind, SnmpJobHost
 from facho.apps.snmp_jobs.selectors import NodeJob, job_of_node
 from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
-from facho.core.request_rules import MissingColumns, columns_to_leave_out
+from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
-from facho.engine.collect.targets import learned_of, request_pace_of, target_of, varbinds_of
 from facho.engine.collect.work import (
     AskedColumn,
     Batching,
@@ -36,6 +36,8 @@ from facho.engine.collect.work import (
     PartState,
     Work,
 )
+from facho.snmp import Limits, Target, Version
+from facho.snmp.pacing import Learned
 from facho.vendors import GENERIC, Entity, Profile, builtin
 
 
@@ -201,3 +203,59 @@ def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
 
 def _skip_part(part: Part, profile: Profile) -> PartResult:
     return PartResult(part, PartState.SKIPPED, Reason.of("family_has_nothing", family=profile.name))
+
+
+SNMP_VERSIONS = {SnmpVersion.V1: Version.V1, SnmpVersion.V2C: Version.V2C, SnmpVersion.V3: Version.V3}
+
+
+def target_of(olt: Olt, config: Config) -> Target:
+    limits = Limits(
+        olt.max_in_flight or config.requests_in_flight,
+        olt.max_varbinds or config.walk_repetitions,
+        olt.max_requests_per_second,
+    )
+    return Target(
+        olt.address,
+        olt.credentials.community,
+        olt.port,
+        SNMP_VERSIONS[SnmpVersion(olt.snmp_version)],
+        config.request_timeout.total_seconds(),
+        config.request_retries,
+        limits=limits,
+        user=olt.credentials.user,
+        most_rows=config.walk_rows,
+        most_octets=config.answer_octets,
+    )
+
+
+def varbinds_of(olt: Olt, config: Config) -> int:
+    """Return the most values of one GET."""
+    return min(olt.max_varbinds or config.varbinds, config.varbinds)
+
+
+def learned_of(olt: Olt) -> Learned | None:
+    found: dict[str, Any] = olt.learned
+    if "varbinds" not in found:
+        return None
+    return Learned(found["varbinds"], found["in_flight"], found.get("most_varbinds"))
+
+
+def learned_json(learned: Learned) -> dict[str, int | None]:
+    return {
+        "varbinds": learned.varbinds,
+        "in_flight": learned.in_flight,
+        "most_varbinds": learned.most_varbinds,
+    }
+
+
+def request_pace_of(
+    cpu_pct: float | None, read_at: datetime | None, now: datetime, config: Config
+) -> RequestPace:
+    return request_pace(
+        cpu_pct,
+        read_at,
+        now,
+        gentle_above=config.cpu_gentle_above,
+        skip_above=config.cpu_skip_above,
+        known_for=config.cpu_known_for,
+    )

@@ -16,7 +16,7 @@ from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.config import Config, current
 from facho.core.reasons import Reason, text_reason
 from facho.engine.collect.identify import Identified, explain, identify
-from facho.engine.collect.targets import SNMP_VERSIONS, target_of
+from facho.engine.collect.work_builder import SNMP_VERSIONS, target_of
 from facho.engine.commands.credentials import unreadable_sentence
 from facho.engine.commands.olts import NewOlt, check_new
 from facho.snmp import Client, SnmpError, Target

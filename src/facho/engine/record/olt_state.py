@@ -16,9 +16,8 @@ from facho.apps.snmp_jobs.models import JobKind
 from facho.core.request_rules import update_missing_columns
 from facho.engine.collect.part_results import ENOUGH
 from facho.engine.collect.request_plan import tables_of
-from facho.engine.collect.targets import learned_json
 from facho.engine.collect.work import Collection, PartResult
-from facho.engine.collect.work_builder import OltSnapshot
+from facho.engine.collect.work_builder import OltSnapshot, learned_json
 from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.record.recording import Recording
 from facho.snmp.values import TimeTicks

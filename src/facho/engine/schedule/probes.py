@@ -20,8 +20,7 @@ from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import Config
 from facho.core.execution_end import probe_after
 from facho.engine.collect.identify import probe as probe_olt
-from facho.engine.collect.targets import target_of
-from facho.engine.collect.work_builder import first_column
+from facho.engine.collect.work_builder import first_column, target_of
 from facho.engine.coordinate.reachability import request_replan
 from facho.engine.events.types import OltReachable
 from facho.engine.process.loops import run_loop

@@ -40,7 +40,7 @@ from facho.core.schedule import (
     first_run_of_changed,
     is_too_far,
 )
-from facho.engine.collect.targets import request_pace_of
+from facho.engine.collect.work_builder import request_pace_of
 from facho.engine.coordinate.quotas import (
     SkippedRange,
     count_failed_slot,
