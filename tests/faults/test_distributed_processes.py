@@ -43,7 +43,7 @@ def attempts_of(site: Site, execution: int) -> list[tuple[int, str]]:
 
 
 def is_taken_back(site: Site, execution: int) -> bool:
-    return any("disappeared" in error for _, error in attempts_of(site, execution))
+    return any("running_process_gone" in error for _, error in attempts_of(site, execution))
 
 
 def abort(site: Site, execution: int) -> None:

@@ -148,7 +148,7 @@ def test_stopped_longer_than_its_lease_it_sends_and_writes_nothing(facho: Facho,
                 other.stop()
             frozen.stop()
     ended = attempts_of(facho, frozen)
-    assert all("disappeared" in ended[number] for number in held), (
+    assert all("running_process_gone" in ended[number] for number in held), (
         "taken back, and not ended by the frozen one"
     )
     assert_nothing_is_stuck(facho)
