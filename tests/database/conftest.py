@@ -8,9 +8,9 @@ import pytest
 from django.utils import translation
 
 from facho import logs
+from facho.apps.db import sql
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import Config, current
-from facho.engine.events import stream
 from facho.engine.events.coordinator_log import log_writer
 from tests.factories import know_brands
 
@@ -34,7 +34,7 @@ def brands(db: None) -> Iterator[None]:
 def logged(db: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[CoordinatorLog]]:
     """What is in the coordinator's log by now. It does not wait for the end of the test's transaction."""
     log_writer.rows.clear()
-    monkeypatch.setattr(stream, "after_commit", lambda write: write())
+    monkeypatch.setattr(sql, "after_commit", lambda write: write())
 
     def rows() -> list[CoordinatorLog]:
         log_writer.flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +28,14 @@ def write_transaction() -> Iterator[None]:
     must_wait = connection.vendor == "sqlite" and not connection.in_atomic_block
     with _writer_lock if must_wait else nullcontext(), transaction.atomic():
         yield
+
+
+def after_commit(write: Callable[[], None]) -> None:
+    """Call it when the transaction commits; at once when there is none."""
+    if connection.in_atomic_block:
+        transaction.on_commit(write, robust=True)
+    else:
+        write()
 
 
 def fetch_rows(statement: str, values: Sequence[Any]) -> list[Row]:

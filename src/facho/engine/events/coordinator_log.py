@@ -26,7 +26,6 @@ from facho.apps.written import localized
 from facho.config import Config, current
 from facho.core.event_types import Level
 from facho.core.reasons import Reason, decode
-from facho.engine.events import stream
 from facho.engine.events.log_rows import Flusher, LogEntry, LogRows
 from facho.engine.events.types import Event, LogLinesLost, masked_json
 from facho.log_files import LineFile, LostLines, one_line
@@ -154,7 +153,7 @@ _LEVELS: Final = {State.SUCCESS: Level.INFO, State.ABORTED: Level.WARNING, State
 def log_ended_executions(execution_ids: Sequence[int]) -> None:
     """Write their lines when the transaction that ended them commits."""
     if execution_ids:
-        stream.after_commit(partial(_write_lines, list(execution_ids)))
+        sql.after_commit(partial(_write_lines, list(execution_ids)))
 
 
 @dataclass(frozen=True, slots=True)

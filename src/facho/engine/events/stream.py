@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from types import MappingProxyType
 
-from django.db import connection, transaction
-
+from facho.apps.db import sql
 from facho.engine.events.coordinator_log import log_writer
 from facho.engine.events.notifications import queue_notification
 from facho.engine.events.types import Event
@@ -25,17 +24,9 @@ def publish(event: Event, now: datetime) -> None:
     """
     if event.type is not None:
         olt_name = None if event.olt_id is None else _olt_names.get().get(event.olt_id)
-        after_commit(lambda: log_writer.write_event(event, now, olt_name))
+        sql.after_commit(lambda: log_writer.write_event(event, now, olt_name))
     if (notification := event.notification()) is not None:
         queue_notification(notification, event.olt_id, now)
-
-
-def after_commit(write: Callable[[], None]) -> None:
-    """Call it when the transaction commits; at once when there is none."""
-    if connection.in_atomic_block:
-        transaction.on_commit(write, robust=True)
-    else:
-        write()
 
 
 @contextmanager
