@@ -3,7 +3,8 @@
 Every command is one transaction and takes the time as `now`. Wrong input raises a CommandError that names
 the field, and nothing is changed.
 
-What is where: `olts`, `jobs` and `nodes` change what is collected, and `nodes.replan` alone decides when it
-runs; `runs` starts and ends executions; `keys` rotates the keys of the credentials; `setup` makes a database
-ready.
+`olts`, `jobs`, `nodes` and `usual_jobs` change what is collected; `runs` starts and ends executions;
+`credentials` builds SNMP credentials from the fields of a form, and `connection_test` asks an OLT what it is;
+`schedule_draft` and `what_if` try a change without making it; `input_checks` has the checks of names, numbers
+and choices; `setup` prepares a database.
 """
