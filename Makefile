@@ -15,14 +15,9 @@ BY_FILE := --dist loadscope --no-loadscope-reorder
 # The folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/model tests/integration)
-# What pages, files, messages and the command line say is the same on both, and what takes long is tried on one.
-ONE_DATABASE_TESTS := $(patsubst %,tests/database/test_%.py,admin_% onu_pages hostile_connection static_files chassis_told channels \
-	execution_logs doctor_notifications secrets_in_logs celery_by_hand columns_to_ask demo_jobs \
-	commands_by_hand cut_ports who_gets_what secrets_shown audit_web audit_commands log_in tokens users \
-	web_bench api_base api_coordinator api_examples api_executions api_index api_jobs api_list_costs \
-	api_maintenance api_nodes api_notifications api_oids api_olts api_onus api_pollers api_throttling)
-BOTH_DATABASES_TESTS := $(filter-out $(ONE_DATABASE_TESTS),$(wildcard tests/database/test_*.py)) \
-	$(wildcard tests/contract tests/faults/test_engine_database.py tests/integration/test_families.py)
+# Tests marked `one_database` (texts, files, the command line, what takes long) run on SQLite alone.
+BOTH_DATABASES_TESTS := $(wildcard tests/database tests/contract tests/faults/test_engine_database.py \
+	tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
 
 .DEFAULT_GOAL := help

@@ -12,7 +12,7 @@ from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
-from tests.database.test_admin_lists import INLINE, OURS
+from tests.database.web.admin.test_lists import INLINE, OURS
 
 
 def pages() -> Iterator[str]:

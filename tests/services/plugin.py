@@ -240,6 +240,7 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "both_databases: `make test` runs it on SQLite and on PostgreSQL")
+    config.addinivalue_line("markers", "one_database: what it tests does not depend on the database")
     given = getattr(config, "workerinput", {})
     config.stash[UNAVAILABLE].update(given.get(WORKER_KEY, {}))
     if given.get(POSTGRES_KEY):
@@ -247,7 +248,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if _folder(item) in ON_BOTH_DATABASES:
+    if _folder(item) in ON_BOTH_DATABASES and item.get_closest_marker("one_database") is None:
         item.add_marker(pytest.mark.both_databases)
 
 
