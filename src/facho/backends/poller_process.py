@@ -119,7 +119,7 @@ def collect_young_objects_only() -> Iterator[None]:
 
     By itself Python looks at all objects of the process whenever they have become a quarter more. An OLT that
     sends hundreds of thousands of values would cause that again and again, and the SNMP loop would wait each
-    time (docs/decisions/0009-what-an-agent-may-send.md).
+    time (docs/decisions/0009-limits-on-answers.md).
     """
     before = gc.get_threshold()
     gc.freeze()
