@@ -20,8 +20,16 @@ from facho.apps.db.clock import database_now
 from facho.config import current
 from facho.core.roles import Role, role_named
 from facho.engine.commands.tokens import create_token, revoke_tokens
-from facho.web.admin import form_commands
-from facho.web.admin.base import FachoModelAdmin, ReadOnlyAdmin, display, recent_filter, site
+from facho.web.admin.base import (
+    FachoModelAdmin,
+    M,
+    ReadOnlyAdmin,
+    display,
+    list_filter,
+    recent_filter,
+    show_outcome,
+    site,
+)
 
 if TYPE_CHECKING:
     _Form = ModelForm[ApiToken]
@@ -44,22 +52,19 @@ class TokenForm(_Form):
         """Skip the checks of the model: the command checks everything."""
 
 
-class StateFilter(admin.SimpleListFilter):
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
-        return list(TokenState.choices)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> QuerySet[ApiToken]:  # noqa: ARG002
-        return queryset.filter(in_state(state, timezone.now())) if (state := self.value()) else queryset
+_STATE_FILTER = list_filter(
+    "state",
+    _("state"),
+    lambda _model: TokenState.choices,
+    lambda tokens, state: tokens.filter(in_state(state, timezone.now())),
+)
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
     form = TokenForm
     list_display = ("name", "owner", "role", "begins", "state", "expires_at", "last_used_at")
-    list_filter = (StateFilter, "role")
+    list_filter = (_STATE_FILTER, "role")
     search_fields = ("name", "owner__username")
     actions = ("revoke",)
 
@@ -139,7 +144,7 @@ class ApiTokenAdmin(FachoModelAdmin[ApiToken]):
 
     @admin.action(description=_("Revoke"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
-        form_commands.show_outcome(request, lambda: _revoke_chosen(chosen))
+        show_outcome(request, lambda: _revoke_chosen(chosen))
 
 
 def _revoke_chosen(chosen: QuerySet[ApiToken]) -> str:
@@ -152,17 +157,8 @@ def _roles_up_to(most: Role | None) -> list[tuple[str, Any]]:
     return list(named.items())
 
 
-@admin.register(LoginAttempt)
-class LoginAttemptAdmin(ReadOnlyAdmin[LoginAttempt]):
-    list_display = ("at", "user", "address")
-    list_select_related = ("user",)
-    list_filter = (recent_filter("at", _("at")),)
-    search_fields = ("user__username", "address")
-    fields = ("at", "user", "address")
-
-
-@admin.register(LoginAddress)
-class LoginAddressAdmin(ReadOnlyAdmin[LoginAddress]):
+@admin.register(LoginAttempt, LoginAddress)
+class LoginAdmin(ReadOnlyAdmin[M]):
     list_display = ("at", "user", "address")
     list_select_related = ("user",)
     list_filter = (recent_filter("at", _("at")),)

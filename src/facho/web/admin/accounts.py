@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget
 
@@ -20,14 +19,15 @@ from facho.apps.access.models import RoleName
 from facho.apps.access.selectors import role_of_account
 from facho.core.roles import OF_PEOPLE, Role
 from facho.engine.commands import users as commands
-from facho.web.admin import form_commands
-from facho.web.admin.base import FachoModelAdmin, display, site
+from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, display, site
 
 if TYPE_CHECKING:
-    _Users = FachoModelAdmin[User]
+
+    class _Users(SwitchableAdmin[User], RemovableAdmin[User]):
+        pass
 else:
 
-    class _Users(FachoModelAdmin, UserAdmin):
+    class _Users(SwitchableAdmin, RemovableAdmin, UserAdmin):
         pass
 
 
@@ -86,6 +86,7 @@ class PasswordForm(AdminPasswordChangeForm):  # type: ignore[misc]  # unfold has
 
 @admin.register(User)
 class FachoUserAdmin(_Users):
+    right_to_enable = "change"
     form = UserForm
     add_form = NewUserForm
     change_password_form = PasswordForm
@@ -122,41 +123,13 @@ class FachoUserAdmin(_Users):
         if "is_active" in form.changed_data:
             commands.set_users_enabled([user], enabled=given["is_active"])
 
-    def delete_model(self, request: HttpRequest, obj: User) -> None:  # noqa: ARG002
-        commands.remove_users([obj])
+    def set_enabled(self, rows: list[User], *, enabled: bool) -> None:
+        commands.set_users_enabled(rows, enabled=enabled)
 
-    def get_actions(self, request: HttpRequest) -> Any:
-        """Remove users by the command, which keeps the last administrator."""
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
+    def remove_rows(self, rows: list[User]) -> None:
+        commands.remove_users(rows)
 
     @display(description=_("role"), label=_ROLE_COLOURS)
     def role(self, user: User) -> tuple[str, Any]:
         role = role_of_account(user)
         return ("", _("none")) if role is None else (role.slug, RoleName(role.slug).label)
-
-    @admin.action(description=_("Enable"), permissions=["change"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _set_users_enabled(chosen, enabled=True))
-
-    @admin.action(description=_("Disable"), permissions=["change"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _set_users_enabled(chosen, enabled=False))
-
-    @admin.action(description=_("Remove"), permissions=["delete"])
-    def remove(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
-        form_commands.show_outcome(request, lambda: _remove_users(chosen))
-
-
-def _set_users_enabled(chosen: QuerySet[User], *, enabled: bool) -> str:
-    users = list(chosen)
-    commands.set_users_enabled(users, enabled=enabled)
-    return form_commands.describe_switched(len(users), enabled=enabled)
-
-
-def _remove_users(chosen: QuerySet[User]) -> str:
-    users = list(chosen)
-    commands.remove_users(users)
-    said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(users))
-    return said % {"count": len(users)}

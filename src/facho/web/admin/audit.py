@@ -7,7 +7,6 @@ from typing import Any
 from django.apps import apps
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
-from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.text import Truncator, capfirst
 from django.utils.timezone import localtime
@@ -18,7 +17,7 @@ from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import audited_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.selectors import Change, changes_of
-from facho.web.admin.base import ReadOnlyAdmin, display, recent_filter
+from facho.web.admin.base import ReadOnlyAdmin, choice_badge, display, list_filter, recent_filter
 from facho.web.admin.exporting import export_csv
 
 _COLOURS = {
@@ -31,30 +30,25 @@ _COLOURS = {
 _LONGEST = 160
 
 
-class ModelFilter(admin.SimpleListFilter):
-    """A filter by all models that are recorded, with or without entries."""
+def _recorded_models(_model: Any) -> list[tuple[str, str]]:
+    """Return all models that are recorded, with or without entries."""
+    names = (
+        (model._meta.label_lower, capfirst(str(model._meta.verbose_name)))
+        for model in apps.get_models()
+        if audited_of(model) is not None
+    )
+    return sorted(names, key=lambda choice: choice[1])
 
-    title = _("what")
-    parameter_name = "model"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return sorted(
-            (
-                (model._meta.label_lower, capfirst(str(model._meta.verbose_name)))
-                for model in apps.get_models()
-                if audited_of(model) is not None
-            ),
-            key=lambda choice: choice[1],
-        )
-
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:  # noqa: ARG002
-        return queryset.filter(model=self.value()) if self.value() else queryset
+_MODEL_FILTER = list_filter(
+    "model", _("what"), _recorded_models, lambda entries, model: entries.filter(model=model)
+)
 
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
     list_display = ("time", "who", "how_", "address", "action_badge", "what", "name", "short_changes")
-    list_filter = ("action", "how", ModelFilter, recent_filter("at", _("time")))
+    list_filter = ("action", "how", _MODEL_FILTER, recent_filter("at", _("time")))
     search_fields = ("who", "name", "address", "token", "=object_id")
     actions = (export_csv,)
     readonly_fields = ("time", "what", "readable_changes")
@@ -74,9 +68,7 @@ class AuditEntryAdmin(ReadOnlyAdmin[AuditEntry]):
     def how_(self, entry: AuditEntry) -> str:
         return f"{entry.get_how_display()} ({entry.token})" if entry.token else entry.get_how_display()
 
-    @display(description=_("action"), ordering="action", label=_COLOURS)
-    def action_badge(self, entry: AuditEntry) -> tuple[str, str]:
-        return entry.action, entry.get_action_display()
+    action_badge = choice_badge("action", _("action"), _COLOURS)
 
     @display(description=_("what"), ordering="model")
     def what(self, entry: AuditEntry) -> str:

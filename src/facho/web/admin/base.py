@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -19,20 +19,18 @@ from django.db.models.expressions import Combinable
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display as unfold_display
 
 from facho.apps.access.audit_recording import audited_of
-from facho.apps.hosts.models import Olt
 from facho.apps.reason_words import reason_words
-from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.quota import hour_of
@@ -42,6 +40,7 @@ from facho.web.admin.quick_lists import badged, tick_box
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
+Row = TypeVar("Row")
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin as _Admin
@@ -69,6 +68,59 @@ def display(
     """Decorate a column. With `label` it is a badge: the method returns a key of it and the text."""
     dressed: Callable[[Any], Any] = unfold_display(description=description, ordering=ordering)
     return dressed if label is None else lambda column: dressed(badged(column, label))
+
+
+def choice_badge(column: str, description: Any, colours: Mapping[Any, str]) -> Callable[..., Any]:
+    """Return a badge with the name of a choice."""
+
+    @display(description=description, ordering=column, label=colours)
+    def badge(_admin: Any, row: Any) -> tuple[Any, str]:
+        return getattr(row, column), getattr(row, f"get_{column}_display")()
+
+    return badge
+
+
+def word_badge(
+    column: str, description: Any, words: Mapping[str, Any], colours: Mapping[Any, str]
+) -> Callable[..., Any]:
+    """Return a badge with the name of a code, and nothing for an empty one."""
+
+    @display(description=description, ordering=column, label=colours)
+    def badge(_admin: Any, row: Any) -> tuple[str, str] | None:
+        code = getattr(row, column)
+        return (code, str(words.get(code, code))) if code else None
+
+    return badge
+
+
+def word_column(column: str, description: Any, words: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a column with the names of codes."""
+    return _shown_by(lambda code: str(words.get(code, code)), column, description, ordering=column)
+
+
+def reason_column(column: str, description: Any) -> Callable[..., Any]:
+    return _shown_by(reason_words, column, description)
+
+
+def json_column(column: str, description: Any) -> Callable[..., Any]:
+    """Return a field with indented JSON, and nothing for an empty value."""
+    return _shown_by(lambda value: readable_json(value) if value else "", column, description)
+
+
+def bytes_column(column: str, description: Any, *, ordering: str | None = None) -> Callable[..., Any]:
+    return _shown_by(
+        lambda size: "" if size is None else filesizeformat(size), column, description, ordering=ordering
+    )
+
+
+def _shown_by(
+    show: Callable[[Any], str], column: str, description: Any, *, ordering: str | None = None
+) -> Callable[..., Any]:
+    @display(description=description, ordering=ordering)
+    def shown(_admin: Any, row: Any) -> str:
+        return show(getattr(row, column))
+
+    return shown
 
 
 class UpToPaginator(_Paginator):
@@ -176,9 +228,6 @@ class FachoModelAdmin(_Admin[M]):
     def has_run_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "run")
 
-    def has_enable_permission(self, request: HttpRequest) -> bool:
-        return self._may(request, "enable")
-
     def has_test_permission(self, request: HttpRequest) -> bool:
         return self._may(request, "test")
 
@@ -209,6 +258,78 @@ class FachoModelAdmin(_Admin[M]):
         columns = {field.name for field in self.model._meta.concrete_fields}
         named = (self.columns_of_fields.get(name, name) for name in form.changed_data)
         return sorted(columns.intersection(named))
+
+
+class SwitchableAdmin(FachoModelAdmin[M]):
+    """Rows that actions enable and disable, by a command."""
+
+    right_to_enable = "enable"
+
+    def has_enable_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, self.right_to_enable)
+
+    def set_enabled(self, rows: list[M], *, enabled: bool) -> None:
+        raise NotImplementedError
+
+    @admin.action(description=gettext_lazy("Enable"), permissions=["enable"])
+    def enable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
+        show_outcome(request, lambda: self._set_enabled(chosen, enabled=True))
+
+    @admin.action(description=gettext_lazy("Disable"), permissions=["enable"])
+    def disable(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
+        show_outcome(request, lambda: self._set_enabled(chosen, enabled=False))
+
+    def _set_enabled(self, chosen: QuerySet[M], *, enabled: bool) -> str:
+        rows = list(chosen)
+        self.set_enabled(rows, enabled=enabled)
+        if enabled:
+            said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", len(rows))
+        else:
+            said = ngettext("%(count)d was disabled.", "%(count)d were disabled.", len(rows))
+        return said % {"count": len(rows)}
+
+
+class RemovableAdmin(FachoModelAdmin[M]):
+    """Rows that an action removes together, by a command, instead of Django's deletion one by one."""
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    def remove_rows(self, rows: list[M]) -> None:
+        raise NotImplementedError
+
+    def delete_model(self, request: HttpRequest, obj: M) -> None:  # noqa: ARG002
+        self.remove_rows([obj])
+
+    @admin.action(description=gettext_lazy("Remove"), permissions=["delete"])
+    def remove(self, request: HttpRequest, chosen: QuerySet[M]) -> None:
+        show_outcome(request, lambda: self._remove(list(chosen)))
+
+    def _remove(self, rows: list[M]) -> str:
+        self.remove_rows(rows)
+        said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(rows))
+        return said % {"count": len(rows)}
+
+
+def show_outcome(request: HttpRequest, act: Callable[[], str]) -> None:
+    """Run a command and show its message, or why it was refused."""
+    try:
+        messages.success(request, act())
+    except CommandError as refused:
+        messages.error(request, refused.message)
+
+
+def show_outcomes(request: HttpRequest, chosen: Iterable[Row], act: Callable[[Row], str]) -> None:
+    """Run a command for each, and show each outcome."""
+    for each in chosen:
+        show_outcome(request, lambda each=each: act(each))  # type: ignore[misc]  # bound at once
+
+
+def count_deleted(rows: Mapping[type[Model], int]) -> dict[str, int]:
+    """Return the numbers of rows by the names of their models, as Django's page of deletions has them."""
+    return {str(model._meta.verbose_name_plural): count for model, count in rows.items() if count}
 
 
 def _require_permission(allowed: bool) -> None:
@@ -247,6 +368,13 @@ class ReadOnlyAdmin(FachoModelAdmin[M]):
         return False
 
 
+class OltRowsAdmin(ReadOnlyAdmin[M]):
+    """Rows of OLTs, which are read with the OLT and without its credentials."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+
+
 def _count_once(page: type[ChangeList]) -> type[ChangeList]:
     class Once(page):  # type: ignore[misc, valid-type]  # whichever the admin's dress has
         def get_results(self, request: HttpRequest) -> None:
@@ -281,62 +409,77 @@ class ReadOnlyInline(FachoInline[M, P]):
         return False
 
 
-def word_filter(column: str, title_: Any, words: Mapping[str, Any]) -> type[admin.SimpleListFilter]:
-    """Return a filter by a column of codes, which are shown by the given names."""
+def list_filter(
+    parameter: str,
+    title_: Any,
+    choices: Callable[[type[Model]], Iterable[tuple[str, Any]]],
+    narrow: Callable[[QuerySet[Any], str], QuerySet[Any]],
+    base: type[admin.SimpleListFilter] = admin.SimpleListFilter,
+) -> type[admin.SimpleListFilter]:
+    """Return a filter that `narrow` applies with the value of one of the choices, which are of a model."""
 
-    class WordFilter(admin.SimpleListFilter):
+    class ListFilter(base):  # type: ignore[valid-type, misc]  # either of two
         title = title_
-        parameter_name = column
+        parameter_name = parameter
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-            return [(str(word), str(name)) for word, name in words.items()]
+            return [(str(value), str(name)) for value, name in choices(model_admin.model)]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+            return narrow(queryset, self.value()) if self.value() else queryset
 
-    return WordFilter
+    return ListFilter
 
 
-def values_filter(column: str, title_: Any) -> type[admin.SimpleListFilter]:
+def choice_filter(
+    parameter: str, title: Any, choices: Mapping[str, tuple[Any, Callable[[QuerySet[Any]], QuerySet[Any]]]]
+) -> type[admin.SimpleListFilter]:
+    """Return a filter by choices, each with its name and the rows that it leaves."""
+
+    def narrow(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        return choices[value][1](rows) if value in choices else rows
+
+    return list_filter(
+        parameter, title, lambda _model: [(value, name) for value, (name, _narrow) in choices.items()], narrow
+    )
+
+
+def word_filter(column: str, title: Any, words: Mapping[str, Any]) -> type[admin.SimpleListFilter]:
+    """Return a filter by a column of codes, which are shown by the given names."""
+    return list_filter(
+        column, title, lambda _model: words.items(), lambda rows, value: rows.filter(**{column: value})
+    )
+
+
+def values_filter(column: str, title: Any) -> type[admin.SimpleListFilter]:
     """Return a drop-down filter by the values of a text column."""
 
-    class ValuesFilter(DropdownFilter):  # type: ignore[misc]  # unfold has no types
-        title = title_
-        parameter_name = column
+    def values(model: type[Model]) -> list[tuple[str, str]]:
+        rows = model._default_manager.exclude(**{column: ""}).order_by(column)
+        return [(each, each) for each in rows.values_list(column, flat=True).distinct()]
 
-        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-            rows = model_admin.model._default_manager.exclude(**{column: ""}).order_by(column)
-            return [(each, each) for each in rows.values_list(column, flat=True).distinct()]
-
-        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-            return queryset.filter(**{column: self.value()}) if self.value() else queryset
-
-    return ValuesFilter
+    return list_filter(
+        column, title, values, lambda rows, value: rows.filter(**{column: value}), DropdownFilter
+    )
 
 
-def recent_filter(column: str, title_: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:
+def recent_filter(column: str, title: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:
     """Return a filter by age. With `by_the_clock` the first choice is the current clock hour."""
 
-    class RecentFilter(admin.SimpleListFilter):
-        title = title_
-        parameter_name = column
+    def in_this_hour(rows: QuerySet[Any]) -> QuerySet[Any]:
+        hour = hour_of(timezone.now(), current().time_zone)
+        return rows.filter(**{f"{column}__gte": hour.start, f"{column}__lt": hour.end})
 
-        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-            hour = (_THIS_HOUR, _("this hour")) if by_the_clock else ("1h", _("last hour"))
-            return [hour, ("24h", _("last 24 hours")), ("7d", _("last 7 days"))]
+    def within(ago: timedelta) -> Callable[[QuerySet[Any]], QuerySet[Any]]:
+        return lambda rows: rows.filter(**{f"{column}__gte": timezone.now() - ago})
 
-        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-            if self.value() == _THIS_HOUR:
-                hour = hour_of(timezone.now(), current().time_zone)
-                return queryset.filter(**{f"{column}__gte": hour.start, f"{column}__lt": hour.end})
-            ago = _AGO.get(self.value() or "")
-            return queryset if ago is None else queryset.filter(**{f"{column}__gte": timezone.now() - ago})
-
-    return RecentFilter
-
-
-_THIS_HOUR: Final = "hour"
-_AGO: Final = {"1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+    this_hour = ("hour", (gettext_lazy("this hour"), in_this_hour))
+    last_hour = ("1h", (gettext_lazy("last hour"), within(timedelta(hours=1))))
+    days = {
+        "24h": (gettext_lazy("last 24 hours"), within(timedelta(hours=24))),
+        "7d": (gettext_lazy("last 7 days"), within(timedelta(days=7))),
+    }
+    return choice_filter(column, title, dict([this_hour if by_the_clock else last_hour, *days.items()]))
 
 
 def readable_json(value: Any) -> str:
@@ -348,9 +491,7 @@ def readable_json(value: Any) -> str:
 class WithSuspension:
     """An admin of rows that the system suspends."""
 
-    @display(description=gettext_lazy("why it is suspended"))
-    def why_suspended(self, row: Olt | SnmpJobHost) -> str:
-        return reason_words(row.suspended_reason)
+    why_suspended = reason_column("suspended_reason", gettext_lazy("why it is suspended"))
 
 
 def seconds_as_interval(seconds: int | None) -> str:

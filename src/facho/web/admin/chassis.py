@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortCount, onus_by_port
-from facho.web.admin.base import M, ReadOnlyAdmin, display, word_filter
+from facho.web.admin.base import M, OltRowsAdmin, display, word_badge, word_column, word_filter
 from facho.web.admin.exporting import export_csv
 from facho.web.words.states import BOARD_STATES, LINK_STATES, PORT_CAUSES
 
@@ -43,15 +43,12 @@ def _count_onus(page: type[ChangeList]) -> type[ChangeList]:
     return Counting
 
 
-class _OltPartAdmin(ReadOnlyAdmin[M]):
+class _OltPartAdmin(OltRowsAdmin[M]):
     """Order by OLT, then by number, with missing numbers in the same place in all databases."""
 
     numbers: tuple[str, ...] = ()
     # The order that the header shows; get_ordering has the full order.
     ordering = ("olt__name",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
 
     def get_ordering(self, request: HttpRequest) -> tuple[str | Combinable, ...]:  # noqa: ARG002
         return ("olt__name", *(F(number).asc(nulls_first=True) for number in self.numbers), "id")
@@ -93,13 +90,8 @@ class PonPortAdmin(_OltPartAdmin[PonPort]):
         counted: PortCount | None = getattr(port, "counted", None)
         return f"{counted.online} / {counted.known}" if counted else ""
 
-    @display(description=_("state"), ordering="state", label=_PORT_COLOURS)
-    def state_badge(self, port: PonPort) -> tuple[str, str] | None:
-        return (port.state, str(LINK_STATES.get(port.state, port.state))) if port.state else None
-
-    @display(description=_("cause"), ordering="down_cause")
-    def cause(self, port: PonPort) -> str:
-        return str(PORT_CAUSES.get(port.down_cause, port.down_cause))
+    state_badge = word_badge("state", _("state"), LINK_STATES, _PORT_COLOURS)
+    cause = word_column("down_cause", _("cause"), PORT_CAUSES)
 
 
 @admin.register(OltHealth)
@@ -116,9 +108,7 @@ class OltHealthAdmin(_OltPartAdmin[OltHealth]):
     def place(self, part: OltHealth) -> str:
         return part.part.replace(part.kind, part.get_kind_display(), 1)
 
-    @display(description=_("state"), ordering="state", label=_PART_COLOURS)
-    def state_badge(self, part: OltHealth) -> tuple[str, str] | None:
-        return (part.state, str(BOARD_STATES.get(part.state, part.state))) if part.state else None
+    state_badge = word_badge("state", _("state"), BOARD_STATES, _PART_COLOURS)
 
 
 @admin.register(Unprovisioned)

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
 from django.utils.text import Truncator
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
@@ -27,12 +24,17 @@ from facho.engine.coordinate.plan_progress import PLANS
 from facho.engine.upkeep.retention import RETENTION
 from facho.engine.upkeep.retention_holds import HOLD
 from facho.engine.upkeep.schema import SCHEMA
-from facho.web.admin import form_commands
 from facho.web.admin.base import (
+    OltRowsAdmin,
     ReadOnlyAdmin,
+    bytes_column,
+    choice_filter,
     display,
+    json_column,
     readable_json,
     recent_filter,
+    show_outcome,
+    word_column,
     word_filter,
 )
 from facho.web.admin.exporting import export_csv
@@ -51,27 +53,24 @@ _LOOPS = {
 }
 
 
-class ScopeFilter(admin.SimpleListFilter):
-    title = _("scope")
-    parameter_name = "scope"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("global", GLOBAL), ("olt", gettext("one OLT"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[CoordinatorLog]) -> QuerySet[CoordinatorLog]:  # noqa: ARG002
-        scopes = {"global": True, "olt": False}
-        asked = scopes.get(self.value() or "")
-        return queryset if asked is None else queryset.filter(olt__isnull=asked)
+_SCOPE_FILTER = choice_filter(
+    "scope",
+    _("scope"),
+    {
+        "global": (GLOBAL, lambda logs: logs.filter(olt__isnull=True)),
+        "olt": (_("one OLT"), lambda logs: logs.filter(olt__isnull=False)),
+    },
+)
 
 
 @admin.register(CoordinatorLog)
-class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
+class CoordinatorLogAdmin(OltRowsAdmin[CoordinatorLog]):
     list_display = ("time", "level_badge", "where", "event", "short_message")
     list_filter = (
         "level",
         word_filter("event_type", _("event"), EVENTS),
         recent_filter("timestamp", _("time")),
-        ScopeFilter,
+        _SCOPE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("message",)
@@ -80,7 +79,7 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
     fields = (("time", "level"), ("where", "event"), "message", "readable_details")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CoordinatorLog]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials", "details")
+        return super().get_queryset(request).defer("details")
 
     @display(description=_("time"), ordering="timestamp")
     def time(self, log: CoordinatorLog) -> str:
@@ -95,9 +94,7 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
     def where(self, log: CoordinatorLog) -> str:
         return log.olt.name if log.olt else GLOBAL
 
-    @display(description=_("event"), ordering="event_type")
-    def event(self, log: CoordinatorLog) -> str:
-        return str(EVENTS.get(log.event_type, log.event_type))
+    event = word_column("event_type", _("event"), EVENTS)
 
     @display(description=_("message"))
     def short_message(self, log: CoordinatorLog) -> str:
@@ -109,16 +106,13 @@ class CoordinatorLogAdmin(ReadOnlyAdmin[CoordinatorLog]):
 
 
 @admin.register(OltConfiguration)
-class OltConfigurationAdmin(ReadOnlyAdmin[OltConfiguration]):
+class OltConfigurationAdmin(OltRowsAdmin[OltConfiguration]):
     list_display = ("olt", "short_fingerprint", "changed_at")
     list_filter = (recent_filter("changed_at", _("changed at")),)
     search_fields = ("olt__name", "fingerprint")
     ordering = ("olt__name",)
     readonly_fields = ("readable_state",)
     fields = ("olt", "fingerprint", "changed_at", "readable_state")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[OltConfiguration]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
 
     @display(description="SHA-256")
     def short_fingerprint(self, configuration: OltConfiguration) -> str:
@@ -147,20 +141,15 @@ class CoordinatorStateAdmin(ReadOnlyAdmin[CoordinatorState]):
 
     @admin.action(description=_("Remove the old rows, as shown"), permissions=["confirm"])
     def confirm(self, request: HttpRequest, chosen: QuerySet[CoordinatorState]) -> None:
-        form_commands.show_outcome(request, lambda: _confirm_removal(chosen, request.user.get_username()))
+        show_outcome(request, lambda: _confirm_removal(chosen, request.user.get_username()))
 
-    @display(description=_("name"), ordering="name")
-    def loop(self, state: CoordinatorState) -> str:
-        return str(_LOOPS.get(state.name, state.name))
+    loop = word_column("name", _("name"), _LOOPS)
+    readable_value = json_column("value", _("value"))
 
     @display(description=_("value"))
     def left(self, state: CoordinatorState) -> str:
         """Show the value in one line."""
         return Truncator(", ".join(f"{name}: {value}" for name, value in state.value.items())).chars(80)
-
-    @display(description=_("value"))
-    def readable_value(self, state: CoordinatorState) -> str:
-        return readable_json(state.value) if state.value else ""
 
 
 def _confirm_removal(chosen: QuerySet[CoordinatorState], by: str) -> str:
@@ -177,10 +166,5 @@ class StorageSampleAdmin(ReadOnlyAdmin[StorageSample]):
     readonly_fields = ("database", "free")
     fields = ("at", "database", "free")
 
-    @display(description=_("database"), ordering="database_bytes")
-    def database(self, sample: StorageSample) -> str:
-        return filesizeformat(sample.database_bytes)
-
-    @display(description=_("free"), ordering="free_bytes")
-    def free(self, sample: StorageSample) -> str:
-        return "" if sample.free_bytes is None else filesizeformat(sample.free_bytes)
+    database = bytes_column("database_bytes", _("database"), ordering="database_bytes")
+    free = bytes_column("free_bytes", _("free"), ordering="free_bytes")

@@ -15,21 +15,32 @@ from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, Un
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.written import about
-from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, recent_filter, word_filter
+from facho.web.admin.base import (
+    OltRowsAdmin,
+    ReadOnlyInline,
+    choice_badge,
+    choice_filter,
+    display,
+    recent_filter,
+    word_badge,
+    word_column,
+    word_filter,
+)
 from facho.web.admin.exporting import export_csv
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
 from facho.web.words.states import DOWN_CAUSES, ONU_STATES
 
-
-class DuplicateFilter(admin.SimpleListFilter):
-    title = _("duplicate serial")
-    parameter_name = "duplicate"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("yes", gettext("at two places on one OLT"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Onu]) -> QuerySet[Onu]:  # noqa: ARG002
-        return with_duplicate_serial(queryset) if self.value() == "yes" else queryset
+_DUPLICATE_FILTER = choice_filter(
+    "duplicate", _("duplicate serial"), {"yes": (_("at two places on one OLT"), with_duplicate_serial)}
+)
+_OPEN_FILTER = choice_filter(
+    "open",
+    pgettext_lazy("outages", "open"),
+    {
+        "yes": (_("still open"), lambda outages: outages.filter(ended_at__isnull=True)),
+        "no": (_("ended"), lambda outages: outages.filter(ended_at__isnull=False)),
+    },
+)
 
 
 class EventInline(ReadOnlyInline[OnuEvent, Onu]):
@@ -38,14 +49,11 @@ class EventInline(ReadOnlyInline[OnuEvent, Onu]):
     model = OnuEvent
     fields = ("at", "kind", "place", "before", "why")
     readonly_fields = ("why",)
-
-    @display(description=_("cause"))
-    def why(self, event: OnuEvent) -> str:
-        return str(DOWN_CAUSES.get(event.cause, event.cause))
+    why = word_column("cause", _("cause"), DOWN_CAUSES)
 
 
 @admin.register(Onu)
-class OnuAdmin(ReadOnlyAdmin[Onu]):
+class OnuAdmin(OltRowsAdmin[Onu]):
     list_display = (
         "identity",
         "olt",
@@ -62,7 +70,7 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
         word_filter("state", _("state"), ONU_STATES),
         "presence",
         "optical_state",
-        DuplicateFilter,
+        _DUPLICATE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     # Needed for the search box; get_search_results does the search.
@@ -96,9 +104,6 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     )
     actions = (export_csv,)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Onu]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
-
     def get_search_results(
         self,
         request: HttpRequest,  # noqa: ARG002
@@ -126,9 +131,8 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     def place(self, onu: Onu) -> str:
         return interface_of(onu)
 
-    @display(description=_("state"), ordering="state", label=ONU_COLOURS)
-    def state_badge(self, onu: Onu) -> tuple[str, str] | None:
-        return (onu.state, str(ONU_STATES.get(onu.state, onu.state))) if onu.state else None
+    state_badge = word_badge("state", _("state"), ONU_STATES, ONU_COLOURS)
+    cause = word_column("down_cause", _("cause"), DOWN_CAUSES)
 
     @display(description="ONU (dBm)", ordering="onu_rx_dbm")
     def at_onu(self, onu: Onu) -> float | None:
@@ -138,33 +142,24 @@ class OnuAdmin(ReadOnlyAdmin[Onu]):
     def at_olt(self, onu: Onu) -> float | None:
         return onu.olt_rx_dbm
 
-    @display(description=_("cause"), ordering="down_cause")
-    def cause(self, onu: Onu) -> str:
-        return str(DOWN_CAUSES.get(onu.down_cause, onu.down_cause))
-
 
 @admin.register(OnuEvent)
-class OnuEventAdmin(ReadOnlyAdmin[OnuEvent]):
+class OnuEventAdmin(OltRowsAdmin[OnuEvent]):
     list_display = ("at", "kind_badge", "olt", "who", "place", "before", "why")
     list_filter = ("kind", recent_filter("at", _("time")), ("olt", AutocompleteSelectFilter))
     search_fields = ("serial", "place")
     actions = (export_csv,)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[OnuEvent]:
-        return super().get_queryset(request).select_related("olt", "onu").defer("olt__credentials")
+        return super().get_queryset(request).select_related("onu")
 
-    @display(description=_("event"), ordering="kind", label=ONU_EVENT_COLOURS)
-    def kind_badge(self, event: OnuEvent) -> tuple[str, str]:
-        return event.kind, event.get_kind_display()
+    kind_badge = choice_badge("kind", _("event"), ONU_EVENT_COLOURS)
+    why = word_column("cause", _("cause"), DOWN_CAUSES)
 
     @display(description="ONU", ordering="serial")
     def who(self, event: OnuEvent) -> str:
         """Show the stored serial, because the ONU may be gone."""
         return event.serial or (str(event.onu) if event.onu else "")
-
-    @display(description=_("cause"), ordering="cause")
-    def why(self, event: OnuEvent) -> str:
-        return str(DOWN_CAUSES.get(event.cause, event.cause))
 
 
 _OUTAGE_COLOURS = {
@@ -174,26 +169,11 @@ _OUTAGE_COLOURS = {
 }
 
 
-class OpenFilter(admin.SimpleListFilter):
-    title = pgettext_lazy("outages", "open")
-    parameter_name = "open"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("yes", gettext("still open")), ("no", gettext("ended"))]
-
-    def queryset(
-        self,
-        request: HttpRequest,  # noqa: ARG002
-        queryset: QuerySet[PortOutage],
-    ) -> QuerySet[PortOutage]:
-        return queryset.filter(ended_at__isnull=self.value() == "yes") if self.value() else queryset
-
-
 @admin.register(PortOutage)
-class PortOutageAdmin(ReadOnlyAdmin[PortOutage]):
+class PortOutageAdmin(OltRowsAdmin[PortOutage]):
     list_display = ("place", "olt", "cause_badge", "affected", "began_at", "ended_at", "lasted")
     list_filter = (
-        OpenFilter,
+        _OPEN_FILTER,
         "cause",
         recent_filter("began_at", _("time")),
         ("olt", AutocompleteSelectFilter),
@@ -203,12 +183,9 @@ class PortOutageAdmin(ReadOnlyAdmin[PortOutage]):
     fields = ("olt", "place", "cause", "onus_affected", "onus_known", "began_at", "ended_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PortOutage]:
-        rows = super().get_queryset(request).select_related("olt")
-        return rows.defer("olt__credentials", "onus")
+        return super().get_queryset(request).defer("onus")
 
-    @display(description=_("cause"), ordering="cause", label=_OUTAGE_COLOURS)
-    def cause_badge(self, outage: PortOutage) -> tuple[str, str]:
-        return outage.cause, outage.get_cause_display()
+    cause_badge = choice_badge("cause", _("cause"), _OUTAGE_COLOURS)
 
     @display(description=_("ONUs affected"), ordering="onus_affected")
     def affected(self, outage: PortOutage) -> str:
@@ -222,22 +199,16 @@ class PortOutageAdmin(ReadOnlyAdmin[PortOutage]):
 
 
 @admin.register(Collected)
-class CollectedAdmin(ReadOnlyAdmin[Collected]):
+class CollectedAdmin(OltRowsAdmin[Collected]):
     list_display = ("olt", "datum", "collected_at")
     list_display_links = ("datum",)
     list_filter = ("datum", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "datum")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Collected]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
-
 
 @admin.register(UnreadableRows)
-class UnreadableRowsAdmin(ReadOnlyAdmin[UnreadableRows]):
+class UnreadableRowsAdmin(OltRowsAdmin[UnreadableRows]):
     list_display = ("olt", "table", "rows", "example", "since", "last_seen")
     list_display_links = ("table",)
     list_filter = (("olt", AutocompleteSelectFilter),)
     search_fields = ("olt__name", "table")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[UnreadableRows]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")

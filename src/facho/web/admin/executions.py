@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -17,13 +17,25 @@ from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, Sk
 from facho.apps.reason_words import reason_words
 from facho.apps.written import duration
 from facho.engine.commands import runs
-from facho.web.admin import form_commands
-from facho.web.admin.base import ReadOnlyAdmin, ReadOnlyInline, display, readable_json, word_filter
+from facho.web.admin.base import (
+    OltRowsAdmin,
+    ReadOnlyAdmin,
+    ReadOnlyInline,
+    bytes_column,
+    choice_badge,
+    display,
+    json_column,
+    reason_column,
+    show_outcomes,
+    word_column,
+    word_filter,
+)
 from facho.web.admin.exporting import export_csv
 from facho.web.words.colours import STATE_COLOURS
 
 
-def took(attempt: Attempt) -> str:
+@display(description=_("duration"))
+def _took(_admin: Any, attempt: Attempt) -> str:
     return "" if attempt.ended_at is None else duration(attempt.ended_at - attempt.started_at)
 
 
@@ -31,18 +43,12 @@ class AttemptInline(ReadOnlyInline[Attempt, Execution]):
     model = Attempt
     fields = ("number", "started_at", "took", "failure", "worker")
     readonly_fields = ("took", "failure")
-
-    @display(description=_("duration"))
-    def took(self, attempt: Attempt) -> str:
-        return took(attempt)
-
-    @display(description=_("error"))
-    def failure(self, attempt: Attempt) -> str:
-        return reason_words(attempt.error)
+    took = _took
+    failure = reason_column("error", _("error"))
 
 
 @admin.register(Execution)
-class ExecutionAdmin(ReadOnlyAdmin[Execution]):
+class ExecutionAdmin(OltRowsAdmin[Execution]):
     list_display = (
         "id",
         "state_badge",
@@ -83,12 +89,12 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
-        related = super().get_queryset(request).select_related("olt", "node__job", "node__olt")
-        return related.defer("olt__credentials", "node__olt__credentials")
+        rows = super().get_queryset(request)
+        return rows.select_related("node__job", "node__olt").defer("node__olt__credentials")
 
-    @display(description=_("state"), ordering="state", label=STATE_COLOURS)
-    def state_badge(self, execution: Execution) -> tuple[str, str]:
-        return execution.state, execution.get_state_display()
+    state_badge = choice_badge("state", _("state"), STATE_COLOURS)
+    failure = reason_column("error", _("error"))
+    raw = json_column("result", _("result"))
 
     @display(description=_("job"), ordering="node__job__name")
     def job(self, execution: Execution) -> str:
@@ -120,10 +126,6 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         error = reason_words(execution.error)
         return error if len(error) <= 80 else f"{error[:80]}…"
 
-    @display(description=_("error"))
-    def failure(self, execution: Execution) -> str:
-        return reason_words(execution.error)
-
     @display(description=_("parts"))
     def each_part(self, execution: Execution) -> str:
         return render_to_string("facho_admin/execution_parts.html", {"parts": execution.parts})
@@ -133,14 +135,9 @@ class ExecutionAdmin(ReadOnlyAdmin[Execution]):
         figures = {**execution.counts, **execution.load}
         return render_to_string("facho_admin/execution_figures.html", {"figures": figures})
 
-    @display(description=_("result"))
-    def raw(self, execution: Execution) -> str:
-        return readable_json(execution.result) if execution.result else ""
-
     @admin.action(description=_("Abort"), permissions=["run"])
     def abort(self, request: HttpRequest, chosen: QuerySet[Execution]) -> None:
-        for key in chosen.values_list("id", flat=True):
-            form_commands.show_outcome(request, lambda key=key: _abort_execution(key))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, chosen.values_list("id", flat=True), _abort_execution)
 
 
 def _abort_execution(execution_id: int) -> str:
@@ -169,17 +166,12 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
         node = attempt.execution.node
         return node.job.name if node else ""
 
-    @display(description=_("duration"))
-    def took(self, attempt: Attempt) -> str:
-        return took(attempt)
-
-    @display(description=_("error"))
-    def failure(self, attempt: Attempt) -> str:
-        return reason_words(attempt.error)
+    took = _took
+    failure = reason_column("error", _("error"))
 
 
 @admin.register(SkippedSlots)
-class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
+class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
     list_display_links = ("first_slot",)
     list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
@@ -188,24 +180,19 @@ class SkippedSlotsAdmin(ReadOnlyAdmin[SkippedSlots]):
     fields = (("olt", "job"), ("first_slot", "last_slot"), ("count", "reason"), "more", "execution")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SkippedSlots]:
-        related = super().get_queryset(request).select_related("olt", "node__job", "node__olt")
-        return related.defer("olt__credentials", "node__olt__credentials")
+        rows = super().get_queryset(request)
+        return rows.select_related("node__job", "node__olt").defer("node__olt__credentials")
 
     @display(description=_("job"), ordering="node__job__name")
     def job(self, skipped: SkippedSlots) -> str:
         return skipped.node.job.name
 
-    @display(description=_("detail"))
-    def more(self, skipped: SkippedSlots) -> str:
-        return reason_words(skipped.detail)
-
-    @display(description=_("reason"), ordering="why")
-    def reason(self, skipped: SkippedSlots) -> str:
-        return str(DELAY_TEXTS.get(skipped.why, skipped.why))
+    more = reason_column("detail", _("detail"))
+    reason = word_column("why", _("reason"), DELAY_TEXTS)
 
 
 @admin.register(ExecutionTotals)
-class ExecutionTotalsAdmin(ReadOnlyAdmin[ExecutionTotals]):
+class ExecutionTotalsAdmin(OltRowsAdmin[ExecutionTotals]):
     list_display = ("olt", "kind", "succeeded", "failed", "delayed", "retries", "requests", "timeouts")
     list_display_links = ("kind",)
     list_filter = ("kind", ("olt", AutocompleteSelectFilter))
@@ -228,13 +215,5 @@ class ExecutionTotalsAdmin(ReadOnlyAdmin[ExecutionTotals]):
     def waited(self, totals: ExecutionTotals) -> str:
         return duration(timedelta(seconds=totals.delay_seconds))
 
-    @display(description=_("bytes sent"))
-    def sent(self, totals: ExecutionTotals) -> str:
-        return filesizeformat(totals.bytes_sent)
-
-    @display(description=_("bytes received"))
-    def received(self, totals: ExecutionTotals) -> str:
-        return filesizeformat(totals.bytes_received)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionTotals]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+    sent = bytes_column("bytes_sent", _("bytes sent"))
+    received = bytes_column("bytes_received", _("bytes received"))

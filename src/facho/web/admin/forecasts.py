@@ -6,8 +6,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.timezone import now
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -17,8 +15,8 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.written import duration, localized
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict
-from facho.web.admin.base import ReadOnlyAdmin, display, readable_json
-from facho.web.admin.quotas import TaskTypeFilter
+from facho.web.admin.base import OltRowsAdmin, display, json_column
+from facho.web.admin.quotas import TASK_TYPE_FILTER
 
 # Errors in per cent: good up to the first, too large for a plan above the second.
 _GOOD, _POOR = 15, 40
@@ -26,9 +24,9 @@ _COLOURS: Final = {"good": "success", "fair": "info", "poor": "warning", "none":
 
 
 @admin.register(TaskForecast)
-class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
+class TaskForecastAdmin(OltRowsAdmin[TaskForecast]):
     list_display = ("olt", "task_type", "expected", "at_most", "error", "samples", "updated_at")
-    list_filter = (TaskTypeFilter, ("olt", AutocompleteSelectFilter))
+    list_filter = (TASK_TYPE_FILTER, ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "task_type")
     ordering = ("olt__name", "task_type")
     readonly_fields = ("expected", "at_most", "error", "made_of", "readable_state")
@@ -40,8 +38,7 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
         "readable_state",
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[TaskForecast]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+    readable_state = json_column("state", _("state"))
 
     @display(description=_("expected now"))
     def expected(self, forecast: TaskForecast) -> str:
@@ -70,10 +67,6 @@ class TaskForecastAdmin(ReadOnlyAdmin[TaskForecast]):
             "each": localized(f"{1000 * forecast.per_onu_s:.2g}"),
             "onus": onus,
         }
-
-    @display(description=_("state"))
-    def readable_state(self, forecast: TaskForecast) -> str:
-        return readable_json(forecast.state)
 
 
 def _predict(forecast: TaskForecast) -> Predicted:

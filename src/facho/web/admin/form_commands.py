@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 from typing import Any, TypeAlias
 
-from django.contrib import messages
 from django.forms import BaseInlineFormSet
-from django.http import HttpRequest
 from django.utils.translation import gettext, ngettext
 
 from facho.apps.db.clock import database_now
@@ -22,22 +20,6 @@ from facho.engine.commands.schedule_draft import Schedule
 FormData = dict[str, Any]
 FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"
 _LIMITS = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
-
-
-def show_outcome(request: HttpRequest, act: Callable[[], str]) -> None:
-    """Run a command and show its message, or why it was refused."""
-    try:
-        messages.success(request, act())
-    except CommandError as refused:
-        messages.error(request, refused.message)
-
-
-def describe_switched(count: int, *, enabled: bool) -> str:
-    if enabled:
-        said = ngettext("%(count)d was enabled.", "%(count)d were enabled.", count)
-    else:
-        said = ngettext("%(count)d was disabled.", "%(count)d were disabled.", count)
-    return said % {"count": count}
 
 
 def add_olt(olt: Olt) -> None:
@@ -147,18 +129,6 @@ def run_on_all_olts(job: SnmpJob) -> str:
     if not refused:
         return told
     return f"{told} " + gettext("Not on %(count)d: %(why)s") % {"count": len(refused), "why": refused[0]}
-
-
-def set_olts_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:
-    (olts.enable_olts if enabled else olts.disable_olts)(names, now)
-
-
-def set_jobs_enabled(names: Sequence[str], now: datetime, *, enabled: bool) -> None:
-    (jobs.enable_jobs if enabled else jobs.disable_jobs)(names, now)
-
-
-def set_nodes_enabled(ids: Sequence[int], now: datetime, *, enabled: bool) -> None:
-    (nodes.enable_nodes if enabled else nodes.disable_nodes)(ids, now)
 
 
 def save_nodes(schedule: Schedule, job: SnmpJob, formset: FormSet) -> None:

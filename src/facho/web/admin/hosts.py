@@ -24,10 +24,19 @@ from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
 from facho.core.durations import about
 from facho.engine.commands import brands, oids
-from facho.engine.commands.olts import remove_olt
+from facho.engine.commands.olts import disable_olts, enable_olts, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
 from facho.web.admin import form_commands, olt_test
-from facho.web.admin.base import FachoModelAdmin, WithSuspension, display, readable_json, values_filter
+from facho.web.admin.base import (
+    FachoModelAdmin,
+    SwitchableAdmin,
+    WithSuspension,
+    count_deleted,
+    display,
+    json_column,
+    show_outcomes,
+    values_filter,
+)
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
@@ -120,7 +129,7 @@ class OidAdmin(FachoModelAdmin[Oid]):
 
 
 @admin.register(Olt)
-class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
+class OltAdmin(WithSuspension, SwitchableAdmin[Olt]):
     form = OltForm
     columns_of_fields = dict.fromkeys(CREDENTIALS, "credentials")
     fields_of_commands = MappingProxyType({"version": "snmp_version", "user": "v3_user"})
@@ -223,8 +232,7 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
         """Count related rows instead of reading them: there may be millions."""
         olts = list(objs)
         lost = {self.model: len(olts), **count_rows_of([olt.id for olt in olts])}
-        counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
-        return [olt.name for olt in olts], counts, set(), []
+        return [olt.name for olt in olts], count_deleted(lost), set(), []
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -268,13 +276,8 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
     def uptime(self, olt: Olt) -> str:
         return "" if olt.uptime_s is None else about(timedelta(seconds=olt.uptime_s))
 
-    @display(description=_("learned"))
-    def learned_(self, olt: Olt) -> str:
-        return readable_json(olt.learned) if olt.learned else ""
-
-    @display(description=_("missing columns"))
-    def lacks_(self, olt: Olt) -> str:
-        return readable_json(olt.lacks) if olt.lacks else ""
+    learned_ = json_column("learned", _("learned"))
+    lacks_ = json_column("lacks", _("missing columns"))
 
     @display(description=_("credentials"))
     def credentials_set(self, olt: Olt) -> Any:
@@ -287,22 +290,10 @@ class OltAdmin(WithSuspension, FachoModelAdmin[Olt]):
 
     @admin.action(description=_("Test connection"), permissions=["test"])
     def test_each(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        for olt in olts[: olt_test.MOST]:
-            form_commands.show_outcome(request, lambda olt=olt: olt_test.test_in_one_line(olt))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, olts[: olt_test.MOST], olt_test.test_in_one_line)
         if (left := olts.count() - olt_test.MOST) > 0:
             said = ngettext("%(count)d more was not tested.", "%(count)d more were not tested.", left)
             messages.warning(request, said % {"count": left})
 
-    @admin.action(description=_("Enable"), permissions=["enable"])
-    def enable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        form_commands.show_outcome(request, lambda: _set_olts_enabled(olts, enabled=True))
-
-    @admin.action(description=_("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, olts: QuerySet[Olt]) -> None:
-        form_commands.show_outcome(request, lambda: _set_olts_enabled(olts, enabled=False))
-
-
-def _set_olts_enabled(olts: QuerySet[Olt], *, enabled: bool) -> str:
-    names = list(olts.values_list("name", flat=True))
-    form_commands.set_olts_enabled(names, database_now(), enabled=enabled)
-    return form_commands.describe_switched(len(names), enabled=enabled)
+    def set_enabled(self, rows: list[Olt], *, enabled: bool) -> None:
+        (enable_olts if enabled else disable_olts)([olt.name for olt in rows], database_now())

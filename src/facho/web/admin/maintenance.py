@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.text import capfirst
 from django.utils.timezone import localtime
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
@@ -23,8 +23,14 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.maintenance import WEEKDAYS, Span, now_and_next
 from facho.engine.commands import maintenance
-from facho.web.admin import form_commands
-from facho.web.admin.base import FachoModelAdmin, display, values_filter
+from facho.web.admin.base import (
+    RemovableAdmin,
+    SwitchableAdmin,
+    choice_filter,
+    display,
+    show_outcomes,
+    values_filter,
+)
 from facho.web.admin.job_forms import IntervalField
 
 if TYPE_CHECKING:
@@ -78,42 +84,41 @@ class WindowForm(_WindowForm):
         """Skip the checks of the model: the command checks times and overlaps."""
 
 
-class NowFilter(admin.SimpleListFilter):
-    title = _("when")
-    parameter_name = "when"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:  # noqa: ARG002
-        return [("now", _("now")), ("ahead", _("upcoming")), ("over", _("ended"))]
-
-    def queryset(
-        self,
-        request: HttpRequest,  # noqa: ARG002
-        queryset: QuerySet[MaintenanceWindow],
-    ) -> QuerySet[MaintenanceWindow]:
-        now = timezone.now()
-        match self.value():
-            case "now":
-                return queryset.filter(id__in=_ids_under_way(queryset))
-            case "ahead":
-                return queryset.filter(~Q(weekdays="") | Q(starts_at__gt=now), enabled=True)
-            case "over":
-                return queryset.filter(ends_at__lte=now)
-        return queryset
-
-
-def _ids_under_way(windows: QuerySet[MaintenanceWindow]) -> list[int]:
+def _under_way(windows: QuerySet[MaintenanceWindow]) -> QuerySet[MaintenanceWindow]:
     now = timezone.now()
     may = windows.filter(~Q(weekdays="") | Q(starts_at__lte=now, ends_at__gt=now), enabled=True)
-    return [each.id for each in may if now_and_next(each.plan, now, current().time_zone)[0]]
+    ids = [each.id for each in may if now_and_next(each.plan, now, current().time_zone)[0]]
+    return windows.filter(id__in=ids)
+
+
+def _upcoming(windows: QuerySet[MaintenanceWindow]) -> QuerySet[MaintenanceWindow]:
+    return windows.filter(~Q(weekdays="") | Q(starts_at__gt=timezone.now()), enabled=True)
+
+
+_WHEN_FILTER = choice_filter(
+    "when",
+    _("when"),
+    {
+        "now": (_("now"), _under_way),
+        "ahead": (_("upcoming"), _upcoming),
+        "over": (_("ended"), lambda windows: windows.filter(ends_at__lte=timezone.now())),
+    },
+)
 
 
 @admin.register(MaintenanceWindow)
-class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
+class MaintenanceWindowAdmin(SwitchableAdmin[MaintenanceWindow], RemovableAdmin[MaintenanceWindow]):
+    right_to_enable = "change"
     form = WindowForm
     fields_of_commands = {"start": "start_time"}  # noqa: RUF012  as the base has it
     list_display = ("name", "olt", "site", "planned", "state", "following", "enabled")
     list_select_related = ("olt",)
-    list_filter = (NowFilter, "enabled", ("olt", AutocompleteSelectFilter), values_filter("site", _("site")))
+    list_filter = (
+        _WHEN_FILTER,
+        "enabled",
+        ("olt", AutocompleteSelectFilter),
+        values_filter("site", _("site")),
+    )
     search_fields = ("name", "site", "olt__name")
     autocomplete_fields = ("olt",)
     actions = ("end", "enable", "disable", "remove")
@@ -139,14 +144,12 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
         )
         obj.__dict__.update(saved.__dict__)
 
-    def delete_model(self, request: HttpRequest, obj: MaintenanceWindow) -> None:  # noqa: ARG002
-        maintenance.remove_windows([obj.name], database_now())
+    def set_enabled(self, rows: list[MaintenanceWindow], *, enabled: bool) -> None:
+        maintenance.switch_windows([window.name for window in rows], database_now(), enabled=enabled)
 
-    def get_actions(self, request: HttpRequest) -> Any:
-        """Remove windows by the command, which ends those under way."""
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
+    def remove_rows(self, rows: list[MaintenanceWindow]) -> None:
+        """Remove windows; those under way end."""
+        maintenance.remove_windows([window.name for window in rows], database_now())
 
     @display(description=_("planned"))
     def planned(self, window: MaintenanceWindow) -> str:
@@ -171,25 +174,12 @@ class MaintenanceWindowAdmin(FachoModelAdmin[MaintenanceWindow]):
 
     @display(description=_("next"))
     def following(self, window: MaintenanceWindow) -> str:
-        _ids_under_way, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
+        _now, coming = now_and_next(window.plan, timezone.now(), current().time_zone)
         return _format_span(coming) if coming and window.enabled else ""
 
     @admin.action(description=_("End now"), permissions=["change"])
     def end(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        for name in chosen.values_list("name", flat=True):
-            form_commands.show_outcome(request, lambda name=name: _end_window(name))  # type: ignore[misc]  # bound at once
-
-    @admin.action(description=_("Enable"), permissions=["change"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _set_windows_enabled(chosen, enabled=True))
-
-    @admin.action(description=_("Disable"), permissions=["change"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _set_windows_enabled(chosen, enabled=False))
-
-    @admin.action(description=_("Remove"), permissions=["delete"])
-    def remove(self, request: HttpRequest, chosen: QuerySet[MaintenanceWindow]) -> None:
-        form_commands.show_outcome(request, lambda: _remove_windows(chosen))
+        show_outcomes(request, chosen.values_list("name", flat=True), _end_window)
 
 
 def _window_from_form(given: dict[str, Any]) -> maintenance.Window:
@@ -215,16 +205,3 @@ def _format_span(span: Span) -> str:
 def _end_window(name: str) -> str:
     maintenance.end_window(name, database_now())
     return gettext("%(name)s has ended.") % {"name": name}
-
-
-def _set_windows_enabled(chosen: QuerySet[MaintenanceWindow], *, enabled: bool) -> str:
-    names = list(chosen.values_list("name", flat=True))
-    maintenance.switch_windows(names, database_now(), enabled=enabled)
-    return form_commands.describe_switched(len(names), enabled=enabled)
-
-
-def _remove_windows(chosen: QuerySet[MaintenanceWindow]) -> str:
-    names = list(chosen.values_list("name", flat=True))
-    maintenance.remove_windows(names, database_now())
-    said = ngettext("%(count)d was removed.", "%(count)d were removed.", len(names))
-    return said % {"count": len(names)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -29,14 +28,15 @@ from facho.core.interval import format_interval
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.events import outgoing_messages
-from facho.web.admin import form_commands
 from facho.web.admin.base import (
-    FachoModelAdmin,
-    M,
-    ReadOnlyAdmin,
+    OltRowsAdmin,
+    SwitchableAdmin,
+    choice_badge,
     display,
     readable_json,
     recent_filter,
+    show_outcome,
+    show_outcomes,
 )
 from facho.web.admin.notification_forms import ChannelForm, RuleForm
 from facho.web.words.colours import SEVERITY_COLOURS
@@ -53,7 +53,8 @@ _STATUS_COLOURS = {
 
 
 @admin.register(NotificationChannel)
-class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
+class NotificationChannelAdmin(SwitchableAdmin[NotificationChannel]):
+    right_to_enable = "change"
     form = ChannelForm
     fields_of_commands = MappingProxyType({"url": "address", "channel": "name"})
     list_display = ("name", "kind_of_address", "language", "enabled")
@@ -75,7 +76,7 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
         response = super().changeform_view(request, object_id, form_url, extra_context)
         # Send after the transaction, or other writers would wait.
         if _SEND_TEST in request.POST and response.status_code == HTTPStatus.FOUND:
-            form_commands.show_outcome(request, lambda: _send_test(request.POST["name"].strip()))
+            show_outcome(request, lambda: _send_test(request.POST["name"].strip()))
         return response
 
     def save_model(self, request: HttpRequest, obj: NotificationChannel, form: Any, change: bool) -> None:  # noqa: ARG002
@@ -109,20 +110,11 @@ class NotificationChannelAdmin(FachoModelAdmin[NotificationChannel]):
 
     @admin.action(description=_("Send a test"), permissions=["test"])
     def send_test_to_each(self, request: HttpRequest, channels: QuerySet[NotificationChannel]) -> None:
-        for name in channels.values_list("name", flat=True):
-            form_commands.show_outcome(request, lambda name=name: _send_test(name))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, channels.values_list("name", flat=True), _send_test)
 
-    @admin.action(description=_("Enable"), permissions=["change"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
-        form_commands.show_outcome(
-            request, lambda: _set_each_enabled(chosen, commands.set_channel_enabled, enabled=True)
-        )
-
-    @admin.action(description=_("Disable"), permissions=["change"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[NotificationChannel]) -> None:
-        form_commands.show_outcome(
-            request, lambda: _set_each_enabled(chosen, commands.set_channel_enabled, enabled=False)
-        )
+    def set_enabled(self, rows: list[NotificationChannel], *, enabled: bool) -> None:
+        for channel in rows:
+            commands.set_channel_enabled(channel.name, enabled=enabled)
 
     @action(description=_("Save and send a test"), permissions=["change"])  # type: ignore[untyped-decorator]
     def send_test(self, request: HttpRequest, obj: NotificationChannel) -> None:
@@ -137,7 +129,8 @@ def _send_test(name: str) -> str:
 
 
 @admin.register(NotificationRule)
-class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
+class NotificationRuleAdmin(SwitchableAdmin[NotificationRule]):
+    right_to_enable = "change"
     form = RuleForm
     list_display = ("name", "what", "min_severity", "olt", "site", "silent", "to_whom", "enabled")
     list_filter = ("enabled", "channels")
@@ -176,17 +169,9 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Do nothing: save_model saves a rule with its channels."""
 
-    @admin.action(description=_("Enable"), permissions=["change"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        form_commands.show_outcome(
-            request, lambda: _set_each_enabled(chosen, _set_rule_enabled, enabled=True)
-        )
-
-    @admin.action(description=_("Disable"), permissions=["change"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[NotificationRule]) -> None:
-        form_commands.show_outcome(
-            request, lambda: _set_each_enabled(chosen, _set_rule_enabled, enabled=False)
-        )
+    def set_enabled(self, rows: list[NotificationRule], *, enabled: bool) -> None:
+        for rule in rows:
+            commands.update_rule(rule.name, commands.RuleChanges(enabled=enabled))
 
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:
@@ -203,33 +188,15 @@ class NotificationRuleAdmin(FachoModelAdmin[NotificationRule]):
         return ", ".join(channel.name for channel in rule.channels.all())
 
 
-def _set_rule_enabled(name: str, *, enabled: bool) -> None:
-    commands.update_rule(name, commands.RuleChanges(enabled=enabled))
-
-
-def _set_each_enabled(chosen: QuerySet[Any], switch: Callable[..., None], *, enabled: bool) -> str:
-    names = list(chosen.values_list("name", flat=True))
-    for name in names:
-        switch(name, enabled=enabled)
-    return form_commands.describe_switched(len(names), enabled=enabled)
-
-
-class _OfNotices(ReadOnlyAdmin[M]):
-    @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
-    def severity_badge(self, row: NotificationNotice | NotificationDelivery) -> tuple[str, str]:
-        return row.severity, row.get_severity_display()
-
-
 @admin.register(NotificationNotice)
-class NotificationNoticeAdmin(_OfNotices[NotificationNotice]):
+class NotificationNoticeAdmin(OltRowsAdmin[NotificationNotice]):
     list_display = ("at", "notice", "severity_badge", "olt", "about", "taken")
     list_filter = (recent_filter("at", _("at")), "notice", "severity", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "about")
     readonly_fields = ("as_json",)
     fields = (("notice", "severity"), ("olt", "about"), ("at", "taken"), "as_json")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[NotificationNotice]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
+    severity_badge = choice_badge("severity", _("severity"), SEVERITY_COLOURS)
 
     @display(description=_("details"))
     def as_json(self, notice: NotificationNotice) -> str:
@@ -237,7 +204,7 @@ class NotificationNoticeAdmin(_OfNotices[NotificationNotice]):
 
 
 @admin.register(NotificationDelivery)
-class NotificationDeliveryAdmin(_OfNotices[NotificationDelivery]):
+class NotificationDeliveryAdmin(OltRowsAdmin[NotificationDelivery]):
     list_display = (
         "created_at",
         "status_badge",
@@ -271,9 +238,7 @@ class NotificationDeliveryAdmin(_OfNotices[NotificationDelivery]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[NotificationDelivery]:
-        rows = super().get_queryset(request).select_related("olt", "channel", "rule")
-        return rows.defer("olt__credentials", "channel__url")
+        return super().get_queryset(request).select_related("channel", "rule").defer("channel__url")
 
-    @display(description=_("status"), ordering="status", label=_STATUS_COLOURS)
-    def status_badge(self, delivery: NotificationDelivery) -> tuple[str, str]:
-        return delivery.status, delivery.get_status_display()
+    status_badge = choice_badge("status", _("status"), _STATUS_COLOURS)
+    severity_badge = choice_badge("severity", _("severity"), SEVERITY_COLOURS)

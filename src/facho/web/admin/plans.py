@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -21,8 +19,7 @@ from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.coordinate.plan_reports import plan_hours, plan_lines, suggest_shift
-from facho.web.admin import form_commands
-from facho.web.admin.base import display, recent_filter
+from facho.web.admin.base import choice_badge, choice_filter, display, recent_filter, show_outcomes
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.quotas import _OfAnHour
 from facho.web.components.quotas import draw_bar, risk_mark
@@ -36,15 +33,11 @@ PLAN_COLOURS = {
 }
 
 
-class FitsFilter(admin.SimpleListFilter):
-    title = _("does not fit")
-    parameter_name = "fits"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("no", gettext("more work than fits in an hour"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ExecutionPlan]) -> QuerySet[ExecutionPlan]:  # noqa: ARG002
-        return queryset.filter(infeasible__isnull=False) if self.value() == "no" else queryset
+_FITS_FILTER = choice_filter(
+    "fits",
+    _("does not fit"),
+    {"no": (_("more work than fits in an hour"), lambda rows: rows.filter(infeasible__isnull=False))},
+)
 
 
 @admin.register(ExecutionPlan)
@@ -53,7 +46,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     list_filter = (
         recent_filter("period_start", _("hour"), by_the_clock=True),
         "status",
-        FitsFilter,
+        _FITS_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name",)
@@ -65,14 +58,12 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ExecutionPlan]:
-        return super().get_queryset(request).defer("olt__credentials", "plan_data")
+        return super().get_queryset(request).defer("plan_data")
 
     def has_move_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("snmp_jobs.change_snmpjobhost")
 
-    @display(description=_("status"), ordering="status", label=PLAN_COLOURS)
-    def status_badge(self, plan: ExecutionPlan) -> tuple[str, str]:
-        return plan.status, plan.get_status_display()
+    status_badge = choice_badge("status", _("status"), PLAN_COLOURS)
 
     @display(description=_("load"), ordering="load_p50_min")
     def used(self, plan: ExecutionPlan) -> str:
@@ -117,8 +108,7 @@ class ExecutionPlanAdmin(_OfAnHour[ExecutionPlan]):
 
     @admin.action(description=_("Apply the proposed shift"), permissions=["move"])
     def move_grid(self, request: HttpRequest, chosen: QuerySet[ExecutionPlan]) -> None:
-        for plan in chosen:
-            form_commands.show_outcome(request, lambda plan=plan: _shift_node(plan))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, chosen, _shift_node)
 
 
 def _shift_node(plan: ExecutionPlan) -> str:

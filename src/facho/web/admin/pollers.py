@@ -13,7 +13,7 @@ from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, 
 from facho.config import current
 from facho.core.durations import about
 from facho.core.pool import is_alive
-from facho.web.admin.base import ReadOnlyAdmin, display, recent_filter
+from facho.web.admin.base import ReadOnlyAdmin, choice_badge, display, recent_filter
 
 
 @admin.register(Worker)
@@ -57,13 +57,9 @@ class PollerAdmin(ReadOnlyAdmin[Poller]):
         nodes = super().get_queryset(request).select_related("current_node__job", "current_node__olt")
         return nodes.defer("current_node__olt__credentials")
 
-    @display(
-        description=_("status"),
-        ordering="status",
-        label={PollerStatus.FREE: "success", PollerStatus.BUSY: "info"},
+    status_badge = choice_badge(
+        "status", _("status"), {PollerStatus.FREE: "success", PollerStatus.BUSY: "info"}
     )
-    def status_badge(self, poller: Poller) -> tuple[str, str]:
-        return poller.status, poller.get_status_display()
 
     @display(description=_("busy"))
     def busy(self, poller: Poller) -> str:

@@ -11,8 +11,8 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.db.clock import database_now
@@ -23,8 +23,17 @@ from facho.apps.written import duration
 from facho.config import current
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.admin import form_commands
-from facho.web.admin.base import M, ReadOnlyAdmin, display, readable_json, recent_filter
+from facho.web.admin.base import (
+    M,
+    OltRowsAdmin,
+    choice_badge,
+    choice_filter,
+    display,
+    list_filter,
+    readable_json,
+    recent_filter,
+    show_outcome,
+)
 from facho.web.admin.exporting import export_csv
 from facho.web.components.filters import moment
 from facho.web.components.quotas import (
@@ -39,53 +48,31 @@ from facho.web.components.quotas import (
 from facho.web.words.colours import QUOTA_COLOURS, SEVERITY_COLOURS
 
 
-class RiskFilter(admin.SimpleListFilter):
-    title = _("risk")
-    parameter_name = "risk"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("yes", gettext("at risk"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[QuotaTracker]) -> QuerySet[QuotaTracker]:  # noqa: ARG002
-        return queryset.filter(at_risk(current().quota_kept)) if self.value() == "yes" else queryset
+def _task_types_of_jobs(_model: Any) -> list[tuple[str, str]]:
+    """Return the task types of jobs: a year of trackers is too long to read them from."""
+    types = SnmpJob.objects.order_by("task_type").values_list("task_type", flat=True).distinct()
+    return [(each, each) for each in types]
 
 
-class TaskTypeFilter(admin.SimpleListFilter):
-    """A filter by the task types of jobs: a year of trackers is too long to read them from."""
-
-    title = _("task type")
-    parameter_name = "task_type"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        types = SnmpJob.objects.order_by("task_type").values_list("task_type", flat=True).distinct()
-        return [(each, each) for each in types]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[QuotaTracker]) -> QuerySet[QuotaTracker]:  # noqa: ARG002
-        return queryset.filter(task_type=self.value()) if self.value() else queryset
-
-
-class AcknowledgedFilter(admin.SimpleListFilter):
-    title = _("acknowledged")
-    parameter_name = "acknowledged"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [("no", gettext("not yet")), ("yes", gettext("acknowledged"))]
-
-    def queryset(
-        self,
-        request: HttpRequest,  # noqa: ARG002
-        queryset: QuerySet[QuotaViolation],
-    ) -> QuerySet[QuotaViolation]:
-        wanted = {"no": True, "yes": False}.get(self.value() or "")
-        return queryset if wanted is None else queryset.filter(acknowledged_at__isnull=wanted)
+TASK_TYPE_FILTER = list_filter(
+    "task_type", _("task type"), _task_types_of_jobs, lambda rows, value: rows.filter(task_type=value)
+)
+_RISK_FILTER = choice_filter(
+    "risk", _("risk"), {"yes": (_("at risk"), lambda rows: rows.filter(at_risk(current().quota_kept)))}
+)
+_ACKNOWLEDGED_FILTER = choice_filter(
+    "acknowledged",
+    _("acknowledged"),
+    {
+        "no": (_("not yet"), lambda rows: rows.filter(acknowledged_at__isnull=True)),
+        "yes": (_("acknowledged"), lambda rows: rows.filter(acknowledged_at__isnull=False)),
+    },
+)
 
 
-class _OfAnHour(ReadOnlyAdmin[M]):
+class _OfAnHour(OltRowsAdmin[M]):
     class Media:
         css = {"all": ("facho/pages.css",)}  # noqa: RUF012  # Django's way
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
-        return super().get_queryset(request).select_related("olt").defer("olt__credentials")
 
     @display(description=_("hour"), ordering="period_start")
     def hour(self, row: Any) -> str:
@@ -97,9 +84,9 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
     list_display = ("hour", "olt", "task_type", "progress", "status_badge", "mean")
     list_filter = (
         recent_filter("period_start", _("hour"), by_the_clock=True),
-        RiskFilter,
+        _RISK_FILTER,
         "status",
-        TaskTypeFilter,
+        TASK_TYPE_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name", "task_type")
@@ -126,9 +113,7 @@ class QuotaTrackerAdmin(_OfAnHour[QuotaTracker]):
         mark = risk_mark(risk_of(tracker, current().quota_kept))
         return format_html("<div>{}{}</div>", progress_bar(tracker_progress(tracker)), mark)
 
-    @display(description=_("status"), ordering="status", label=QUOTA_COLOURS)
-    def status_badge(self, tracker: QuotaTracker) -> tuple[str, str]:
-        return tracker.status, tracker.get_status_display()
+    status_badge = choice_badge("status", _("status"), QUOTA_COLOURS)
 
     @display(description=_("mean duration"), ordering="avg_duration_ms")
     def mean(self, tracker: QuotaTracker) -> str:
@@ -152,7 +137,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
         "severity",
         recent_filter("created_at", _("created at"), by_the_clock=True),
         "notified",
-        AcknowledgedFilter,
+        _ACKNOWLEDGED_FILTER,
         ("olt", AutocompleteSelectFilter),
     )
     search_fields = ("olt__name",)
@@ -176,7 +161,7 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge(self, request: HttpRequest, chosen: QuerySet[QuotaViolation]) -> None:
-        form_commands.show_outcome(request, lambda: _acknowledge_chosen(chosen, request.user.get_username()))
+        show_outcome(request, lambda: _acknowledge_chosen(chosen, request.user.get_username()))
 
     @display(description=_("acknowledged"), ordering="acknowledged_at")
     def seen_by(self, violation: QuotaViolation) -> str:
@@ -184,9 +169,11 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
             return ""
         return f"{violation.acknowledged_by}, {moment(violation.acknowledged_at, timezone.now())}"
 
-    @display(description=_("severity"), ordering="severity", label=SEVERITY_COLOURS)
-    def severity_badge(self, violation: QuotaViolation) -> tuple[str, str]:
-        return violation.severity, violation.get_severity_display()
+    severity_badge = choice_badge("severity", _("severity"), SEVERITY_COLOURS)
+
+    @display(description=_("report"))
+    def as_json(self, violation: QuotaViolation) -> str:
+        return readable_json(violation.report)
 
     @display(description=_("tasks below their quota"))
     def missed(self, violation: QuotaViolation) -> str:
@@ -208,10 +195,6 @@ class QuotaViolationAdmin(_OfAnHour[QuotaViolation]):
             "reasons": reasons_of(violation.report),
         }
         return render_to_string("facho_admin/quota_report.html", shown)
-
-    @display(description=_("report"))
-    def as_json(self, violation: QuotaViolation) -> str:
-        return readable_json(violation.report)
 
 
 def _acknowledge_chosen(chosen: QuerySet[QuotaViolation], by: str) -> str:

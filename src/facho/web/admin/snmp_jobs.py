@@ -20,9 +20,18 @@ from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.apps.written import about
 from facho.engine.commands import jobs, runs
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.nodes import disable_nodes, enable_nodes
 from facho.engine.commands.schedule_draft import LiveSchedule, Schedule
 from facho.web.admin import form_commands, job_preview
-from facho.web.admin.base import FachoInline, FachoModelAdmin, WithSuspension, display, seconds_as_interval
+from facho.web.admin.base import (
+    FachoInline,
+    SwitchableAdmin,
+    WithSuspension,
+    count_deleted,
+    display,
+    seconds_as_interval,
+    show_outcomes,
+)
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
 from facho.web.components.filters import moment
@@ -54,7 +63,7 @@ class NodeInline(WithSuspension, FachoInline[SnmpJobHost, SnmpJob]):
 
 
 @admin.register(SnmpJob)
-class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
+class SnmpJobAdmin(SwitchableAdmin[SnmpJob]):
     form = JobForm
     list_display = (
         "name",
@@ -175,8 +184,7 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
         chosen = list(objs)
         nodes = SnmpJobHost.objects.filter(job__in=chosen)
         lost: dict[type[Model], int] = {SnmpJob: len(chosen), SnmpJobHost: nodes.count()}
-        counts = {str(model._meta.verbose_name_plural): count for model, count in lost.items() if count}
-        return [job.name for job in chosen], counts, set(), []
+        return [job.name for job in chosen], count_deleted(lost), set(), []
 
     def delete_model(self, request: HttpRequest, obj: SnmpJob) -> None:  # noqa: ARG002
         jobs.remove_job(obj.name, database_now())
@@ -200,21 +208,14 @@ class SnmpJobAdmin(FachoModelAdmin[SnmpJob]):
 
     @admin.action(description=_("Run now on all its OLTs"), permissions=["run"])
     def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        for job in chosen:
-            form_commands.show_outcome(request, lambda job=job: form_commands.run_on_all_olts(job))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, chosen, form_commands.run_on_all_olts)
 
-    @admin.action(description=_("Enable"), permissions=["enable"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        form_commands.show_outcome(request, lambda: _set_jobs_enabled(chosen, enabled=True))
-
-    @admin.action(description=_("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        form_commands.show_outcome(request, lambda: _set_jobs_enabled(chosen, enabled=False))
+    def set_enabled(self, rows: list[SnmpJob], *, enabled: bool) -> None:
+        (jobs.enable_jobs if enabled else jobs.disable_jobs)([job.name for job in rows], database_now())
 
     @admin.action(description=_("Duplicate"), permissions=["add"])
     def duplicate(self, request: HttpRequest, chosen: QuerySet[SnmpJob]) -> None:
-        for name in chosen.values_list("name", flat=True):
-            form_commands.show_outcome(request, lambda name=name: form_commands.duplicate_job(name))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, chosen.values_list("name", flat=True), form_commands.duplicate_job)
 
 
 def _save_job(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: bool) -> SnmpJob | None:
@@ -229,14 +230,8 @@ def _save_job(schedule: Schedule, form: Any, oids: Any, nodes: Any, *, change: b
     return None
 
 
-def _set_jobs_enabled(chosen: QuerySet[SnmpJob], *, enabled: bool) -> str:
-    names = list(chosen.values_list("name", flat=True))
-    form_commands.set_jobs_enabled(names, database_now(), enabled=enabled)
-    return form_commands.describe_switched(len(names), enabled=enabled)
-
-
 @admin.register(SnmpJobHost)
-class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
+class NodeAdmin(WithSuspension, SwitchableAdmin[SnmpJobHost]):
     form = NodeForm
     list_display = (
         "olt",
@@ -293,27 +288,14 @@ class NodeAdmin(WithSuspension, FachoModelAdmin[SnmpJobHost]):
 
     @admin.action(description=_("Run now"), permissions=["run"])
     def run_now(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        for node in chosen:
-            form_commands.show_outcome(request, lambda node=node: _run_now(node))  # type: ignore[misc]  # bound at once
+        show_outcomes(request, chosen, _run_now)
 
-    @admin.action(description=_("Enable"), permissions=["enable"])
-    def enable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        form_commands.show_outcome(request, lambda: _set_nodes_enabled(chosen, enabled=True))
-
-    @admin.action(description=_("Disable"), permissions=["enable"])
-    def disable(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        form_commands.show_outcome(request, lambda: _set_nodes_enabled(chosen, enabled=False))
+    def set_enabled(self, rows: list[SnmpJobHost], *, enabled: bool) -> None:
+        (enable_nodes if enabled else disable_nodes)([node.pk for node in rows], database_now())
 
     @admin.action(description=_("Detach the OLT from the job"), permissions=["change"])
     def detach(self, request: HttpRequest, chosen: QuerySet[SnmpJobHost]) -> None:
-        for node in chosen:
-            form_commands.show_outcome(request, lambda node=node: _detach_node(node))  # type: ignore[misc]  # bound at once
-
-
-def _set_nodes_enabled(chosen: QuerySet[SnmpJobHost], *, enabled: bool) -> str:
-    ids = list(chosen.values_list("id", flat=True))
-    form_commands.set_nodes_enabled(ids, database_now(), enabled=enabled)
-    return form_commands.describe_switched(len(ids), enabled=enabled)
+        show_outcomes(request, chosen, _detach_node)
 
 
 def _run_now(node: SnmpJobHost) -> str:
