@@ -129,9 +129,9 @@ REFUSALS: dict[str, tuple[User, type[SnmpError], str]] = {
     "signs where encryption is due": (
         replace(HIDER, priv=None),
         AgentRefused,
-        "authorizationError: who asks may not read this",
+        "authorizationError: these credentials may not read it",
     ),
-    "does not even sign": (User(HIDER.name), AgentRefused, "who asks may not read this"),
+    "does not even sign": (User(HIDER.name), AgentRefused, "these credentials may not read it"),
     # net-snmp says nothing about these.
     "wrong privacy password": (
         replace(HIDER, priv_password="wr0ng-password"),

@@ -47,9 +47,9 @@ _NO_ANSWER: Final = {
     "off_or_other_community": Template(
         "it is off or unreachable, or does not accept this community and version"
     ),
-    "answers_in_other_community": Template("its answers came in another community, and were not taken"),
+    "answers_in_other_community": Template("its answers carried another community and were ignored"),
     "off_or_no_snmpv3": Template("it is off or unreachable, or does not speak SNMPv3"),
-    "went_off": Template("it went off or unreachable"),
+    "went_off": Template("it was switched off or became unreachable"),
     "privacy_differs": Template("the privacy password or protocol is not what it expects"),
     "no_such_context": Template("it does not have this context"),
     "port_closed": Template("nothing listens on UDP port %(port)s of %(olt)s: the host refused"),
@@ -65,9 +65,9 @@ _NO_ANSWER: Final = {
         "%(column)s: %(olt)s is alive but stays silent at its first row (%(why)s)"
     ),
     "silent_after_row": Template("%(column)s: %(olt)s is alive but stays silent after row %(row)s (%(why)s)"),
-    "silent_about_onu": Template("the OLT does not answer when it is asked for this ONU, and does otherwise"),
+    "silent_about_onu": Template("the OLT does not answer requests for this ONU, but answers others"),
     "not_asked_alone": Template(
-        "no answer together with others; not asked alone, for too many did not answer"
+        "no answer in a request with other ONUs; not asked alone, because too many did not answer"
     ),
 }
 
@@ -82,13 +82,15 @@ _BAD_ANSWER: Final = {
         "%(olt)s could not decrypt the request: check the privacy password and protocol"
     ),
     "unsupported_level": Template("%(olt)s does not offer this security level to this SNMPv3 user"),
-    "not_in_time_window": Template("%(olt)s keeps saying that our clock of it is wrong"),
-    "unknown_engine": Template("%(olt)s keeps saying that its engine id is another one"),
+    "not_in_time_window": Template("%(olt)s keeps rejecting requests as outside its SNMPv3 time window"),
+    "unknown_engine": Template("%(olt)s keeps reporting a different SNMPv3 engine ID"),
     "unknown_report": Template("%(olt)s sent a report that SNMPv3 does not define"),
-    "value_forbidden": Template("%(olt)s refused the value with %(error)s: who asks may not read this"),
+    "value_forbidden": Template(
+        "%(olt)s refused the value with %(error)s: these credentials may not read it"
+    ),
     "value_refused": Template("%(olt)s refused the value with %(error)s"),
     "walk_forbidden": Template(
-        "%(olt)s refused the walk of %(column)s with %(error)s: who asks may not read this"
+        "%(olt)s refused the walk of %(column)s with %(error)s: these credentials may not read it"
     ),
     "walk_refused": Template("%(olt)s refused the walk of %(column)s with %(error)s"),
     "value_too_big": Template("%(olt)s says that even %(oid)s alone is too big to answer"),
@@ -145,7 +147,7 @@ _PARTS: Final = {
         "%(number)s rows of the table %(table)s have an index that the profile cannot read, such as "
         "%(example)s (new firmware?): nothing is concluded from what is missing in it"
     ),
-    "own_rows_cut": Template("of %(total)s rows of own OIDs the first %(number)s were kept"),
+    "own_rows_cut": Template("only the first %(number)s of %(total)s rows of the job's own OIDs were kept"),
     "no_value_at_oid": Template("%(name)s: there is no value at %(oid)s; a subtree takes the kind walk"),
     "never_read": Template(
         "%(name)s: %(oid)s is not asked for, because %(never)s is never read (%(reason)s)"
@@ -158,10 +160,10 @@ _PARTS: Final = {
     "row_not_addressable": Template(
         "%(name)s: a row of the table %(table)s cannot be asked for by the ONU's place; use the kind table"
     ),
-    "index_not_known": Template("its index in the table %(table)s cannot be told from its place"),
+    "index_not_known": Template("its index in the table %(table)s cannot be derived from its place"),
     "family_has_nothing": Template("not asked: OLTs of the family '%(family)s' have nothing for it"),
     "nothing_to_ask": Template(
-        "%(name)s: OLTs of the family '%(family)s' have nothing that could be asked so"
+        "%(name)s: OLTs of the family '%(family)s' have nothing that a job of this kind can ask for"
     ),
 }
 
@@ -169,19 +171,19 @@ _PARTS: Final = {
 _ONU_READ: Final = {
     "needs_walk": Template("the OLT would have to be walked for it"),
     "not_on_olt": Template("the OLT does not have it"),
-    "onu_not_online": Template("not asked, for the ONU is not online"),
+    "onu_not_online": Template("not asked, because the ONU is not online"),
     "no_value": Template("the OLT gave no value"),
     "another_onu": Template("another ONU is at its place now: nothing was stored"),
-    "onu_has_no_place": Template("the ONU is at no place any more"),
+    "onu_has_no_place": Template("the ONU no longer has a place"),
     "nothing_without_walk": Template(
-        "OLTs of the family '%(family)s' tell nothing of one ONU without being walked"
+        "OLTs of the family '%(family)s' cannot be asked for one ONU without walking their tables"
     ),
 }
 
 # Why an execution ended without being asked to its end.
 _ENDED: Final = {
     "aborted_by_person": Template("a person aborted it"),
-    "person_went_away": Template("the person who asked for it went away"),
+    "person_went_away": Template("the person who requested it left"),
     "olt_disabled": Template("the OLT was disabled"),
     "under_maintenance": Template("the OLT is under maintenance"),
     "olt_suspended": Template("the OLT was suspended: %(why)s"),
@@ -199,23 +201,25 @@ _ENDED: Final = {
 # Why a device is taken for what it is.
 _DETECTED: Final = {
     "names_are_of": Template("its sysObjectID %(oid)s and its sysDescr are those of %(what)s"),
-    "object_id_is_no_olt": Template("its sysObjectID %(oid)s is that of %(what)s, which is no OLT"),
+    "object_id_is_no_olt": Template("its sysObjectID %(oid)s is that of %(what)s, which is not an OLT"),
     "object_id_is_of": Template("its sysObjectID %(oid)s is that of %(what)s"),
     "object_id_is_one_of": Template("its sysObjectID %(oid)s is one of %(what)s"),
     "descr_is_of": Template("its sysDescr is that of %(what)s"),
     "says": Template("it says %(text)s in %(oid)s"),
     "has_rows": Template("it has rows in %(oid)s, a table of %(what)s"),
-    "no_object_id": Template("it does not say its sysObjectID, by which OLTs are known"),
+    "no_object_id": Template("it does not report its sysObjectID, by which OLTs are recognised"),
     "unknown_maker": Template("no profile knows the maker of sysObjectID %(oid)s"),
     "unknown_device_of_maker": Template(
-        "its sysObjectID %(oid)s and its sysDescr are of no OLT that is known; OLTs of %(makers)s "
+        "its sysObjectID %(oid)s and its sysDescr match no known OLT; OLTs of %(makers)s "
         "begin with the same %(company)s, and so do switches and routers"
     ),
     "several_families": Template("it could be %(what)s: choose one of them for it"),
     "could_be_but_says": Template("it could be %(what)s, but it says %(text)s, which those do not"),
-    "could_be_but_no_rows": Template("it could be %(what)s, but it has no rows in %(oid)s, as those have"),
+    "could_be_but_no_rows": Template(
+        "it could be %(what)s, but it lacks the rows in %(oid)s that those have"
+    ),
     "or_could_be_but_says": Template("or %(what)s, but it says %(text)s, which those do not"),
-    "or_could_be_but_no_rows": Template("or %(what)s, but it has no rows in %(oid)s, as those have"),
+    "or_could_be_but_no_rows": Template("or %(what)s, but it lacks the rows in %(oid)s that those have"),
     "stored_as_that": Template("it is stored as that"),
     "asked_for_as_that": Template("it was asked for"),
 }
@@ -234,7 +238,7 @@ _REFUSED_INPUT: Final = {
     "not_an_interval": Template(
         "%(text)s is not an interval: write a whole number and s, m, h or d, as in 5m"
     ),
-    "interval_of_nothing": Template("%(text)s is no time at all: an interval must be at least 1s"),
+    "interval_of_nothing": Template("%(text)s is too short: an interval must be at least 1s"),
     "interval_too_long": Template("%(text)s is too long: an interval may be up to %(longest)s"),
 }
 

@@ -258,7 +258,7 @@ def test_an_answer_in_another_community_is_not_taken_and_is_named() -> None:
         line.wire.after_send = lambda: line.peer.received(
             answer(line.wire.ids()[0], community=b"another community")
         )
-        with pytest.raises(NoAnswer, match="its answers came in another community, and were not taken"):
+        with pytest.raises(NoAnswer, match="its answers carried another community and were ignored"):
             await task
         assert line.peer.dropped == Dropped(untrusted=1)
 

@@ -377,8 +377,8 @@ COMPLAINTS = {
     Stat.WRONG_DIGEST: (WrongDigest, "check the authentication password and protocol"),
     Stat.DECRYPTION_ERROR: (DecryptionFailed, "check the privacy password and protocol"),
     Stat.UNSUPPORTED_LEVEL: (UnsupportedLevel, "does not offer this security level to this SNMPv3 user"),
-    Stat.NOT_IN_TIME_WINDOW: (NotInTimeWindow, "keeps saying that our clock of it is wrong"),
-    Stat.UNKNOWN_ENGINE: (UnknownEngine, "keeps saying that its engine id is another one"),
+    Stat.NOT_IN_TIME_WINDOW: (NotInTimeWindow, "keeps rejecting requests as outside its SNMPv3 time window"),
+    Stat.UNKNOWN_ENGINE: (UnknownEngine, "keeps reporting a different SNMPv3 engine ID"),
 }
 
 
@@ -405,7 +405,7 @@ def test_a_report_that_says_nothing_is_an_error_too(bindings: bytes) -> None:
 @pytest.mark.parametrize(
     ("who", "said"),
     [
-        (SIGNER, "it went off or unreachable"),
+        (SIGNER, "it was switched off or became unreachable"),
         (HIDER, "unreachable, or the privacy password or protocol is not what it expects"),
         (replace(SIGNER, context="vrf-7"), "unreachable, or it does not have this context"),
     ],

@@ -90,8 +90,8 @@ CASES = [
          why=f"it has rows in {P}.3320.10.2.1.1.4, a table of BDCOM"),
     is_a("bdcom", f"{P}.3320.1.777.0", "BDCOM(tm) P1500 Software", bdcom_epon="3"),
     is_no("bdcom", f"{P}.3320.1.138.0", "BDCOM(tm) S2528-C Software, Version 2.1.1A",
-          why=f"but it has no rows in {P}.3320.10.2.1.1.4 or {P}.3320.101.6.1.1.21, as those have"),
-    is_no("bdcom", f"{P}.3320.1.139.0", "BDCOM(tm) S2900-24P36 Software", why="but it has no rows in"),
+          why=f"but it lacks the rows in {P}.3320.10.2.1.1.4 or {P}.3320.101.6.1.1.21 that those have"),
+    is_no("bdcom", f"{P}.3320.1.139.0", "BDCOM(tm) S2900-24P36 Software", why="but it lacks the rows in"),
     is_no("bdcom", f"{P}.3320.1.140.0", "Switch", bdcom_gpon="1", why="and so do switches and routers"),
 
     is_a("calix", f"{P}.6321.1.2.4.1.1", CALIX, "E7-2",
@@ -99,11 +99,11 @@ CASES = [
     is_a("calix", f"{P}.6321.1.2.4", CALIX, "E7-2"),
     is_a("calix", f"{P}.6321.1.2.4", "Calix, Inc E7-20"),
     is_a("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E9-2", calix_onus="316"),
-    is_no("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E3-48C", why="but it has no rows in"),
+    is_no("calix", f"{P}.6321.1.2.4.1.9", "Calix, Inc E3-48C", why="but it lacks the rows in"),
     # The E7 without AXOS, and a DSLAM.
     is_no("calix", f"{P}.6321.1.2.2.5", "Calix, Inc E7-2", calix_onus="316", why="OLTs of Calix begin with"),
-    is_no("calix", f"{P}.6321.1.2.3", "Calix E5-48", why="no OLT that is known"),
-    is_no("calix", f"{P}.6321.1.2.40", CALIX, why="no OLT that is known"),
+    is_no("calix", f"{P}.6321.1.2.3", "Calix E5-48", why="no known OLT"),
+    is_no("calix", f"{P}.6321.1.2.40", CALIX, why="no known OLT"),
 
     # The bare number of the company, with or without a dot before it, and any words.
     is_a("cdata_gpon", f"{P}.17409", "FD1608S", cdata_gpon="1",
@@ -118,7 +118,7 @@ CASES = [
     is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_model="FD1208S-B2"),
     is_a("cdata_epon", f"{P}.17409", "zona-sur", cdata_epon="1", cdata_model="FD1208S-B2"),
     is_no("cdata_gpon", f"{P}.17409", "zona-sur", cdata_model="FD2000", why="it says 'FD2000' in"),
-    is_no("cdata_gpon", f"{P}.17409", "FD1608S", why="C-Data FD12xx with EPON, but it has no rows"),
+    is_no("cdata_gpon", f"{P}.17409", "FD1608S", why="C-Data FD12xx with EPON, but it lacks the rows"),
     is_no("cdata_gpon", f"{P}.17409.1.11", "", cdata_gpon="1", why="that of equipment of cable television"),
     is_no("cdata_gpon", f"{P}.17409.2", "FD1608S", cdata_gpon="1", why="OLTs of C-Data begin with the same"),
 
@@ -127,11 +127,11 @@ CASES = [
     # Another maker's, in the same words.
     is_no("cdata_epon", f"{P}.10072.2.20", "EasyPath Ethernet-PON", cdata_epon="1",
           why="no profile knows the maker"),
-    is_no("cdata_epon", f"{P}.17409", "EasyPath Ethernet-PON", why="but it has no rows in"),
+    is_no("cdata_epon", f"{P}.17409", "EasyPath Ethernet-PON", why="but it lacks the rows in"),
 
     is_a("cdata_fd11", f"{P}.34592", "GEPON OLT", cdata_fd11="3", why="a table of C-Data FD11xx with EPON"),
     is_a("cdata_fd11", f".{P}.34592", "", cdata_fd11="2"),
-    is_no("cdata_fd11", f"{P}.34592", "FD1108S", why="C-Data FD11xx with EPON, but it has no rows"),
+    is_no("cdata_fd11", f"{P}.34592", "FD1108S", why="C-Data FD11xx with EPON, but it lacks the rows"),
     is_no("cdata_fd11", f"{P}.34592.1.2", "EOC", cdata_fd11="3", why="OLTs of C-Data begin with the same"),
 
     is_a("huawei", f"{P}.2011.2.80.8", HUAWEI, "MA5600V8",
@@ -148,25 +148,26 @@ CASES = [
     is_a("huawei", f"{P}.2011.2.999", HUAWEI, huawei_ports="8",
          why=f"it has rows in {P}.2011.6.128.1.1.2.21.1.16, a table of Huawei MA5600T and MA5800"),
     # MDUs say what OLTs say.
-    is_no("huawei", f"{P}.2011.2.185", HUAWEI, huawei_ports="8", why="that of MDU MA5620, which is no OLT"),
+    is_no("huawei", f"{P}.2011.2.185", HUAWEI, huawei_ports="8",
+          why="that of MDU MA5620, which is not an OLT"),
     is_no("huawei", f"{P}.2011.2.186", HUAWEI,
-          why="it could be Huawei MA5600T and MA5800, but it has no rows in"),
+          why="it could be Huawei MA5600T and MA5800, but it lacks the rows in"),
     is_no("huawei", f"{P}.2011.2.115", "Huawei Versatile Routing Platform Software",
-          why="no OLT that is known"),
+          why="no known OLT"),
     is_no("huawei", f"{P}.2011.2.23.95", "Huawei Versatile Routing Platform Software", huawei_ports="8",
           why="OLTs of Huawei begin with the same 1.3.6.1.4.1.2011, and so do switches and routers"),
-    is_no("huawei", f"{P}.2011", "", why="no OLT that is known"),
+    is_no("huawei", f"{P}.2011", "", why="no known OLT"),
 
     is_a("ufiber", f"{P}.41112.1.5", "EdgeOS v4.4.2.4598.220304.1412", ubiquiti_model="UFiber OLT",
          why=f"it says 'UFiber OLT' in {P}.41112.1.5.1.1"),
     is_a("ufiber", f"{P}.4413", "UISP Fiber OLT XGS 4.6.1", "UISP Fiber OLT XGS"),
     is_no("ufiber", f"{P}.41112.1.5", "EdgeOS v2.0.9", ubiquiti_model="EdgeRouter X",
           why="UISP Fiber, but it says 'EdgeRouter X' in 1.3.6.1.4.1.41112.1.5.1.1, which those do not"),
-    is_no("ufiber", f"{P}.41112.1.5", "EdgeOS v2.0.9", why="but it has no rows in"),
+    is_no("ufiber", f"{P}.41112.1.5", "EdgeOS v2.0.9", why="but it lacks the rows in"),
     is_no("ufiber", f"{P}.41112.1.6", "UAP-AC-Pro", ubiquiti_model="UFiber", why="OLTs of Ubiquiti begin"),
     # Switches with a chip of the same maker.
-    is_no("ufiber", f"{P}.4413", "EdgeSwitch 24-Port 250W", why="no OLT that is known"),
-    is_no("ufiber", f"{P}.4413.1.1", "UISP Fiber OLT XGS", why="no OLT that is known"),
+    is_no("ufiber", f"{P}.4413", "EdgeSwitch 24-Port 250W", why="no known OLT"),
+    is_no("ufiber", f"{P}.4413.1.1", "UISP Fiber OLT XGS", why="no known OLT"),
 
     is_a("vsol_epon", VSOL, "V1600D", why="and its sysDescr are those of V-SOL V1600 with EPON"),
     is_a("vsol_epon", f".{VSOL}", "V1600D16"),
@@ -176,9 +177,9 @@ CASES = [
          why=f"it has rows in {P}.37950.1.1.5.12.1.27.1.2, a table of V-SOL V1600 with EPON"),
     is_a("vsol_epon", VSOL, "", vsol_epon_onus="1"),
     is_no("vsol_epon", VSOL, "V1600G1", instead="vsol_gpon", vsol_epon_ports="1", why="with GPON"),
-    is_no("vsol_epon", VSOL, "olt-norte", why="it could be V-SOL V1600 with EPON, but it has no rows in"),
-    is_no("vsol_epon", VSOL, "V1600", why="it could be V-SOL V1600 with EPON, but it has no rows in"),
-    is_no("vsol_epon", f"{P}.37950.1.1.5.10.14.2", "V1600D", vsol_epon_onus="1", why="no OLT that is known"),
+    is_no("vsol_epon", VSOL, "olt-norte", why="it could be V-SOL V1600 with EPON, but it lacks the rows in"),
+    is_no("vsol_epon", VSOL, "V1600", why="it could be V-SOL V1600 with EPON, but it lacks the rows in"),
+    is_no("vsol_epon", f"{P}.37950.1.1.5.10.14.2", "V1600D", vsol_epon_onus="1", why="no known OLT"),
     is_no("vsol_epon", VSOL, "olt-norte", vsol_epon_ports="1", vsol_gpon_ports="1",
           why="V1600 with EPON (vsol_epon) or V-SOL V1600G with GPON (vsol_gpon): choose one"),
 
@@ -187,7 +188,7 @@ CASES = [
     is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_ports="4"),
     is_a("vsol_gpon", VSOL, "olt-sur", vsol_gpon_onus="3"),
     is_no("vsol_gpon", VSOL, "V1600D", instead="vsol_epon", why="with EPON"),
-    is_no("vsol_gpon", f"{P}.37950", "V1600G1", vsol_gpon_onus="3", why="no OLT that is known"),
+    is_no("vsol_gpon", f"{P}.37950", "V1600G1", vsol_gpon_onus="3", why="no known OLT"),
 
     is_a("zte", f"{P}.3902.1082.1001.320.2.1", ZTE, "C320", why="is that of C320"),
     is_a("zte", f".{P}.3902.1082.1001.300.2.1", ZTE.replace("C320", "C300"), "C300"),
@@ -195,10 +196,11 @@ CASES = [
          why=f"its sysObjectID {P}.3902.1015.320.1.2 is one of ZTE, and its sysDescr is that of C320"),
     is_a("zte", f"{P}.3902.1015.300.3.1", "C300 Version V1.2.1 Software", "C300"),
     is_a("zte", f"{P}.3902.1082.1001.777", ZTE, zte_cards="GTGH", why="a table of ZTE C300 and C320"),
-    is_no("zte", f"{P}.3902.1082.1001.777", ZTE, why="it could be ZTE C300 and C320, but it has no rows in"),
+    is_no("zte", f"{P}.3902.1082.1001.777", ZTE,
+          why="it could be ZTE C300 and C320, but it lacks the rows in"),
     is_no("zte", f"{P}.3902.3.100.27", "ZXR10 5928 Software, Version: 5900", zte_cards="GTGH",
           why="and so do switches and routers"),
-    is_no("zte", f"{P}.3902", "", why="no OLT that is known"),
+    is_no("zte", f"{P}.3902", "", why="no known OLT"),
 
     is_a("zte_c600", f"{P}.3902.1082.1001.600.1.1", C600, "C600", why="is that of C600"),
     is_a("zte_c600", f"{P}.3902.1082.1001.610.1.1", C600.replace("C600", "C610"), "C610"),
@@ -207,7 +209,7 @@ CASES = [
          why=f"it has rows in {P}.3902.1082.10.1.2.4.1.4, a table of ZTE C600, C610 and C650"),
     is_a("zte_c600", f"{P}.3902.1082.1001.620.1.1", C600.replace("C600", "C620"), c600_cards="GFGL"),
     is_no("zte_c600", f"{P}.3902.1082.1001.650.1.1", C600.replace("C600", "C650"),
-          why="it could be ZTE C600, C610 and C650, but it has no rows in"),
+          why="it could be ZTE C600, C610 and C650, but it lacks the rows in"),
     # A C320 has the tables of the newer tree as well.
     is_no("zte_c600", f"{P}.3902.1082.1001.777", ZTE, zte_cards="GTGH", c600_cards="GTGH", instead="zte",
           why="a table of ZTE C300 and C320"),
@@ -222,22 +224,22 @@ CASES = [
     is_a("fiberhome", f"{P}.5875.800.1001.12", "AN5516-04", "AN5516-04"),
     is_a("fiberhome", f"{P}.5875.800.1001.99", "AN5516-10", fiberhome_ports="1", why="it has rows in"),
     is_no("fiberhome", f"{P}.5875.800.1001.99", "AN5516-10",
-          why="it could be FiberHome AN5516, but it has no rows in"),
+          why="it could be FiberHome AN5516, but it lacks the rows in"),
     is_no("fiberhome", f"{P}.5875.1.8.22", "FiberHome S5800 switch", fiberhome_ports="1",
           why="and so do switches and routers"),
-    is_no("fiberhome", f"{P}.5875", "", why="no OLT that is known"),
+    is_no("fiberhome", f"{P}.5875", "", why="no known OLT"),
 
     is_a("fiberhome_5116", f"{P}.5875.800.1001.1", "AN5116-02", "AN5116-02", why="is that of AN5116-02"),
     is_a("fiberhome_5116", f"{P}.5875.800.1001.2", "AN5116-06", "AN5116-06"),
     is_a("fiberhome_5116", f"{P}.5875.800.1001.99", "AN5116-06B", fiberhome_ports="1",
          why="a table of FiberHome AN5116"),
     is_no("fiberhome_5116", f"{P}.5875.800.1001.99", "AN5116-06B",
-          why="it could be FiberHome AN5116, but it has no rows in"),
+          why="it could be FiberHome AN5116, but it lacks the rows in"),
 
     is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_onts="ALCL", why=f"it has rows in {P}.637.61.1.35.10.1.1.5"),
     is_a("nokia", f"{P}.637.61.1", NOKIA, nokia_ports="49", why="a table of Nokia ISAM 7360 FX"),
     # The same words from an ISAM with DSL or Ethernet boards.
-    is_no("nokia", f"{P}.637.61.1", NOKIA, why="it could be Nokia ISAM 7360 FX, but it has no rows in"),
+    is_no("nokia", f"{P}.637.61.1", NOKIA, why="it could be Nokia ISAM 7360 FX, but it lacks the rows in"),
     is_no("nokia", f"{P}.6527.1.3.17", "TiMOS-C-16.0.R4 cpm/hops64 Nokia 7750 SR", nokia_onts="ALCL",
           why="no profile knows the maker"),
     is_no("nokia", f"{P}.637.70.1", "OmniSwitch", nokia_onts="ALCL", why="and so do switches and routers"),
@@ -249,7 +251,8 @@ CASES = [
          datacom_onus="gpon-1/1/1-onu-0", why=f"it has rows in {P}.3709.3.6.2.1.1.3"),
     is_a("datacom", f"{P}.3709.1.2.141", DATACOM.replace("DM4610", "DM4618"), "DM4618",
          datacom_onus="gpon-1/1/1-onu-0"),
-    is_no("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"), why="but it has no rows in"),
+    is_no("datacom", f"{P}.3709.1.2.139", DATACOM.replace("DM4610", "DM4615"),
+          why="but it lacks the rows in"),
     is_no("datacom", f"{P}.3709.1.2.120", "DM4370 - 24GX+12XS, DmOS 8.2.0", datacom_onus="1",
           why="and so do switches and routers"),
 ]  # fmt: skip
@@ -258,8 +261,8 @@ OTHERS = [
     Case("", f"{P}.8072.3.2.10", "Linux host 6.1", GENERIC, why=f"the maker of sysObjectID {P}.8072.3.2.10"),
     Case("", f"{P}.9.1.1208", "Cisco IOS Software", GENERIC, why="no profile knows the maker"),
     Case("", "0.0", "", GENERIC, why="no profile knows the maker of sysObjectID 0.0"),
-    Case("", "", HUAWEI, GENERIC, why="it does not say its sysObjectID"),
-    Case("", "", "", GENERIC, why="it does not say its sysObjectID"),
+    Case("", "", HUAWEI, GENERIC, why="it does not report its sysObjectID"),
+    Case("", "", "", GENERIC, why="it does not report its sysObjectID"),
 ]
 
 

@@ -43,7 +43,7 @@ def test_every_reason_has_its_spanish(code: str) -> None:
         (Reason.of("time_limit", seconds=0.4), "no terminó dentro del límite de 0,4 s"),
         (
             Reason.of("silent_at_first_row", column="1.3.6.1", olt="10.0.0.1:161", why=SILENT),
-            f"1.3.6.1: 10.0.0.1:161 está activo pero no contesta en la primera fila ({SILENCIO})",
+            f"1.3.6.1: 10.0.0.1:161 está activo pero no responde en la primera fila ({SILENCIO})",
         ),
         (
             several([Reason.of("too_many_octets", olt="10.0.0.1:161", most=900), Reason.of("raise_limits")]),
@@ -69,7 +69,7 @@ def test_every_reason_has_its_spanish(code: str) -> None:
                     Reason.of("table_not_present", tables="onu_optics"),
                 ]
             ),
-            "1200 de 2000 ONUs no contestaron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
+            "1200 de 2000 ONUs no respondieron, y se admite como máximo el 20 %; la primera es 0/1/3:7: "
             "la OLT no dio ningún valor; la OLT no tiene la tabla: onu_optics",
         ),
         (Reason.of("olt_suspended", why=SILENT), f"se suspendió la OLT: {SILENCIO}"),
@@ -89,7 +89,7 @@ def test_a_reason_is_said_with_what_is_in_it(reason: Reason, spanish: str) -> No
     [
         ("1.3.6.1.4.1.2011.2.115", "", "su sysObjectID"),
         ("1.3.6.1.4.1.99999", "a toaster", "ningún perfil conoce al fabricante del sysObjectID"),
-        ("", "", "no dice su sysObjectID"),
+        ("", "", "no informa su sysObjectID"),
     ],
 )
 def test_how_an_olt_was_recognised_is_told_in_spanish(object_id: str, descr: str, spanish: str) -> None:

@@ -22,7 +22,7 @@ class PonPort(models.Model):
     name = models.CharField(_("name"), max_length=120, default="", blank=True)
     technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
     state = models.CharField(_("state"), max_length=20, default="", blank=True)
-    admin_state = models.CharField(_("wanted state"), max_length=20, default="", blank=True)
+    admin_state = models.CharField(_("administrative state"), max_length=20, default="", blank=True)
     down_cause = models.CharField(_("cause"), max_length=20, default="", blank=True)
     tx_dbm = models.FloatField(_("power sent (dBm)"), null=True)
     rx_dbm = models.FloatField(_("power received (dBm)"), null=True)

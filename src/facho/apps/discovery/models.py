@@ -39,7 +39,7 @@ class Onu(models.Model):
     # The rest of an index that has more than numbers: a MAC or a name.
     extra = models.CharField(_("rest of the index"), max_length=200, default="", blank=True)
     # The numbers that come from columns and not from the index, as "port": they are no part of the address.
-    told_parts = models.CharField(_("numbers told by columns"), max_length=30, default="", blank=True)
+    told_parts = models.CharField(_("numbers that columns provide"), max_length=30, default="", blank=True)
     technology = models.CharField(_("technology"), max_length=10, default="", blank=True)
     serial = models.CharField(_("serial"), max_length=40, default="", blank=True)
     mac = models.CharField("MAC", max_length=17, default="", blank=True)

@@ -146,8 +146,8 @@ class ExecutionPlan(models.Model):
     failed_tasks = models.PositiveIntegerField(pgettext_lazy("runs", "failed"), default=0)
     lost_slots = models.PositiveIntegerField(_("slots that will be lost"), default=0)
     # Minutes of SNMP work in an hour.
-    load_p50_min = models.FloatField(_("minutes an hour"), default=0.0)
-    load_p95_min = models.FloatField(_("minutes an hour, at most"), default=0.0)
+    load_p50_min = models.FloatField(_("minutes per hour"), default=0.0)
+    load_p95_min = models.FloatField(_("minutes per hour, at most"), default=0.0)
     # None when everything fits; else the tasks at risk, and the change that would help.
     infeasible = models.JSONField(_("does not fit"), null=True, blank=True)
     # Identifies the tasks: while they are the same, the plan is updated instead of superseded.

@@ -203,7 +203,7 @@ class ExecutionTotals(models.Model):
     retry_wait_seconds = models.FloatField(_("time between retries (s)"), default=0.0)
     # The load of all attempts, whatever their outcome.
     requests = models.PositiveBigIntegerField(_("requests"), default=0)
-    timeouts = models.PositiveBigIntegerField(_("time-outs"), default=0)
+    timeouts = models.PositiveBigIntegerField(_("timeouts"), default=0)
     varbinds = models.PositiveBigIntegerField(_("values"), default=0)
     bytes_sent = models.PositiveBigIntegerField(_("bytes sent"), default=0)
     bytes_received = models.PositiveBigIntegerField(_("bytes received"), default=0)

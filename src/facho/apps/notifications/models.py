@@ -21,8 +21,8 @@ class NotificationKindChoices(models.TextChoices):
     NODE_SUSPENDED = NotificationKind.NODE_SUSPENDED.value, _("node suspended")
     NODE_BACK = NotificationKind.NODE_BACK.value, _("node back")
     SATURATION_BEGINS = NotificationKind.SATURATION_BEGINS.value, _("pollers saturated")
-    SATURATION_ENDS = NotificationKind.SATURATION_ENDS.value, _("pollers not saturated any more")
-    PLAN_INFEASIBLE = NotificationKind.PLAN_INFEASIBLE.value, _("more work than an hour holds")
+    SATURATION_ENDS = NotificationKind.SATURATION_ENDS.value, _("pollers no longer saturated")
+    PLAN_INFEASIBLE = NotificationKind.PLAN_INFEASIBLE.value, _("more work than fits in an hour")
     ONU_UNPROVISIONED = NotificationKind.ONU_UNPROVISIONED.value, _("new unprovisioned ONU")
     OPTICAL_WEAK = NotificationKind.OPTICAL_WEAK.value, _("weak optical power")
     OPTICAL_FALLING = NotificationKind.OPTICAL_FALLING.value, _("falling optical power")
@@ -163,9 +163,9 @@ class DeliveryStatus(models.TextChoices):
 
 class HoldReasonChoices(models.TextChoices):
     SILENT = HoldReason.SILENT.value, _("silent hours")
-    REPEAT = HoldReason.REPEAT.value, _("told a short time ago")
+    REPEAT = HoldReason.REPEAT.value, _("sent a short time ago")
     MAINTENANCE = HoldReason.MAINTENANCE.value, _("maintenance")
-    OVER = HoldReason.OVER.value, _("over before it was told")
+    OVER = HoldReason.OVER.value, _("ended before it was sent")
     CHANNEL_OFF = HoldReason.CHANNEL_OFF.value, _("channel disabled")
 
 

@@ -45,7 +45,7 @@ def _print_load(found: Sequence[WhatIf]) -> None:
     """Print to standard error: standard output is for scripts."""
     if not found:
         return
-    table = Table("OLT", "minutes an hour", "at most", "at risk", "would fit with", box=None, pad_edge=False)
+    table = Table("OLT", "minutes per hour", "at most", "at risk", "would fit with", box=None, pad_edge=False)
     for each in found[:_MOST_SHOWN]:
         table.add_row(*map(Text, _format_row(each)))
     console = Console(stderr=True)

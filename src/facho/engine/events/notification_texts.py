@@ -130,7 +130,7 @@ def _saturation_begins(event: NotifiedEvent) -> Sequence[str]:
 
 
 def _saturation_ends(event: NotifiedEvent) -> Sequence[str]:
-    return _("The pollers are not saturated any more"), _pollers_line(event)
+    return _("The pollers are no longer saturated"), _pollers_line(event)
 
 
 def _pollers_line(event: NotifiedEvent) -> str:

@@ -56,7 +56,7 @@ _WAIT_REASONS: Final[Mapping[WaitCause, Text]] = {
 }
 # A collection by hand has no job.
 _WAIT_REASONS_WITHOUT_JOB: Final[Mapping[WaitCause, Text]] = {
-    WaitCause.OLT_BUSY: _("OLT busy with a collection by hand"),
+    WaitCause.OLT_BUSY: _("OLT busy with a manual execution"),
     WaitCause.BEHIND: _("behind another execution on the same OLT"),
 }
 

@@ -190,7 +190,7 @@ def test_one_that_is_gone_when_its_turn_comes_is_not_asked(site: Site) -> None:
     asked = read_onu(onu.id, site.now)
     Onu.objects.filter(id=onu.id).update(presence=Presence.ABSENT)
     assert site.run().id == asked
-    assert str(Execution.objects.get(id=asked).error) == "the ONU is at no place any more"
+    assert str(Execution.objects.get(id=asked).error) == "the ONU no longer has a place"
 
 
 def test_a_person_at_a_terminal_waits_for_what_the_engine_reads(

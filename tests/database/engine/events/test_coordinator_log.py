@@ -146,7 +146,7 @@ SAID: dict[EventType, tuple[Callable[[int], events.Event], str]] = {
     ),
     EventType.ENGINE_WAS_STOPPED: (
         lambda olt: events.EngineWasStopped(since=NOW - 2 * HOUR, until=NOW),
-        "el motor estuvo parado desde 2025-06-10 03:00, durante 2h",
+        "el motor estuvo detenido desde 2025-06-10 03:00, durante 2h",
     ),
     EventType.CLOCK_CHANGED: (
         lambda olt: events.ClockChanged(seconds=-3601.5),

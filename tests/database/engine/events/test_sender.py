@@ -244,7 +244,7 @@ def test_what_there_are_no_words_for_is_told_all_the_same_and_keeps_no_other_wai
     receiver = Receiver()
     sender_to(receiver).step(NOW)
     (message,) = receiver.taken
-    assert message.title == "olt-7: more work than an hour holds"
+    assert message.title == "olt-7: more work than fits in an hour"
     assert "other: 7" in message.body
     assert not NotificationNotice.objects.filter(taken=False).exists()
 

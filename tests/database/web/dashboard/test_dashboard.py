@@ -307,7 +307,7 @@ def test_what_is_collected_by_hand_holds_its_olt_without_a_job() -> None:
         queued_at=NOON, started_at=NOON,
     )  # fmt: skip
     board = look()
-    assert reasons(board) == [("Centro", "state", "OLT busy with a collection by hand")]
+    assert reasons(board) == [("Centro", "state", "OLT busy with a manual execution")]
     assert [row.job for row in board.running] == [""]
 
 

@@ -57,4 +57,4 @@ def test_of_too_many_rows_the_first_are_kept_and_it_is_told() -> None:
     rows: dict[bytes, Value] = {bytes([row]): row for row in range(100)}
     raw, cut = collect_raw_rows({"one": rows, "two": rows}, most=120)
     assert (len(raw["one"]), len(raw["two"])) == (100, 20)
-    assert str(cut) == "of 200 rows of own OIDs the first 120 were kept"
+    assert str(cut) == "only the first 120 of 200 rows of the job's own OIDs were kept"

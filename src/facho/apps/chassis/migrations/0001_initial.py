@@ -90,7 +90,9 @@ class Migration(migrations.Migration):
                 ("state", models.CharField(blank=True, default="", max_length=20, verbose_name="state")),
                 (
                     "admin_state",
-                    models.CharField(blank=True, default="", max_length=20, verbose_name="wanted state"),
+                    models.CharField(
+                        blank=True, default="", max_length=20, verbose_name="administrative state"
+                    ),
                 ),
                 ("down_cause", models.CharField(blank=True, default="", max_length=20, verbose_name="cause")),
                 ("tx_dbm", models.FloatField(null=True, verbose_name="power sent (dBm)")),

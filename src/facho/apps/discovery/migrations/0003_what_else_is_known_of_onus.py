@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             model_name="onu",
             name="told_parts",
             field=models.CharField(
-                blank=True, default="", max_length=30, verbose_name="numbers told by columns"
+                blank=True, default="", max_length=30, verbose_name="numbers that columns provide"
             ),
         ),
     ]

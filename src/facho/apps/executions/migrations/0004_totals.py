@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                     models.FloatField(default=0.0, verbose_name="time between retries (s)"),
                 ),
                 ("requests", models.PositiveBigIntegerField(default=0, verbose_name="requests")),
-                ("timeouts", models.PositiveBigIntegerField(default=0, verbose_name="time-outs")),
+                ("timeouts", models.PositiveBigIntegerField(default=0, verbose_name="timeouts")),
                 ("varbinds", models.PositiveBigIntegerField(default=0, verbose_name="values")),
                 ("bytes_sent", models.PositiveBigIntegerField(default=0, verbose_name="bytes sent")),
                 ("bytes_received", models.PositiveBigIntegerField(default=0, verbose_name="bytes received")),

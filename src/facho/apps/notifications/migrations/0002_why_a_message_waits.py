@@ -16,9 +16,9 @@ class Migration(migrations.Migration):
                 blank=True,
                 choices=[
                     ("silent", "silent hours"),
-                    ("repeat", "told a short time ago"),
+                    ("repeat", "sent a short time ago"),
                     ("maintenance", "maintenance"),
-                    ("over", "over before it was told"),
+                    ("over", "ended before it was sent"),
                     ("channel_off", "channel disabled"),
                 ],
                 default="",
