@@ -15,7 +15,7 @@ from facho.sim.fleet import FleetConfig
 from facho.sim.olt import Address
 from facho.sim.pdu import GET_BULK, encode_request
 from facho.sim.process import FleetProcess
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.values import Oid
 
 # Serial, description, state, distance, last cause, and three columns of the optics table.
@@ -134,7 +134,7 @@ def _walk_requests(
     starts = [b""]
     for row in range(repetitions - 1, onus - repetitions, repetitions):
         port, onu = divmod(row, per_port)
-        starts.append(ber.encode_arcs((0xFA00_0000 | _slot(port) << 13 | port % 16 << 8, onu)))
+        starts.append(values.encode_arcs((0xFA00_0000 | _slot(port) << 13 | port % 16 << 8, onu)))
     ids = iter(range(1, 0x7FFF_FFFF))
     return [
         (_request(next(ids), column + start, repetitions), address)
@@ -150,7 +150,9 @@ def _slot(port: int) -> int:
 
 
 def _request(request_id: int, oid: bytes, repetitions: int) -> bytes:
-    return ber.encode_tlv(ber.SEQUENCE, _HEADER + encode_request(GET_BULK, request_id, 0, repetitions, [oid]))
+    return values.encode_tlv(
+        values.SEQUENCE, _HEADER + encode_request(GET_BULK, request_id, 0, repetitions, [oid])
+    )
 
 
 def _load(requests: list[tuple[bytes, Address]], seconds: float, in_flight: int = 32) -> None:

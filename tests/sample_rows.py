@@ -21,7 +21,7 @@ from facho.apps.execution_coordinator.models import (
     TaskForecast,
 )
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots, State
-from facho.apps.executions.totals import WITHIN
+from facho.apps.executions.store import WITHIN
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.models import MaintenanceWindow

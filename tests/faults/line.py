@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.olt import SimulatedOlt
 from facho.sim.scenario import Scenario
-from facho.snmp import Agent, Client, Learned, Oid, Target, Value, Version, WalkResult, ber
+from facho.snmp import Agent, Client, Learned, Oid, Target, Value, Version, WalkResult, values
 from tests import virtual_time
 
 XPON: Final = "1.3.6.1.4.1.2011.6.128.1.1"
@@ -66,7 +66,7 @@ class Line:
 
     def row(self, number: int) -> str:
         """The index of a row, as errors name it."""
-        return ".".join(map(str, ber.decode_arcs([*self.rows][number])))
+        return ".".join(map(str, values.decode_arcs([*self.rows][number])))
 
     def without(self, *numbers: int) -> dict[bytes, Value]:
         rows = enumerate(self.rows.items())

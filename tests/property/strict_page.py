@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.message import iterate_bindings
 from facho.snmp.page import End, Page
@@ -33,14 +33,14 @@ def _end_at(column: bytes, name: bytes, tag: int) -> End | None:
         return End.END_OF_MIB
     if name != column and name[: len(column)] == column:
         return None
-    return End.LEFT_COLUMN if ber.decode_arcs(name) > ber.decode_arcs(column) else End.WENT_BACK
+    return End.LEFT_COLUMN if values.decode_arcs(name) > values.decode_arcs(column) else End.WENT_BACK
 
 
 def _check_end(end: End, name: bytes, content: bytes) -> None:
     if end is End.END_OF_MIB:
         if content:
             raise BerError("an end with a value")
-    elif ber.encode_arcs(ber.decode_arcs(name)) != name:
+    elif values.encode_arcs(values.decode_arcs(name)) != name:
         raise BerError("a padded name")
 
 

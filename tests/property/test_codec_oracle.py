@@ -13,7 +13,7 @@ from pyasn1.codec.ber import decoder, encoder
 from pyasn1.type import univ
 from pysnmp.proto.api import v1, v2c
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.message import (
     MAX_REQUEST_ID,
     Community,
@@ -253,7 +253,7 @@ def test_oids_are_those_of_pyasn1(arcs: tuple[int, ...]) -> None:
 @often(2_000)
 def test_a_value_survives_the_wire(value: Value) -> None:
     encoded = encode_value(value)
-    tag, start, end = ber.read_tlv(encoded, 0, len(encoded))
+    tag, start, end = values.read_tlv(encoded, 0, len(encoded))
     assert end == len(encoded)
     assert exactly(decode_value(tag, encoded[start:end])) == exactly(value)
 

@@ -17,7 +17,7 @@ import pytest
 
 from facho.backends.poller_process import collect_young_objects_only
 from facho.sim.usm import SIMULATED_USERS
-from facho.snmp import ber, usm, v3
+from facho.snmp import usm, v3, values
 from facho.snmp.errors import SnmpError
 from facho.snmp.message import (
     Community,
@@ -28,8 +28,7 @@ from facho.snmp.message import (
     encode_pdu,
 )
 from facho.snmp.page import ColumnReader, Shapes, _Shape
-from facho.snmp.peer import Answer, Load, Peer, RequestSettings
-from facho.snmp.receive_limit import MOST_ROWS
+from facho.snmp.peer import MOST_ROWS, Answer, Load, Peer, RequestSettings
 from facho.snmp.requester import Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid
@@ -46,8 +45,8 @@ ROW: Final = COLUMN + b"\x01"
 V2C: Final = Community(Version.V2C, b"public")
 
 
-def one(name: bytes, tag: int = ber.NULL, content: bytes = b"") -> bytes:
-    return encode_binding(name, ber.encode_tlv(tag, content))
+def one(name: bytes, tag: int = values.NULL, content: bytes = b"") -> bytes:
+    return encode_binding(name, values.encode_tlv(tag, content))
 
 
 def filled(make: Callable[[int], bytes]) -> bytes:
@@ -60,36 +59,36 @@ def filled(make: Callable[[int], bytes]) -> bytes:
     return b"".join(made[:-1])
 
 
-LARGEST_OID: Final = ber.encode_arcs((2**32 - 1,) * 128)
+LARGEST_OID: Final = values.encode_arcs((2**32 - 1,) * 128)
 BINDINGS: Final = {
     "tiny names": filled(lambda _: one(b"\x2b")),
     "tiny rows": filled(lambda _: one(ROW)),
     "numbers that differ": filled(lambda n: one(ROW, 0x41, n.to_bytes(4, "big"))),
-    "rows of two shapes in turns": filled(lambda n: one(ROW + b"\x02" * (n % 2), ber.INTEGER, b"\x05")),
+    "rows of two shapes in turns": filled(lambda n: one(ROW + b"\x02" * (n % 2), values.INTEGER, b"\x05")),
     "strings and numbers in turns": filled(lambda n: one(ROW, (0x04, 0x02)[n % 2], b"a")),
-    "rows that are cut off": filled(lambda _: one(ROW, ber.INTEGER, b"\x05")) + b"\x30",
+    "rows that are cut off": filled(lambda _: one(ROW, values.INTEGER, b"\x05")) + b"\x30",
     "an OID of one huge number": one(ROW[:-1] + b"\xff" * 60_000 + b"\x7f"),
     "an OID of 2 kB": one(ROW[:-1] + b"\xff" * 2_100 + b"\x7f"),
     "an OID of many numbers": one(ROW + b"\x01" * 60_000),
     "another column with a huge number": one(b"\x2c" + b"\xff" * 60_000 + b"\x7f"),
     "another column with many numbers": one(b"\x2c" + b"\x01" * 60_000),
     "the longest names": filled(lambda _: one(LARGEST_OID)),
-    "OIDs as values": filled(lambda _: one(ROW, ber.OBJECT_IDENTIFIER, LARGEST_OID)),
-    "short OIDs as values": filled(lambda _: one(ROW, ber.OBJECT_IDENTIFIER, b"\x01")),
-    "a huge number in an OID as a value": one(ROW, ber.OBJECT_IDENTIFIER, b"\xff" * 60_000 + b"\x7f"),
-    "many numbers in an OID as a value": one(ROW, ber.OBJECT_IDENTIFIER, b"\x01" * 60_000),
+    "OIDs as values": filled(lambda _: one(ROW, values.OBJECT_IDENTIFIER, LARGEST_OID)),
+    "short OIDs as values": filled(lambda _: one(ROW, values.OBJECT_IDENTIFIER, b"\x01")),
+    "a huge number in an OID as a value": one(ROW, values.OBJECT_IDENTIFIER, b"\xff" * 60_000 + b"\x7f"),
+    "many numbers in an OID as a value": one(ROW, values.OBJECT_IDENTIFIER, b"\x01" * 60_000),
     "addresses": filled(lambda n: one(ROW, 0x40, n.to_bytes(4, "big"))),
     "floats": filled(lambda n: one(ROW, 0x44, b"\x9f\x78\x04" + n.to_bytes(4, "big"))),
-    "empty integers": filled(lambda _: one(ROW, ber.INTEGER)),
+    "empty integers": filled(lambda _: one(ROW, values.INTEGER)),
     "counters of seven octets": filled(lambda n: one(ROW, 0x41, n.to_bytes(7, "big"))),
     "markers with octets": filled(lambda n: one(ROW, 0x80, n.to_bytes(2, "big"))),
-    "an integer of 60 kB": one(ROW, ber.INTEGER, b"\x01" * 60_000),
-    "a string of 60 kB": one(ROW, ber.OCTET_STRING, b"x" * 60_000),
+    "an integer of 60 kB": one(ROW, values.INTEGER, b"\x01" * 60_000),
+    "a string of 60 kB": one(ROW, values.OCTET_STRING, b"x" * 60_000),
     "lists in lists": b"\x30\x82\xff\x00" * (FULL // 4),
-    "rows within strings": filled(lambda _: one(ROW, ber.OCTET_STRING, (b"\x30\x0f\x06\x0a" + ROW) * 8)),
+    "rows within strings": filled(lambda _: one(ROW, values.OCTET_STRING, (b"\x30\x0f\x06\x0a" + ROW) * 8)),
     "beginnings of rows": (b"\x30\x0f\x06\x0a" + ROW) * (FULL // 14),
-    "a row and beginnings of lists": one(ROW, ber.OCTET_STRING, b"a") + b"\x30" * 16_000,
-    "a full page of beginnings of lists": one(ROW, ber.OCTET_STRING, b"a") + b"\x30" * FULL,
+    "a row and beginnings of lists": one(ROW, values.OCTET_STRING, b"a") + b"\x30" * 16_000,
+    "a full page of beginnings of lists": one(ROW, values.OCTET_STRING, b"a") + b"\x30" * FULL,
     "nothing": b"",
 }
 
@@ -193,9 +192,9 @@ def test_a_pattern_is_compiled_at_once(strings: bool) -> None:
 
 
 TABLES: Final[dict[str, Callable[[int], tuple[int, bytes]]]] = {
-    "small numbers": lambda _: (ber.INTEGER, b"\x05"),
+    "small numbers": lambda _: (values.INTEGER, b"\x05"),
     "counters that differ": lambda n: (0x41, n.to_bytes(4, "big")),
-    "strings that differ": lambda n: (ber.OCTET_STRING, n.to_bytes(4, "big")),
+    "strings that differ": lambda n: (values.OCTET_STRING, n.to_bytes(4, "big")),
     "addresses": lambda n: (0x40, n.to_bytes(4, "big")),
     "values of an unknown type": lambda n: (0x99, n.to_bytes(4, "big")),
 }
@@ -206,7 +205,7 @@ def test_no_page_of_the_longest_columns_takes_long(name: str) -> None:
     """Also those at which the dictionary of its rows grows, or Python looks for garbage."""
     make = TABLES[name]
     pages = [
-        b"".join(one(ROW + ber.encode_arcs((n,)), *make(n)) for n in range(start, start + ROWS_A_PAGE))
+        b"".join(one(ROW + values.encode_arcs((n,)), *make(n)) for n in range(start, start + ROWS_A_PAGE))
         for start in range(0, MOST_ROWS, ROWS_A_PAGE)
     ]
     best = [float("inf")] * (COLUMNS * len(pages))

@@ -8,7 +8,6 @@ from ipaddress import IPv4Address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.snmp.ber import encode_arcs
 from facho.snmp.message import encode_binding
 from facho.snmp.page import ColumnReader
 from facho.snmp.values import (
@@ -22,6 +21,7 @@ from facho.snmp.values import (
     TimeTicks,
     Unknown,
     Value,
+    encode_arcs,
     encode_value,
 )
 from tests.hypothesis_runs import often

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from facho.sim.model import OltModel
 from facho.sim.snmprec import Record, parse_line, read, sort, write
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.values import Oid, Value, decode_value, encode_value
 from tests.unit.sim.asking import Asker, make_olt, message
 
@@ -82,10 +82,12 @@ def test_no_datagram_can_hurt_an_olt(garbage: bytes) -> None:
 @given(st.binary(min_size=1, max_size=40).map(lambda octets: octets[:-1] + bytes((octets[-1] & 0x7F,))))
 def test_no_oid_can_hurt_an_olt(content: bytes) -> None:
     olt, wire = make_olt()
-    pdu = ber.encode_tlv(ber.SEQUENCE, ber.encode_tlv(ber.OBJECT_IDENTIFIER, content) + b"\x05\x00")
-    body = b"\x02\x01\x01\x02\x01\x00\x02\x01\x05" + ber.encode_tlv(ber.SEQUENCE, pdu)
+    pdu = values.encode_tlv(
+        values.SEQUENCE, values.encode_tlv(values.OBJECT_IDENTIFIER, content) + b"\x05\x00"
+    )
+    body = b"\x02\x01\x01\x02\x01\x00\x02\x01\x05" + values.encode_tlv(values.SEQUENCE, pdu)
     for tag in (0xA0, 0xA1, 0xA5):
-        olt.datagram_received(message(ber.encode_tlv(tag, body)), ("127.0.0.1", 9))
+        olt.datagram_received(message(values.encode_tlv(tag, body)), ("127.0.0.1", 9))
     assert olt.report().garbage + len(wire.sent) == 3
 
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.values import Counter64, Gauge32, Missing, Oid, OpaqueDouble, Unknown
 from facho.vendors import BadProfile, Decoder, Key, builtin
 from facho.vendors.encode import encode_fact, encode_index
@@ -42,7 +42,7 @@ PLACE_PARTS = ("frame", "slot", "port", "onu")
 
 @given(st.lists(ARC, min_size=1, max_size=12).map(tuple))
 def test_index_numbers_travel_as_the_protocol_encodes_them(arcs: tuple[int, ...]) -> None:
-    assert join_arcs(arcs) == ber.encode_arcs(arcs)
+    assert join_arcs(arcs) == values.encode_arcs(arcs)
     assert split_arcs(join_arcs(arcs)) == arcs
 
 
@@ -198,7 +198,7 @@ def test_whatever_a_device_says_is_decoded_or_reported(name: str, data: st.DataO
     suffixes = st.one_of(
         st.binary(min_size=1, max_size=12),
         st.tuples(st.sampled_from([0xFA000000, 0x10010100, 0x30110100, 1]), st.integers(0, 300)).map(
-            ber.encode_arcs
+            values.encode_arcs
         ),
     )
     rows = {oid: data.draw(st.dictionaries(suffixes, RAW, max_size=8)) for oid in oids}

@@ -19,7 +19,7 @@ import typer
 
 from facho.cli.errors import refuse
 from facho.snmp import Oid, SnmpError, Target, Version
-from facho.snmp.address import parse_address
+from facho.snmp.transport import parse_address
 from facho.snmp.usm import Auth, Priv, User
 
 

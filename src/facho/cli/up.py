@@ -13,8 +13,8 @@ from facho.cli.errors import Exit, fail, refuse
 from facho.cli.processes import WITH_PARENT, Child, run_children, stop_on_signals, stop_with_parent
 from facho.cli.system import system
 from facho.config import Config, web_contradictions
-from facho.snmp.address import parse_address
 from facho.snmp.errors import AddressError
+from facho.snmp.transport import parse_address
 
 app = typer.Typer()
 

@@ -26,7 +26,7 @@ from facho.sim.scenario import (
 )
 from facho.sim.security import Opened, Security
 from facho.sim.tables import Layout
-from facho.snmp import ber, usm, v3
+from facho.snmp import usm, v3, values
 from facho.snmp.message import ErrorStatus, PduType, encode_binding, encode_pdu, iterate_bindings
 from facho.snmp.values import Counter32, encode_value
 
@@ -101,8 +101,8 @@ class Attacker:
             return self._random.randbytes(self._random.randrange(1, 200))
         if kind == 1:
             value = encode_varbind(b"\x2b\x06\x01\x02\x01\x01\x03\x00", encode_value(Counter32(number)))
-            head = ber.encode_integer(1) + ber.encode_tlv(ber.OCTET_STRING, b"public")
-            return ber.encode_tlv(ber.SEQUENCE, head + encode_response(number, 0, 0, value))
+            head = values.encode_integer(1) + values.encode_tlv(values.OCTET_STRING, b"public")
+            return values.encode_tlv(values.SEQUENCE, head + encode_response(number, 0, 0, value))
         return _forged_report(number, b"nobody", v3.Stat.UNKNOWN_USER)
 
     def _forge_reports(self, opened: Opened) -> list[Sent]:
@@ -119,7 +119,7 @@ class Attacker:
         names = _following(rows.after or rows.first)
         count = max(1, min(pdu.second, 1000)) if pdu.tag == GET_BULK else 1
         return b"".join(
-            [encode_varbind(rows.prefix + ber.encode_arcs(next(names)), _ONE) for _ in range(count)]
+            [encode_varbind(rows.prefix + values.encode_arcs(next(names)), _ONE) for _ in range(count)]
         )
 
     def _change_shape(self, pdu: Pdu, _varbinds: bytes) -> bytes | None:
@@ -132,7 +132,7 @@ class Attacker:
         if len(longer) > _LONGEST_SHAPE:
             longer = (*after[: len(rows.first) - 1], min(after[len(rows.first) - 1] + 1, LARGEST_ARC))
         value = encode_value(len(longer)) if len(longer) % 2 else encode_value(bytes(len(longer) % 50))
-        return encode_varbind(rows.prefix + ber.encode_arcs(longer), value)
+        return encode_varbind(rows.prefix + values.encode_arcs(longer), value)
 
     def _change_indexes(self, _pdu: Pdu, varbinds: bytes) -> bytes | None:
         """Return the honest rows, with one number too many in the index of two of five ONU rows."""
@@ -144,7 +144,7 @@ class Attacker:
                 and self._layout.columns[place.column].index.of_onus
                 and (place.row - 1) % _ODD_EVERY in _ODD
             )
-            changed.append(encode_varbind(name + b"\x01" * odd, ber.encode_tlv(tag, content)))
+            changed.append(encode_varbind(name + b"\x01" * odd, values.encode_tlv(tag, content)))
         return b"".join(changed)
 
     def _fails_at(self, pdu: Pdu) -> bool:
@@ -161,9 +161,9 @@ class Attacker:
             return None
         if not rows.after:
             name, tag, content = next(iter(iterate_bindings(varbinds)))
-            return encode_varbind(name, ber.encode_tlv(tag, content))
+            return encode_varbind(name, values.encode_tlv(tag, content))
         self._invented_after[rows.prefix] = rows.after
-        return encode_varbind(rows.prefix + ber.encode_arcs((LARGEST_ARC,)), _ONE)
+        return encode_varbind(rows.prefix + values.encode_arcs((LARGEST_ARC,)), _ONE)
 
     def _rows_of(self, pdu: Pdu) -> _Rows | None:
         """Return the position of a walk of an ONU table, or None for other requests."""
@@ -172,7 +172,7 @@ class Attacker:
         oid = pdu.oids[0]
         for column in self._layout.columns:
             if column.index.of_onus and column.prefix and oid.startswith(column.prefix):
-                after = ber.decode_arcs(oid[len(column.prefix) :])
+                after = values.decode_arcs(oid[len(column.prefix) :])
                 return _Rows(column.prefix, column.index.arcs[0], after)
         return None
 
@@ -197,7 +197,7 @@ def _with_longer_oid(octets: bytes) -> Callable[[Attacker, Pdu, bytes], bytes | 
             return None
         if pdu.tag != GET:
             return encode_varbind(pdu.oids[0] + octets, _ONE)
-        value = ber.encode_tlv(ber.OBJECT_IDENTIFIER, b"\x2b\x06" + octets)
+        value = values.encode_tlv(values.OBJECT_IDENTIFIER, b"\x2b\x06" + octets)
         fitting = pdu.oids[: max(1, _HUGE // len(value))]
         return b"".join([encode_varbind(name, value) for name in fitting])
 
@@ -212,8 +212,10 @@ def _change_values(_attacker: Attacker, pdu: Pdu, varbinds: bytes) -> bytes | No
 
 
 def _in_another_community(opened: Opened, pdu: bytes) -> bytes:
-    head = ber.encode_integer(opened.version) + ber.encode_tlv(ber.OCTET_STRING, b"another community")
-    return ber.encode_tlv(ber.SEQUENCE, head + pdu)
+    head = values.encode_integer(opened.version) + values.encode_tlv(
+        values.OCTET_STRING, b"another community"
+    )
+    return values.encode_tlv(values.SEQUENCE, head + pdu)
 
 
 def _forged_report(message_id: int, user: bytes, stat: v3.Stat) -> bytes:
@@ -227,7 +229,7 @@ _CHANGES: Final[dict[str, Callable[[Attacker, Pdu, bytes], bytes | None]]] = {
     ENDLESS_TABLE: Attacker._change_endless,
     HUGE_OIDS: _with_longer_oid(b"\xff" * (_HUGE - 1) + b"\x7f"),
     LONG_OIDS: _with_longer_oid(b"\xff" * (_LONG - 1) + b"\x7f"),
-    LARGE_ARCS: _with_longer_oid(ber.encode_arc(LARGEST_ARC + 1)),
+    LARGE_ARCS: _with_longer_oid(values.encode_arc(LARGEST_ARC + 1)),
     NEW_SHAPES: Attacker._change_shape,
     ODD_INDEXES: Attacker._change_indexes,
     BAD_ROWS: Attacker._change_after_bad_row,

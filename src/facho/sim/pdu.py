@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 
 GET: Final = 0xA0
@@ -38,20 +38,20 @@ class Pdu(NamedTuple):
 
 
 def parse_pdu(data: bytes, position: int, end: int) -> Pdu:
-    tag, at, stop = ber.read_tlv(data, position, end)
+    tag, at, stop = values.read_tlv(data, position, end)
     if stop != end:
         raise BerError("octets are left after the PDU")
-    id_start, id_end = ber.expect_tlv(data, at, end, ber.INTEGER)
-    first_start, first_end = ber.expect_tlv(data, id_end, end, ber.INTEGER)
-    second_start, second_end = ber.expect_tlv(data, first_end, end, ber.INTEGER)
-    list_start, list_end = ber.expect_tlv(data, second_end, end, ber.SEQUENCE)
+    id_start, id_end = values.expect_tlv(data, at, end, values.INTEGER)
+    first_start, first_end = values.expect_tlv(data, id_end, end, values.INTEGER)
+    second_start, second_end = values.expect_tlv(data, first_end, end, values.INTEGER)
+    list_start, list_end = values.expect_tlv(data, second_end, end, values.SEQUENCE)
     if list_end != end:
         raise BerError("octets are left after the variable bindings")
     return Pdu(
         tag,
-        ber.decode_signed(data[id_start:id_end]),
-        ber.decode_signed(data[first_start:first_end]),
-        ber.decode_signed(data[second_start:second_end]),
+        values.decode_signed(data[id_start:id_end]),
+        values.decode_signed(data[first_start:first_end]),
+        values.decode_signed(data[second_start:second_end]),
         _names(data, list_start, list_end),
         data[list_start:list_end],
     )
@@ -60,33 +60,33 @@ def parse_pdu(data: bytes, position: int, end: int) -> Pdu:
 def _names(data: bytes, position: int, end: int) -> list[bytes]:
     names: list[bytes] = []
     while position < end:
-        start, position = ber.expect_tlv(data, position, end, ber.SEQUENCE)
-        name_start, name_end = ber.expect_tlv(data, start, position, ber.OBJECT_IDENTIFIER)
-        if ber.read_tlv(data, name_end, position)[2] != position:
+        start, position = values.expect_tlv(data, position, end, values.SEQUENCE)
+        name_start, name_end = values.expect_tlv(data, start, position, values.OBJECT_IDENTIFIER)
+        if values.read_tlv(data, name_end, position)[2] != position:
             raise BerError("octets are left after a variable binding")
         names.append(data[name_start:name_end])
     return names
 
 
 def encode_response(request_id: int, status: int, index: int, varbinds: bytes) -> bytes:
-    errors = _NO_ERRORS if not status else ber.encode_integer(status) + ber.encode_integer(index)
-    identity = ber.encode_integer(request_id)
-    size = ber.encode_length(len(varbinds))
-    whole = ber.encode_length(len(identity) + len(errors) + 1 + len(size) + len(varbinds))
+    errors = _NO_ERRORS if not status else values.encode_integer(status) + values.encode_integer(index)
+    identity = values.encode_integer(request_id)
+    size = values.encode_length(len(varbinds))
+    whole = values.encode_length(len(identity) + len(errors) + 1 + len(size) + len(varbinds))
     return b"".join((_RESPONSE, whole, identity, errors, _SEQUENCE, size, varbinds))
 
 
 def encode_request(tag: int, request_id: int, first: int, second: int, oids: Sequence[bytes]) -> bytes:
     varbinds = b"".join([encode_varbind(oid, _NULL) for oid in oids])
-    head = ber.encode_integer(request_id) + ber.encode_integer(first) + ber.encode_integer(second)
-    return ber.encode_tlv(tag, head + ber.encode_tlv(ber.SEQUENCE, varbinds))
+    head = values.encode_integer(request_id) + values.encode_integer(first) + values.encode_integer(second)
+    return values.encode_tlv(tag, head + values.encode_tlv(values.SEQUENCE, varbinds))
 
 
 def encode_varbind(oid: bytes, value: bytes) -> bytes:
-    return ber.encode_tlv(ber.SEQUENCE, ber.encode_tlv(ber.OBJECT_IDENTIFIER, oid) + value)
+    return values.encode_tlv(values.SEQUENCE, values.encode_tlv(values.OBJECT_IDENTIFIER, oid) + value)
 
 
 def value_tag(varbind: bytes) -> int:
     """Return the tag of the value in an encoded variable binding."""
-    _, start, end = ber.read_tlv(varbind, 0, len(varbind))
-    return varbind[ber.read_tlv(varbind, start, end)[2]]
+    _, start, end = values.read_tlv(varbind, 0, len(varbind))
+    return varbind[values.read_tlv(varbind, start, end)[2]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.v3 import Header
 
@@ -48,13 +48,13 @@ class CommunitySecurity:
 
     def __init__(self, community: str) -> None:
         self._community = community.encode()
-        name = ber.encode_tlv(ber.OCTET_STRING, self._community)
-        self._headers = {ber.encode_integer(version) + name: version for version in (V1, V2C)}
+        name = values.encode_tlv(values.OCTET_STRING, self._community)
+        self._headers = {values.encode_integer(version) + name: version for version in (V1, V2C)}
         self._size = len(name) + 3
 
     def open(self, datagram: bytes) -> Opened:
         end = len(datagram)
-        start, stop = ber.expect_tlv(datagram, 0, end, ber.SEQUENCE)
+        start, stop = values.expect_tlv(datagram, 0, end, values.SEQUENCE)
         if stop != end:
             raise BerError("octets are left after the message")
         # Nearly every message starts with the same octets; only the others need a closer look.
@@ -65,14 +65,14 @@ class CommunitySecurity:
         return self._open_slowly(datagram, start, end)
 
     def _open_slowly(self, datagram: bytes, start: int, end: int) -> Opened:
-        version_start, version_end = ber.expect_tlv(datagram, start, end, ber.INTEGER)
-        version = ber.decode_signed(datagram[version_start:version_end])
+        version_start, version_end = values.expect_tlv(datagram, start, end, values.INTEGER)
+        version = values.decode_signed(datagram[version_start:version_end])
         if version not in (V1, V2C):
             raise BerError(f"version {version} is not spoken here")
-        name_start, name_end = ber.expect_tlv(datagram, version_end, end, ber.OCTET_STRING)
+        name_start, name_end = values.expect_tlv(datagram, version_end, end, values.OCTET_STRING)
         if datagram[name_start:name_end] != self._community:
             raise UnknownCommunity
         return Opened(version, datagram, name_end, end, datagram[start:name_end])
 
     def seal(self, opened: Opened, pdu: bytes) -> bytes:
-        return b"".join((b"\x30", ber.encode_length(len(opened.header) + len(pdu)), opened.header, pdu))
+        return b"".join((b"\x30", values.encode_length(len(opened.header) + len(pdu)), opened.header, pdu))

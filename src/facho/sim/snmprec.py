@@ -16,7 +16,7 @@ from typing import Final
 from facho.sim.families.family import SCALAR, UPTIME
 from facho.sim.model import OltModel
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BadOid
 from facho.snmp.values import (
     Counter32,
@@ -175,7 +175,7 @@ def write(path: Path, records: Iterable[Record]) -> None:
 
 def sort(records: Iterable[Record]) -> list[Record]:
     latest = {record.oid.content: record for record in records}
-    return [latest[content] for content in sorted(latest, key=ber.decode_arcs)]
+    return [latest[content] for content in sorted(latest, key=values.decode_arcs)]
 
 
 def layout(records: Iterable[Record]) -> Layout[OltModel]:
@@ -195,4 +195,4 @@ def _replayed(name: str, records: list[Record]) -> ColumnSpec[OltModel]:
 
 def _space(records: list[Record], *, of_onus: bool = False) -> IndexSpace:
     """Return the rows; which are of ONUs is not recorded, so all after sysUpTime count as such."""
-    return IndexSpace((ber.decode_arcs(record.oid.content) for record in records), of_onus=of_onus)
+    return IndexSpace((values.decode_arcs(record.oid.content) for record in records), of_onus=of_onus)

@@ -15,12 +15,12 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.values import Oid, Value, encode_value
 
 Arcs = tuple[int, ...]
 Facts = TypeVar("Facts")
-_SHORT = [bytes((ber.SEQUENCE, length)) for length in range(0x80)]
+_SHORT = [bytes((values.SEQUENCE, length)) for length in range(0x80)]
 
 
 class Changes(enum.Enum):
@@ -38,7 +38,7 @@ class IndexSpace:
         self.arcs: list[Arcs] = list(rows)
         if self.arcs != sorted(set(self.arcs)):
             raise ValueError("the rows of an index space must be sorted and differ")
-        self.suffixes: list[bytes] = [ber.encode_arcs(arcs) for arcs in self.arcs]
+        self.suffixes: list[bytes] = [values.encode_arcs(arcs) for arcs in self.arcs]
         self.row_of: dict[bytes, int] = {suffix: row for row, suffix in enumerate(self.suffixes)}
         self.of_onus = of_onus
 
@@ -86,12 +86,15 @@ class PlacedColumn(Generic[Facts]):
         self.spec = spec
         self.index = index
         self.prefix = Oid.parse(spec.oid).content if spec.oid else b""
-        self.prefix_arcs = ber.decode_arcs(self.prefix)
+        self.prefix_arcs = values.decode_arcs(self.prefix)
         self.first: Arcs = self.prefix_arcs + (index.arcs[0] if len(index) else ())
 
     @cached_property
     def names(self) -> list[bytes]:
-        return [ber.encode_tlv(ber.OBJECT_IDENTIFIER, self.prefix + suffix) for suffix in self.index.suffixes]
+        return [
+            values.encode_tlv(values.OBJECT_IDENTIFIER, self.prefix + suffix)
+            for suffix in self.index.suffixes
+        ]
 
     def build(self, facts: Facts, now: float) -> Column:
         value = self.spec.value
@@ -105,7 +108,7 @@ class PlacedColumn(Generic[Facts]):
             else:
                 encoded = encode_value(raw)
             length = len(name) + len(encoded)
-            head = _SHORT[length] if length < 0x80 else b"\x30" + ber.encode_length(length)
+            head = _SHORT[length] if length < 0x80 else b"\x30" + values.encode_length(length)
             parts.append(head + name + encoded)
         return column_of(parts, optics=self.spec.optics)
 
@@ -144,7 +147,7 @@ class Layout(Generic[Facts]):
                     return Place(number, row + 1, True)
                 if len(oid) == length and length:
                     return Place(number, 0, False)
-        return self._search(ber.decode_arcs(oid))
+        return self._search(values.decode_arcs(oid))
 
     def _search(self, arcs: Arcs) -> Place:
         number = bisect_right(self._firsts, arcs) - 1
@@ -160,7 +163,7 @@ class Layout(Generic[Facts]):
     def has_object(self, oid: bytes) -> bool:
         """Return whether the OID belongs to a column that exists, whatever its rows."""
         return any(length and oid[:length] in self._by_prefix for length in self._lengths) or (
-            self._has_sibling(ber.decode_arcs(oid))
+            self._has_sibling(values.decode_arcs(oid))
         )
 
     def _has_sibling(self, arcs: Arcs) -> bool:

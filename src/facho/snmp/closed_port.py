@@ -11,10 +11,10 @@ import asyncio
 import socket
 import time
 
-from facho.snmp.address import resolve
 from facho.snmp.client import Target
 from facho.snmp.message import Community, PduType, encode_names, encode_pdu
 from facho.snmp.requester import SYS_UP_TIME
+from facho.snmp.transport import resolve
 from facho.snmp.v3 import Discovery, Engine
 
 

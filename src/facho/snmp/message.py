@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from facho.core.reasons import Reason
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.values import Value, decode_value
 
@@ -78,7 +78,7 @@ class Community:
     _head: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        head = ber.encode_integer(self.version) + ber.encode_tlv(ber.OCTET_STRING, self.name)
+        head = values.encode_integer(self.version) + values.encode_tlv(values.OCTET_STRING, self.name)
         object.__setattr__(self, "_head", head)
 
     @property
@@ -86,7 +86,7 @@ class Community:
         return Reason.of("off_or_other_community")
 
     def wrap(self, pdu: bytes) -> bytes:
-        return ber.encode_tlv(ber.SEQUENCE, self._head + pdu)
+        return values.encode_tlv(values.SEQUENCE, self._head + pdu)
 
     def seal(self, _request_id: int, pdu: bytes) -> bytes:
         return self.wrap(pdu)
@@ -150,17 +150,17 @@ class Message(NamedTuple):
 
 
 def encode_pdu(pdu_type: int, request_id: int, first: int, second: int, bindings: bytes) -> bytes:
-    return ber.encode_tlv(
+    return values.encode_tlv(
         pdu_type,
-        ber.encode_integer(request_id)
-        + ber.encode_integer(first)
-        + ber.encode_integer(second)
-        + ber.encode_tlv(ber.SEQUENCE, bindings),
+        values.encode_integer(request_id)
+        + values.encode_integer(first)
+        + values.encode_integer(second)
+        + values.encode_tlv(values.SEQUENCE, bindings),
     )
 
 
 def encode_binding(oid: bytes, value: bytes) -> bytes:
-    return ber.encode_tlv(ber.SEQUENCE, ber.encode_tlv(ber.OBJECT_IDENTIFIER, oid) + value)
+    return values.encode_tlv(values.SEQUENCE, values.encode_tlv(values.OBJECT_IDENTIFIER, oid) + value)
 
 
 def encode_names(oids: Iterable[bytes]) -> bytes:
@@ -170,26 +170,26 @@ def encode_names(oids: Iterable[bytes]) -> bytes:
 
 def decode_message(data: bytes) -> Message:
     size = len(data)
-    start, end = ber.expect_tlv(data, 0, size, ber.SEQUENCE)
+    start, end = values.expect_tlv(data, 0, size, values.SEQUENCE)
     if end != size:
         raise BerError("there are octets after the message")
     version, position = read_integer(data, start, end)
     if version not in (Version.V1, Version.V2C):
         raise BerError(f"SNMP version field {version} is not v1 or v2c")
-    name, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    name, position = values.expect_tlv(data, position, end, values.OCTET_STRING)
     return decode_pdu(data, position, version, data[name:position])
 
 
 def decode_pdu(data: bytes, position: int, version: int, community: bytes = b"") -> Message:
     """Decode the PDU from `position` to the end."""
     end = len(data)
-    pdu_type, position, pdu_end = ber.read_tlv(data, position, end)
+    pdu_type, position, pdu_end = values.read_tlv(data, position, end)
     if pdu_end != end:
         raise BerError("there are octets after the PDU")
     request_id, position = read_integer(data, position, end)
     status, position = read_integer(data, position, end)
     index, position = read_integer(data, position, end)
-    position, list_end = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    position, list_end = values.expect_tlv(data, position, end, values.SEQUENCE)
     if list_end != end:
         raise BerError("there are octets after the variable bindings")
     return Message(version, pdu_type, request_id, status, index, data[position:], community)
@@ -198,11 +198,11 @@ def decode_pdu(data: bytes, position: int, version: int, community: bytes = b"")
 def read_integer(data: bytes, position: int, end: int) -> tuple[int, int]:
     """Return (value, end). Written out, because it is called four times for each answer."""
     start = position + 2
-    if start > end or data[position] != ber.INTEGER:
+    if start > end or data[position] != values.INTEGER:
         raise BerError("an integer is missing")
     length = data[position + 1]
     if length >= 0x80:
-        start, stop = ber.expect_tlv(data, position, end, ber.INTEGER)
+        start, stop = values.expect_tlv(data, position, end, values.INTEGER)
     else:
         stop = start + length
     if not start < stop <= min(end, start + 8):
@@ -241,14 +241,14 @@ def peek_head(data: bytes) -> Head | None:
     it.
     """
     try:
-        _, start, _ = ber.read_tlv(data, 0, _unbounded(data, 0))
+        _, start, _ = values.read_tlv(data, 0, _unbounded(data, 0))
         version, position = read_integer(data, start, len(data))
         if version == Version.V3:
-            _, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
+            _, position, _ = values.read_tlv(data, position, _unbounded(data, position))
             return Head(version, read_integer(data, position, len(data))[0])
-        name, position = ber.expect_tlv(data, position, len(data), ber.OCTET_STRING)
+        name, position = values.expect_tlv(data, position, len(data), values.OCTET_STRING)
         community = data[name:position]
-        pdu_type, position, _ = ber.read_tlv(data, position, _unbounded(data, position))
+        pdu_type, position, _ = values.read_tlv(data, position, _unbounded(data, position))
         if pdu_type != PduType.RESPONSE:
             return None
         return Head(version, read_integer(data, position, len(data))[0], community)
@@ -267,9 +267,9 @@ def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
     """Yield (name, tag, content) of each binding. Raises BerError unless the whole list is well-formed."""
     position, size, count = 0, len(bindings), 0
     while position < size:
-        start, end = ber.expect_tlv(bindings, position, size, ber.SEQUENCE)
-        name_start, name_end = ber.expect_tlv(bindings, start, end, ber.OBJECT_IDENTIFIER)
-        tag, value_start, value_end = ber.read_tlv(bindings, name_end, end)
+        start, end = values.expect_tlv(bindings, position, size, values.SEQUENCE)
+        name_start, name_end = values.expect_tlv(bindings, start, end, values.OBJECT_IDENTIFIER)
+        tag, value_start, value_end = values.read_tlv(bindings, name_end, end)
         if value_end != end:
             raise BerError("there are octets after a value")
         if name_end == name_start:
@@ -278,7 +278,7 @@ def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
         if count > _MOST_BINDINGS:
             raise BerError(f"there are more than {_MOST_BINDINGS} values")
         name = bindings[name_start:name_end]
-        ber.check_arcs(name)
+        values.check_arcs(name)
         yield name, tag, bindings[value_start:value_end]
         position = end
 

@@ -15,7 +15,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.message import iterate_bindings
 from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
@@ -78,7 +78,7 @@ class _Shape:
     """
 
     def __init__(self, column: bytes, suffix_size: int, strings: bool) -> None:
-        name = bytes((ber.OBJECT_IDENTIFIER, len(column) + suffix_size)) + column
+        name = bytes((values.OBJECT_IDENTIFIER, len(column) + suffix_size)) + column
         tag = b"\\x04" if strings else b"[^\\x04\\x82]"
         row = re.escape(name) + b".{%d}[\\x00-\\x7f]" % (suffix_size - 1) + tag
         around = len(name) + suffix_size + 2
@@ -108,7 +108,7 @@ class _Shape:
             if _size(found) != size:
                 return [], [], 0
         indexes = list(map(self._suffix, found))
-        if self._may_have_large_arc and ber.has_large_arc(b"".join(indexes)):
+        if self._may_have_large_arc and values.has_large_arc(b"".join(indexes)):
             return [], [], 0
         return indexes, list(self._values(found)), size
 
@@ -179,15 +179,15 @@ class ColumnReader:
         """Return the shape of the first row, which is mostly that of the others too."""
         if (
             not 4 <= len(bindings) <= _LONGEST_PAGE
-            or bindings[0] != ber.SEQUENCE
-            or bindings[2] != ber.OBJECT_IDENTIFIER
+            or bindings[0] != values.SEQUENCE
+            or bindings[2] != values.OBJECT_IDENTIFIER
         ):
             return None
         name_size = bindings[3]
         suffix_size = name_size - len(self.column)
         if name_size > _LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
             return None
-        strings = bindings[4 + name_size] == ber.OCTET_STRING
+        strings = bindings[4 + name_size] == values.OCTET_STRING
         compiled = self._compiled.get((suffix_size, strings))
         return compiled or self._shapes.find(self.column, suffix_size, strings)
 
@@ -209,9 +209,9 @@ class ColumnReader:
             if content:
                 raise BerError("the end of the MIB has a value")
             return End.END_OF_MIB
-        arcs = ber.decode_arcs(name)
-        if ber.encode_arcs(arcs) != name:
+        arcs = values.decode_arcs(name)
+        if values.encode_arcs(arcs) != name:
             # Padded, it would be taken for another column when it is a row of this one.
             raise BerError("an OID has a sub-identifier with octets to spare")
-        before = arcs <= ber.decode_arcs(self.column)
+        before = arcs <= values.decode_arcs(self.column)
         return End.WENT_BACK if before else End.LEFT_COLUMN

@@ -1,21 +1,20 @@
-"""One agent as the transport sees it: questions under way, and matching answers to them.
+"""One agent as the transport sees it: requests in flight, and matching answers to them.
 
-All conversations with one address share one Peer, so that its limits hold for all of them. A question that is
-sent again gets a new id each time, and an answer to any of its ids is an answer to it: a slow first answer
-still counts.
+All sessions with one address share one Peer, so that its limits hold for all of them. A request that is sent
+again gets a new id each time, and an answer to any of its ids counts: a slow first answer is not lost.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import secrets
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from facho.core.reasons import Param, Reason, text_reason
-from facho.snmp.address import address_name
 from facho.snmp.errors import BerError, ClientClosed, CorruptAnswer, NoAnswer, TooMuch
 from facho.snmp.message import (
     Community,
@@ -27,12 +26,57 @@ from facho.snmp.message import (
     peek_head,
     version_of,
 )
-from facho.snmp.pacing import Decide, decide
-from facho.snmp.receive_limit import ReceiveLimit
-from facho.snmp.request_ids import RequestNumbers
-from facho.snmp.request_window import RequestWindow
-from facho.snmp.transport import Endpoint, SocketAddress
+from facho.snmp.pacing import Decide, RequestWindow, decide
+from facho.snmp.transport import Endpoint, SocketAddress, address_name
 from facho.snmp.v3 import Engine, decode_header
+
+# An attacker who cannot see our requests must guess their ids to answer in an agent's place. And a late
+# answer must not be taken for the answer to another request.
+# The numbers are those of 16 bits.
+COUNT: Final = 1 << 16
+_ROUNDS: Final = 4
+_HALF: Final = 8
+_LOW: Final = 0xFF
+
+
+class RequestNumbers:
+    """All numbers of 16 bits in random order, then again in the same order.
+
+    The order is that of a Feistel cipher over a counter, with random tables for its rounds.
+    """
+
+    def __init__(self) -> None:
+        random = secrets.token_bytes(_ROUNDS * (_LOW + 1) + 2)
+        self._tables = [random[at * (_LOW + 1) : (at + 1) * (_LOW + 1)] for at in range(_ROUNDS)]
+        self._counter = int.from_bytes(random[-2:], "big")
+
+    def next(self) -> int:
+        self._counter = (self._counter + 1) % COUNT
+        left, right = self._counter >> _HALF, self._counter & _LOW
+        for table in self._tables:
+            left, right = right, left ^ table[right]
+        return left << _HALF | right
+
+
+# The limits are far above what the largest OLTs have (some 33,000 ONUs, and about 30 MB of answers when all
+# is asked at once). Adding one page to a column of this many rows takes less than 10 ms, also when the
+# dictionary of its rows grows.
+MOST_ROWS: Final = 150_000
+MOST_OCTETS: Final = 64 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class ReceiveLimit:
+    """The most rows of one column and octets of all answers; shared by the conversations of an execution."""
+
+    rows: int = MOST_ROWS
+    octets: int = MOST_OCTETS
+    received: int = 0
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self.received > self.octets
+
 
 # A request id has 31 bits: an execution's tag in the upper 15, a random number in the lower 16.
 TAG_SHIFT: Final = 16

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from facho.core.reasons import Reason
-from facho.snmp import ber, usm
+from facho.snmp import usm, values
 from facho.snmp.errors import (
     BerError,
     DecryptionFailed,
@@ -62,7 +62,7 @@ class Stat(enum.Enum):
         return _USM_STATS + bytes((self.value, 0))
 
 
-_USM_STATS: Final = ber.encode_arcs((43, 6, 1, 6, 3, 15, 1, 1))
+_USM_STATS: Final = values.encode_arcs((43, 6, 1, 6, 3, 15, 1, 1))
 _STATS: Final = {stat.oid: stat for stat in Stat}
 
 
@@ -108,18 +108,18 @@ class Outgoing:
 
 def decode_header(data: bytes) -> Header:
     size = len(data)
-    start, end = ber.expect_tlv(data, 0, size, ber.SEQUENCE)
+    start, end = values.expect_tlv(data, 0, size, values.SEQUENCE)
     if end != size:
         raise BerError("there are octets after the message")
     version, position = read_integer(data, start, end)
     if version != Version.V3:
         raise BerError(f"SNMP version field {version} is not v3")
-    global_start, position = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    global_start, position = values.expect_tlv(data, position, end, values.SEQUENCE)
     message_id, flags = _decode_global(data, global_start, position)
-    usm_start, usm_end = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    usm_start, usm_end = values.expect_tlv(data, position, end, values.OCTET_STRING)
     engine_id, boots, time, user, digest_at, digest, salt = _decode_parameters(data, usm_start, usm_end)
-    tag, scoped_start, scoped_end = ber.read_tlv(data, usm_end, end)
-    if scoped_end != end or tag != (ber.OCTET_STRING if flags & _PRIV else ber.SEQUENCE):
+    tag, scoped_start, scoped_end = values.read_tlv(data, usm_end, end)
+    if scoped_end != end or tag != (values.OCTET_STRING if flags & _PRIV else values.SEQUENCE):
         raise BerError("the scoped PDU is not as the message's flags say")
     # A plain one is kept with its header, as it stands in front of an encrypted one's octets too.
     scoped = data[scoped_start:end] if flags & _PRIV else data[usm_end:end]
@@ -129,7 +129,7 @@ def decode_header(data: bytes) -> Header:
 def _decode_global(data: bytes, position: int, end: int) -> tuple[int, int]:
     message_id, position = read_integer(data, position, end)
     _, position = read_integer(data, position, end)
-    flags, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    flags, position = values.expect_tlv(data, position, end, values.OCTET_STRING)
     model, last = read_integer(data, position, end)
     if position - flags != 1 or model != USM or last != end:
         raise BerError("the message's header is not that of the user-based security model")
@@ -139,27 +139,29 @@ def _decode_global(data: bytes, position: int, end: int) -> tuple[int, int]:
 def _decode_parameters(
     data: bytes, position: int, end: int
 ) -> tuple[bytes, int, int, bytes, int, bytes, bytes]:
-    start, stop = ber.expect_tlv(data, position, end, ber.SEQUENCE)
+    start, stop = values.expect_tlv(data, position, end, values.SEQUENCE)
     if stop != end:
         raise BerError("there are octets after the security parameters")
-    engine_start, position = ber.expect_tlv(data, start, end, ber.OCTET_STRING)
+    engine_start, position = values.expect_tlv(data, start, end, values.OCTET_STRING)
     engine_id = data[engine_start:position]
     boots, position = read_integer(data, position, end)
     time, position = read_integer(data, position, end)
-    user_start, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    user_start, position = values.expect_tlv(data, position, end, values.OCTET_STRING)
     user = data[user_start:position]
-    digest_at, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    digest_at, position = values.expect_tlv(data, position, end, values.OCTET_STRING)
     digest = data[digest_at:position]
-    salt_start, position = ber.expect_tlv(data, position, end, ber.OCTET_STRING)
+    salt_start, position = values.expect_tlv(data, position, end, values.OCTET_STRING)
     if position != end or boots < 0 or time < 0:
         raise BerError("the security parameters are not well-formed")
     return engine_id, boots, time, user, digest_at, digest, data[salt_start:position]
 
 
 def encode_scoped(context_engine: bytes, context: bytes, pdu: bytes) -> bytes:
-    return ber.encode_tlv(
-        ber.SEQUENCE,
-        ber.encode_tlv(ber.OCTET_STRING, context_engine) + ber.encode_tlv(ber.OCTET_STRING, context) + pdu,
+    return values.encode_tlv(
+        values.SEQUENCE,
+        values.encode_tlv(values.OCTET_STRING, context_engine)
+        + values.encode_tlv(values.OCTET_STRING, context)
+        + pdu,
     )
 
 
@@ -169,9 +171,9 @@ def decode_scoped(scoped: bytes) -> Message:
 
 def pdu_position(scoped: bytes) -> int:
     """Return the position of the PDU, after the context."""
-    start, end = ber.expect_tlv(scoped, 0, len(scoped), ber.SEQUENCE)
-    _, position = ber.expect_tlv(scoped, start, end, ber.OCTET_STRING)
-    _, position = ber.expect_tlv(scoped, position, end, ber.OCTET_STRING)
+    start, end = values.expect_tlv(scoped, 0, len(scoped), values.SEQUENCE)
+    _, position = values.expect_tlv(scoped, start, end, values.OCTET_STRING)
+    _, position = values.expect_tlv(scoped, position, end, values.OCTET_STRING)
     return position
 
 
@@ -183,23 +185,23 @@ def seal(outgoing: Outgoing, user: usm.User | None, keys: usm.Keys, salt: int, s
     parameters, body = b"", scoped
     if priv is not None:
         parameters, encrypted = usm.encrypt(priv, keys.priv, outgoing.boots, outgoing.time, salt, scoped)
-        body = ber.encode_tlv(ber.OCTET_STRING, encrypted)
+        body = values.encode_tlv(values.OCTET_STRING, encrypted)
     blank = bytes(auth.size) if auth else b""
-    tail = ber.encode_tlv(ber.OCTET_STRING, parameters)
-    security = ber.encode_tlv(
-        ber.SEQUENCE,
-        ber.encode_tlv(ber.OCTET_STRING, outgoing.engine_id)
-        + ber.encode_integer(outgoing.boots)
-        + ber.encode_integer(outgoing.time)
-        + ber.encode_tlv(ber.OCTET_STRING, outgoing.user)
-        + ber.encode_tlv(ber.OCTET_STRING, blank)
+    tail = values.encode_tlv(values.OCTET_STRING, parameters)
+    security = values.encode_tlv(
+        values.SEQUENCE,
+        values.encode_tlv(values.OCTET_STRING, outgoing.engine_id)
+        + values.encode_integer(outgoing.boots)
+        + values.encode_integer(outgoing.time)
+        + values.encode_tlv(values.OCTET_STRING, outgoing.user)
+        + values.encode_tlv(values.OCTET_STRING, blank)
         + tail,
     )
-    data = ber.encode_tlv(
-        ber.SEQUENCE,
-        ber.encode_integer(Version.V3)
+    data = values.encode_tlv(
+        values.SEQUENCE,
+        values.encode_integer(Version.V3)
         + _encode_global(outgoing.message_id, flags)
-        + ber.encode_tlv(ber.OCTET_STRING, security)
+        + values.encode_tlv(values.OCTET_STRING, security)
         + body,
     )
     if auth is None:
@@ -209,12 +211,12 @@ def seal(outgoing: Outgoing, user: usm.User | None, keys: usm.Keys, salt: int, s
 
 
 def _encode_global(message_id: int, flags: int) -> bytes:
-    return ber.encode_tlv(
-        ber.SEQUENCE,
-        ber.encode_integer(message_id)
-        + ber.encode_integer(LARGEST_MESSAGE)
-        + bytes((ber.OCTET_STRING, 1, flags))
-        + ber.encode_integer(USM),
+    return values.encode_tlv(
+        values.SEQUENCE,
+        values.encode_integer(message_id)
+        + values.encode_integer(LARGEST_MESSAGE)
+        + bytes((values.OCTET_STRING, 1, flags))
+        + values.encode_integer(USM),
     )
 
 
@@ -236,7 +238,7 @@ def plain_scoped(header: Header, user: usm.User, keys: usm.Keys) -> bytes:
     except ValueError as error:
         raise BerError(str(error)) from error
     # DES pads what it encrypts: octets that follow are no part of it.
-    return plain[: ber.expect_tlv(plain, 0, len(plain), ber.SEQUENCE)[1]]
+    return plain[: values.expect_tlv(plain, 0, len(plain), values.SEQUENCE)[1]]
 
 
 class _Clock(NamedTuple):

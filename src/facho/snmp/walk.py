@@ -10,7 +10,7 @@ from typing import Final
 
 from facho.core.oid_limits import LARGEST_ARC
 from facho.core.reasons import Reason
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.bad_row_search import Index, past_bad_row
 from facho.snmp.errors import (
     AgentRestarted,
@@ -251,7 +251,7 @@ class _ColumnWalk:
         if len(rows) != expected:
             raise RepeatingOids(Reason.of("rows_repeat", **self._where, row=self._name(page.last)))
         if received:
-            arcs = ber.decode_arcs(page.last)
+            arcs = values.decode_arcs(page.last)
             # Some firmware does not sort its rows. They are read all the same: a repetition raises above.
             if arcs <= self._cursor_arcs:
                 self._column.pages_out_of_order += 1
@@ -266,8 +266,8 @@ class _ColumnWalk:
         """Move the cursor out of an excluded subtree, to its end."""
         for subtree in self._excluded:
             if self._cursor.startswith(subtree):
-                self._cursor = subtree + ber.encode_arcs((LARGEST_ARC,))
-                self._cursor_arcs = ber.decode_arcs(self._cursor)
+                self._cursor = subtree + values.encode_arcs((LARGEST_ARC,))
+                self._cursor_arcs = values.decode_arcs(self._cursor)
 
     def _remove_excluded(self) -> None:
         """Remove excluded rows, at the end only: until then they show whether rows repeat."""
@@ -365,10 +365,10 @@ class _ColumnWalk:
         probe = next(search)
         try:
             for _ in range(_MOST_PROBES):
-                page, _, status = await self._ask(ber.encode_arcs(probe), 1, 1)
+                page, _, status = await self._ask(values.encode_arcs(probe), 1, 1)
                 if page is None and status != ErrorStatus.genErr:
                     raise self._requester.refused_walk(status, self._column.oid)
-                probe = search.send(None if page is None else ber.decode_arcs(page.last))
+                probe = search.send(None if page is None else values.decode_arcs(page.last))
         except StopIteration as found:
             past: Index | None = found.value
         else:
@@ -377,7 +377,7 @@ class _ColumnWalk:
         if past is None:
             raise unreadable
         self._column.errors.append(unreadable)
-        self._cursor, self._cursor_arcs = ber.encode_arcs(past), past
+        self._cursor, self._cursor_arcs = values.encode_arcs(past), past
 
     def _unreadable_reason(self, last_good: Index, past: Index | None) -> Reason:
         if past is None and not last_good:
@@ -389,7 +389,7 @@ class _ColumnWalk:
         return Reason.of("unreadable_row", **self._where, row=_dotted(last_good), until=_dotted(past))
 
     def _name(self, suffix: bytes) -> str:
-        return _dotted(ber.decode_arcs(suffix))
+        return _dotted(values.decode_arcs(suffix))
 
 
 def _dotted(index: Index) -> str:

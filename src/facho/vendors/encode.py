@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import chain, product
 
-from facho.vendors import raw_values
+from facho.vendors import rules
 from facho.vendors.errors import BadIndex
 from facho.vendors.facts import Fact, Kind
 from facho.vendors.index import (
@@ -54,7 +54,7 @@ def encode_fact(fact: Fact, rule: Rule, value: object) -> Raw | None:
         case Kind.MAC:
             return bytes.fromhex(str(value).replace(":", ""))
         case Kind.DATE if isinstance(value, datetime):
-            return raw_values.date_octets(value)
+            return rules.date_octets(value)
         case _:
             return str(value).encode()
 
@@ -83,7 +83,7 @@ def _encode_number(fact: Fact, rule: Rule, value: float) -> Raw:
 
 def _encode_serial(rule: Rule, written: str) -> bytes:
     """Return a serial as octets, or as text where the vendor writes it so."""
-    packed = raw_values.serial_octets(written)
+    packed = rules.serial_octets(written)
     if rule.fits is None or rule.fits.fullmatch(packed.decode("latin-1")):
         return packed
     return written.encode()

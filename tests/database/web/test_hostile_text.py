@@ -18,7 +18,7 @@ from facho.apps.execution_coordinator.models import CoordinatorLog, ExecutionPla
 from facho.apps.executions.models import Execution
 from facho.core.roles import Role
 from facho.engine.upkeep.exports import EXPORTS
-from facho.vendors import raw_values
+from facho.vendors import rules
 from facho.vendors.errors import BadValue
 from tests.api_clients import asking, person
 from tests.database.walking import answers, pages
@@ -125,7 +125,7 @@ def test_a_nul_in_a_question_to_the_api_is_a_problem() -> None:
 )
 def test_what_a_device_says_is_cleaned_before_it_is_kept(raw: bytes) -> None:
     try:
-        text = raw_values.text(raw) or ""
+        text = rules.text(raw) or ""
     except BadValue as error:
         text = str(error.instead)
     assert text.isprintable()

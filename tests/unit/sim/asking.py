@@ -11,7 +11,7 @@ from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.olt import SimulatedOlt
 from facho.sim.pdu import GET, GET_BULK, GET_NEXT, RESPONSE, encode_request, parse_pdu
 from facho.sim.scenario import Scenario
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.values import Missing, Oid, Value, decode_value
 
 V1, V2C = 0, 1
@@ -139,14 +139,14 @@ class Asker:
 
 
 def message(pdu: bytes, version: int = V2C, community: bytes = b"public") -> bytes:
-    header = ber.encode_integer(version) + ber.encode_tlv(ber.OCTET_STRING, community)
-    return ber.encode_tlv(ber.SEQUENCE, header + pdu)
+    header = values.encode_integer(version) + values.encode_tlv(values.OCTET_STRING, community)
+    return values.encode_tlv(values.SEQUENCE, header + pdu)
 
 
 def read(datagram: bytes) -> Said:
-    start, end = ber.expect_tlv(datagram, 0, len(datagram), ber.SEQUENCE)
-    _, _, version_end = ber.read_tlv(datagram, start, end)
-    _, _, community_end = ber.read_tlv(datagram, version_end, end)
+    start, end = values.expect_tlv(datagram, 0, len(datagram), values.SEQUENCE)
+    _, _, version_end = values.read_tlv(datagram, start, end)
+    _, _, community_end = values.read_tlv(datagram, version_end, end)
     pdu = parse_pdu(datagram, community_end, end)
     assert pdu.tag == RESPONSE
     return Said(pdu.request_id, pdu.first, pdu.second, list(_rows(pdu.varbinds)), len(datagram))
@@ -156,9 +156,9 @@ def _rows(varbinds: bytes) -> list[tuple[str, Value]]:
     rows: list[tuple[str, Value]] = []
     at = 0
     while at < len(varbinds):
-        start, at = ber.expect_tlv(varbinds, at, len(varbinds), ber.SEQUENCE)
-        name_start, name_end = ber.expect_tlv(varbinds, start, at, ber.OBJECT_IDENTIFIER)
-        tag, value_start, value_end = ber.read_tlv(varbinds, name_end, at)
+        start, at = values.expect_tlv(varbinds, at, len(varbinds), values.SEQUENCE)
+        name_start, name_end = values.expect_tlv(varbinds, start, at, values.OBJECT_IDENTIFIER)
+        tag, value_start, value_end = values.read_tlv(varbinds, name_end, at)
         value = decode_value(tag, varbinds[value_start:value_end])
         rows.append((str(Oid(varbinds[name_start:name_end])), value))
     return rows

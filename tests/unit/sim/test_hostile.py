@@ -12,7 +12,7 @@ from facho.sim.pdu import GET, GET_BULK, GET_NEXT, encode_request
 from facho.sim.presets import HOSTILE, PRESETS, UnknownScenario, combine
 from facho.sim.scenario import Scenario
 from facho.sim.usm import SIMULATED_USERS
-from facho.snmp import ber, v3
+from facho.snmp import v3, values
 from facho.snmp.message import ErrorStatus, Message, decode_message, iterate_bindings
 from facho.snmp.usm import localised_keys
 from facho.snmp.values import Oid
@@ -32,8 +32,8 @@ def names(asker: Asker, name: bytes, tag: int = GET_BULK, repetitions: int = 25)
     """Whatever they are: the client refuses some of them."""
     bindings, found, end = ask(asker, name, tag, repetitions).bindings, [], 0
     while end < len(bindings):
-        _, start, end = ber.read_tlv(bindings, end, len(bindings))
-        _, start, stop = ber.read_tlv(bindings, start, end)
+        _, start, end = values.read_tlv(bindings, end, len(bindings))
+        _, start, stop = values.read_tlv(bindings, start, end)
         found.append(bindings[start:stop])
     return found
 
@@ -66,7 +66,7 @@ def test_names_are_longer_than_they_may_be(name: str, size: int, tag: int) -> No
 @pytest.mark.parametrize(("name", "size"), [("huge-oids", 60_000), ("long-oids", 2_100), ("large-arcs", 5)])
 def test_a_get_is_answered_with_such_oids_as_values(name: str, size: int) -> None:
     ((found, tag, content),) = iterate_bindings(ask(attacker(name), COLUMN, GET).bindings)
-    assert (found, tag, len(content)) == (COLUMN, ber.OBJECT_IDENTIFIER, size + 2)
+    assert (found, tag, len(content)) == (COLUMN, values.OBJECT_IDENTIFIER, size + 2)
 
 
 def test_each_row_has_an_index_of_another_length() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from facho.snmp.address import address_name, parse_address
 from facho.snmp.errors import AddressError
+from facho.snmp.transport import address_name, parse_address
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from facho.core.oid_limits import LARGEST_ARC
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import BerError
 from facho.snmp.message import encode_binding
 from facho.snmp.page import ColumnReader, Shapes
@@ -55,7 +55,7 @@ def test_a_column_keeps_its_compiled_shapes_when_others_come() -> None:
 @pytest.mark.parametrize("times", [1, 6], ids=["as it is", "with a pattern"])
 @pytest.mark.parametrize("arc", [2**32, 2**35, 2**70], ids=["33 bits", "36 bits", "71 bits"])
 def test_a_row_whose_index_has_too_large_a_number_is_refused(arc: int, times: int) -> None:
-    shapes, index = Shapes(), ber.encode_arc(arc)
+    shapes, index = Shapes(), values.encode_arc(arc)
     for _ in range(times - 1):
         ColumnReader(COLUMN, shapes).read(rows(COLUMN, b"\x01" * len(index)))
     assert shapes.compiled == (times > 4)
@@ -64,7 +64,7 @@ def test_a_row_whose_index_has_too_large_a_number_is_refused(arc: int, times: in
 
 
 def test_the_largest_number_that_an_index_may_have_is_read_with_a_pattern() -> None:
-    shapes, index = Shapes(), ber.encode_arc(LARGEST_ARC)
+    shapes, index = Shapes(), values.encode_arc(LARGEST_ARC)
     for _ in range(6):
         page = ColumnReader(COLUMN, shapes).read(rows(COLUMN, index))
         assert page.indexes == [bytes((number,)) + index for number in range(3)]

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import TooMuch
 from facho.snmp.get import get_many
 from facho.snmp.message import (
@@ -22,8 +22,7 @@ from facho.snmp.message import (
     iterate_bindings,
 )
 from facho.snmp.pacing import Learned, Limits
-from facho.snmp.peer import Peer, RequestSettings
-from facho.snmp.receive_limit import ReceiveLimit
+from facho.snmp.peer import Peer, ReceiveLimit, RequestSettings
 from facho.snmp.requester import SYS_UP_TIME, Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid, TimeTicks, encode_value
@@ -65,11 +64,11 @@ class Wire:
 
 def endless_rows(name: bytes, asked: Message) -> bytes:
     column = next(oid.content for oid in (COLUMN, OTHER) if name.startswith(oid.content))
-    after = ber.decode_arcs(name[len(column) :])
+    after = values.decode_arcs(name[len(column) :])
     first = after[0] + 1 if after else 1
     count = asked.error_index if asked.pdu_type == PduType.GETBULK else 1
     return b"".join(
-        encode_binding(column + ber.encode_arcs((first + n, 7)), encode_value(5)) for n in range(count)
+        encode_binding(column + values.encode_arcs((first + n, 7)), encode_value(5)) for n in range(count)
     )
 
 

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from facho.snmp import ber, usm, v3
+from facho.snmp import usm, v3, values
 from facho.snmp.errors import (
     BerError,
     DecryptionFailed,
@@ -619,7 +619,7 @@ def test_the_reports_of_usm_have_the_names_of_the_standard() -> None:
     assert {Oid(stat.oid): stat for stat in Stat} == {
         Oid.parse(f"1.3.6.1.6.3.15.1.1.{stat.value}.0"): stat for stat in Stat
     }
-    assert ber.decode_arcs(Stat.UNKNOWN_USER.oid)[-2:] == (3, 0)
+    assert values.decode_arcs(Stat.UNKNOWN_USER.oid)[-2:] == (3, 0)
 
 
 @pytest.mark.parametrize(("boots", "time"), FORGED_CLOCKS)

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any, cast
 from unittest.mock import Mock
 
-from facho.snmp import ber
+from facho.snmp import values
 from facho.snmp.errors import UnreadableRows
 from facho.snmp.message import ErrorStatus, Version, encode_binding
-from facho.snmp.receive_limit import ReceiveLimit
+from facho.snmp.peer import ReceiveLimit
 from facho.snmp.requester import Requester
 from facho.snmp.values import Oid, encode_value
 from facho.snmp.walk import walk_table
@@ -41,10 +41,10 @@ class OneRequester:
     async def ask_next(self, name: bytes, _rows: int, _load: object) -> Any:
         self.requests += 1
         index = name[len(COLUMN.content) :]
-        first, known = ber.encode_arcs((1,)), index in self._asked
+        first, known = values.encode_arcs((1,)), index in self._asked
         self._asked.add(index)
         status = ErrorStatus.genErr if known or index == first else 0
-        follower = first if not index else ber.encode_arcs((0xFFFF_FFF0,))
+        follower = first if not index else values.encode_arcs((0xFFFF_FFF0,))
         row = encode_binding(COLUMN.content + follower, encode_value(5))
         return Mock(attempt=0, message=Mock(error_status=status, bindings=row))
 
@@ -52,7 +52,7 @@ class OneRequester:
 def test_an_agent_that_fails_wherever_the_walk_goes_on_ends_the_column() -> None:
     requester = OneRequester()
     result = asyncio.run(walk_table(cast(Requester, requester), [COLUMN], None, None))
-    assert result.rows == {ber.encode_arcs((1,)): 5}
+    assert result.rows == {values.encode_arcs((1,)): 5}
     assert {type(error) for error in result.errors} == {UnreadableRows}
     assert "in more than 100 places, and the walk was ended" in str(result.errors[-1])
     assert requester.requests < 400

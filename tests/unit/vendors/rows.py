@@ -2,8 +2,7 @@
 
 from facho.sim import snmprec
 from facho.snmp import Oid
-from facho.snmp.ber import encode_arcs
-from facho.snmp.values import Value
+from facho.snmp.values import Value, encode_arcs
 from facho.vendors import Facts, Key, Profile
 from tests.unit.vendors.recordings import RECORDINGS
 

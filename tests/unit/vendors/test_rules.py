@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from facho.snmp.values import Counter32, Gauge32, Missing, OpaqueFloat, Unknown, Value
-from facho.vendors import Decoder, Key, State, builtin, raw_values
+from facho.vendors import Decoder, Key, State, builtin, rules
 from facho.vendors.errors import BadValue
 from facho.vendors.facts import FACTS, Entity
 from facho.vendors.rules import compile_rule
@@ -187,7 +187,7 @@ def test_garbage_is_refused_with_a_reason(fact: str, raw: object, why: str) -> N
 
 def test_a_text_in_another_encoding_is_kept_as_far_as_it_can_be_read() -> None:
     with pytest.raises(BadValue) as caught:
-        raw_values.text(b"Pe\xf1\xf3n")
+        rules.text(b"Pe\xf1\xf3n")
     assert caught.value.instead == "Peñón"
 
 
@@ -266,10 +266,10 @@ def test_a_column_that_was_not_read_leaves_an_empty_field_not_a_missing_onu() ->
 
 def test_a_date_in_text_is_read_once() -> None:
     written = b"2031-01-02 03:04:05"
-    first = raw_values.date(written)
-    before = raw_values._written_date.cache_info()
-    assert raw_values.date(written) is first
-    after = raw_values._written_date.cache_info()
+    first = rules.date(written)
+    before = rules._written_date.cache_info()
+    assert rules.date(written) is first
+    after = rules._written_date.cache_info()
     assert (after.hits, after.misses) == (before.hits + 1, before.misses)
 
 
@@ -277,4 +277,4 @@ def test_a_date_in_text_is_read_once() -> None:
 def test_a_date_at_an_end_of_the_calendar_is_none(raw: bytes) -> None:
     """In another zone it would be outside of it, and the page that shows it would fail."""
     with pytest.raises(BadValue, match="a date of the year"):
-        raw_values.date(raw)
+        rules.date(raw)

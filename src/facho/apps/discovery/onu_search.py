@@ -21,7 +21,7 @@ from facho.apps.db.prefix import begins_with, begins_with_any_case
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.hosts.models import Olt
-from facho.vendors import raw_values
+from facho.vendors import rules
 from facho.vendors.errors import BadValue
 
 # A shorter text would find most of them.
@@ -187,7 +187,7 @@ def _identity_condition(name: str) -> Q:
     for serial in _whole_serials(name.strip()):
         wanted |= Q(serial=serial)
     with contextlib.suppress(BadValue):
-        if mac := raw_values.mac(name.strip().encode()):
+        if mac := rules.mac(name.strip().encode()):
             wanted |= Q(mac=mac)
     return wanted
 
@@ -197,7 +197,7 @@ def _whole_serials(name: str) -> Iterator[str]:
     if name:
         yield from dict.fromkeys((name, name.upper()))
     with contextlib.suppress(BadValue):
-        if (serial := raw_values.serial(name.replace("-", "").upper().encode())) is not None:
+        if (serial := rules.serial(name.replace("-", "").upper().encode())) is not None:
             yield serial
 
 

@@ -18,8 +18,8 @@ from facho.core.disk import Room
 from facho.file_modes import is_shared_folder, paths_open_to_others
 from facho.keys import KeyProblem, Vault
 from facho.log_files import write_problem
-from facho.snmp.address import parse_address
 from facho.snmp.errors import AddressError
+from facho.snmp.transport import parse_address
 
 # The folder of the coordinator's log.
 _COORDINATOR: Final = "coordinator"

@@ -19,7 +19,7 @@ from facho.cli.replanned import print_switched
 from facho.cli.snmp_options import Address, CommunityEnv, CredentialOptions, target_of, with_credentials
 from facho.cli.system import system
 from facho.core.durations import about
-from facho.snmp.address import parse_address
+from facho.snmp.transport import parse_address
 
 if TYPE_CHECKING:
     from facho.apps.discovery.models import PortOutage

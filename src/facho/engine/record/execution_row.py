@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from facho.apps.db import sql
 from facho.apps.db.bulk import update_rows
-from facho.apps.executions import totals
+from facho.apps.executions import store
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
 from facho.apps.executions.store import close_attempt
@@ -94,7 +94,7 @@ def end_attempt(
     close_attempt(execution_id, attempt, now, error)
     seconds = max(0.0, (now - started_at).total_seconds())
     load = more.get("load", {})
-    totals.add_attempt(totals.AttemptEnd(execution_id, state, attempt, seconds, load))
+    store.add_attempt(store.AttemptEnd(execution_id, state, attempt, seconds, load))
     if state is not State.WAITING:
         log_ended_executions([execution_id])
 

@@ -17,7 +17,6 @@ from facho.core.execution_end import AttemptEnd, EndState, OltBefore, end_failed
 from facho.core.reasons import Reason
 from facho.engine.collect.work import PartResult, PartState
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, count_failed_slot, slot_from_row
-from facho.engine.coordinate.reachability import update_reachability
 from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.execution_row import (
@@ -27,6 +26,7 @@ from facho.engine.record.execution_row import (
     write_failed_node,
     write_manual_execution,
 )
+from facho.engine.record.olt_state import update_reachability
 from facho.engine.record.recording import LockedNode, check_lease
 from facho.masking import mask_secrets
 

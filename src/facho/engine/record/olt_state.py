@@ -11,14 +11,18 @@ from typing import Any, Final
 from facho.apps.chassis.selectors import known_kinds
 from facho.apps.db import sql
 from facho.apps.discovery.selectors import Census, census
+from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import JobKind
+from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
+from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import update_missing_columns
 from facho.engine.collect.part_results import ENOUGH
 from facho.engine.collect.request_plan import tables_of
 from facho.engine.collect.work import Collection, PartResult
 from facho.engine.collect.work_builder import OltSnapshot, learned_json
-from facho.engine.coordinate.reachability import update_reachability
+from facho.engine.events.stream import publish
+from facho.engine.events.types import EmergencyReplan, OltFailing, OltReachable, OltUnreachable
 from facho.engine.record.recording import Recording
 from facho.snmp.values import TimeTicks
 from facho.snmp.walk import restarted
@@ -177,3 +181,28 @@ def _count_onus(technology: str, inventory: Inventory) -> Census:
 def _has_rows(part: PartResult, technology: str) -> bool:
     seen = part.decoded.onus.technologies if part.decoded is not None else []
     return technology in seen or (not technology and bool(seen))
+
+
+def update_reachability(
+    olt_id: int, before: OltBefore, after: OltAfter, now: datetime, *, error: Reason = NO_REASON
+) -> None:
+    """Count failures in a row, and replan and report an OLT that went away, is back or fails too often.
+
+    In the transaction that ends an attempt, after everything else. `error` is why the OLT is silent.
+    """
+    failures = after.failed_in_a_row
+    if failures != before.failed_in_a_row:
+        sql.update_row(Olt, olt_id, {"failed_in_a_row": failures})
+    match after.replan:
+        case ReplanReason.UNREACHABLE:
+            request_replan(OltUnreachable(olt_id=olt_id, failures=failures, reason=error), now)
+        case ReplanReason.BACK:
+            request_replan(OltReachable(olt_id=olt_id, failures=failures, since=before.away_since), now)
+        case ReplanReason.FAILURES:
+            request_replan(OltFailing(olt_id=olt_id, failures=failures), now)
+
+
+def request_replan(event: EmergencyReplan, now: datetime) -> None:
+    """Have the coordinator plan the OLT of this event at its next step; in the caller's transaction."""
+    mark_changed([event.olt_id])
+    publish(event, now)

@@ -21,10 +21,10 @@ from facho.config import Config
 from facho.core.execution_end import probe_after
 from facho.engine.collect.identify import probe as probe_olt
 from facho.engine.collect.work_builder import first_column, target_of
-from facho.engine.coordinate.reachability import request_replan
 from facho.engine.events.types import OltReachable
 from facho.engine.process.loops import run_loop
 from facho.engine.process.snmp_loop import SnmpTask
+from facho.engine.record.olt_state import request_replan
 from facho.engine.record.suspension import resume_node, resume_olt
 from facho.engine.schedule.runner import Runtime
 from facho.keys import KeyProblem

@@ -13,7 +13,7 @@ from typing import Final
 
 from facho.sim.model import Cause, OltModel
 from facho.vendors.facts import Entity
-from facho.vendors.raw_values import serial
+from facho.vendors.rules import serial
 
 FactOf = Callable[[OltModel, int, float], object]
 

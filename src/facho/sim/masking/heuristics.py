@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from facho.sim.masking.columns import Content
-from facho.vendors import raw_values
+from facho.vendors import rules
 from facho.vendors.errors import BadValue
 
 # Words of interfaces, states and units: a text of only these and small numbers identifies nobody.
@@ -99,7 +99,7 @@ def words_of(text: str) -> list[str]:
 
 def _is_date(value: bytes) -> bool:
     try:
-        return raw_values.date(value) is not None
+        return rules.date(value) is not None
     except BadValue:
         return False
 

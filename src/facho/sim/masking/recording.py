@@ -13,7 +13,7 @@ from facho.sim.masking.heuristics import address_of, classify, identifies_host, 
 from facho.sim.masking.stand_ins import Identities, Random, StandIns, serial_of
 from facho.sim.snmprec import Record
 from facho.snmp.values import Oid, Value
-from facho.vendors import Profile, raw_values
+from facho.vendors import Profile, rules
 from facho.vendors.errors import BadValue
 from facho.vendors.schema import IndexLayout, OctetsPart, Rule, TextPart
 
@@ -121,7 +121,7 @@ def _add_number(found: Identities, value: bytes, row: _Row) -> bool:
             case Content.SERIAL if (serial := serial_of(_after_mark(value, row.column.rule))) is not None:
                 found.serials[serial] = None
                 return True
-            case Content.MAC if (mac := raw_values.mac(value)) is not None:
+            case Content.MAC if (mac := rules.mac(value)) is not None:
                 found.macs[bytes.fromhex(mac.replace(":", ""))] = None
                 return True
             case Content.IP if (address := address_of(value)) is not None:

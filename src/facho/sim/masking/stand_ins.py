@@ -9,7 +9,7 @@ from itertools import chain, count
 from typing import Final
 
 from facho.sim.masking.heuristics import is_harmless
-from facho.vendors.raw_values import serial, serial_octets
+from facho.vendors.rules import serial, serial_octets
 
 # Networks for documentation, and when these are used up, the one for measurements.
 _NETWORKS: Final = tuple(

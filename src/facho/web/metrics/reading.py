@@ -15,7 +15,7 @@ from facho import __version__
 from facho.apps.db.connections import database_kind
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
-from facho.apps.executions import totals
+from facho.apps.executions import store
 from facho.apps.hosts.health import Health, with_health
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_under_maintenance
@@ -111,9 +111,9 @@ def _storage(now: datetime) -> Iterator[Sample]:
 
 def _durations() -> Iterator[Sample]:
     name = "facho_execution_duration_seconds"
-    for row in totals.totals_by_kind():
+    for row in store.totals_by_kind():
         kind = (row["kind"] or _BY_HAND,)
-        for most in totals.WITHIN:
+        for most in store.WITHIN:
             yield Sample(name, row[f"all_within_{most}s"], kind, "_bucket", f"{most}.0")
         count = row["all_succeeded"] + row["all_failed"]
         yield Sample(name, count, kind, "_bucket", "+Inf")
@@ -146,7 +146,7 @@ _COUNTERS: Final = {
 
 
 def _totals() -> Iterator[Sample]:
-    for row in totals.totals_by_olt():
+    for row in store.totals_by_olt():
         olt = row["olt__name"]
         ended = {"success": row["all_succeeded"], "failed": row["all_failed"]}
         for result, count in ended.items():

@@ -15,7 +15,7 @@ import typer
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import Collected, Onu, Presence
 from facho.apps.executions.models import Execution, ExecutionTotals, State, Trigger
-from facho.apps.executions.totals import totals_by_olt
+from facho.apps.executions.store import totals_by_olt
 from facho.apps.history.models import HistoryFrame
 from facho.apps.hosts.models import Olt
 from facho.apps.hosts.store import sync_profiles
