@@ -25,7 +25,7 @@ from facho.engine.coordinate.quotas import count_part_outcomes
 from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.recording import LockedNode, Recording
-from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
+from facho.engine.record.suspension import resume_after_success, suspend_node, suspend_olt
 from facho.snmp.peer import Load
 
 # So many ONUs without an answer are named in the execution; all of them are counted.
@@ -230,9 +230,7 @@ def _write_success(recording: Recording) -> None:
     ]
     update_rows(SnmpJobHost, ["last_run_at"], chained)
     if collection.was_asked and sql.fetch_rows(_WAS_SUSPENDED, [started.node_id, started.olt_id]):
-        resume_olt(started.olt_id, now, proven=True)
-        if started.node_id is not None:
-            resume_node(started.node_id, now, proven=True)
+        resume_after_success(started.olt_id, started.node_id, now)
 
 
 _WAS_SUSPENDED: Final = (

@@ -57,23 +57,33 @@ def resume_olt(olt_id: int, now: datetime, *, proven: bool = False) -> None:
     Only a run that succeeded proves that it works (`proven`). After an answer to a probe alone, the next
     suspension is probed as rarely as this one was.
     """
-    olt = Olt.objects.filter(id=olt_id)
-    if olt.exclude(suspended_reason="").update(**_resumed(proven)):
+    if Olt.objects.filter(id=olt_id).exclude(suspended_reason="").update(**_resumed(proven)):
         _replan_nodes(now, SnmpJobHost.objects.filter(olt=olt_id))
         publish(OltResumed(olt_id=olt_id), now)
-    elif proven:
-        olt.exclude(failed_probes=0).update(failed_probes=0)
 
 
-def resume_node(node_id: int, now: datetime, *, proven: bool = False) -> None:
+def resume_node(node_id: int, now: datetime, *, proven: bool = False) -> bool:
     """Resume the node if it is suspended, by the rules of `resume_olt`, after which it comes."""
     node = SnmpJobHost.objects.filter(id=node_id)
-    if node.exclude(suspended_reason="").update(**_resumed(proven)):
-        _replan_nodes(now, node)
-        for back in node.select_related("job"):
-            publish(NodeResumed(olt_id=back.olt_id, node_id=back.id, job=back.job.name), now)
-    elif proven:
-        node.exclude(failed_probes=0).update(failed_probes=0)
+    if not node.exclude(suspended_reason="").update(**_resumed(proven)):
+        return False
+    _replan_nodes(now, node)
+    for back in node.select_related("job"):
+        publish(NodeResumed(olt_id=back.olt_id, node_id=back.id, job=back.job.name), now)
+    return True
+
+
+def resume_after_success(olt_id: int, node_id: int | None, now: datetime) -> None:
+    """Resume what a run has proven to work, and forget failed probes.
+
+    Those of an OLT that was not suspended itself stay while it was its node that had to be resumed.
+    """
+    resume_olt(olt_id, now, proven=True)
+    if node_id is not None:
+        if resume_node(node_id, now, proven=True):
+            return
+        SnmpJobHost.objects.filter(id=node_id).exclude(failed_probes=0).update(failed_probes=0)
+    Olt.objects.filter(id=olt_id).exclude(failed_probes=0).update(failed_probes=0)
 
 
 def _resumed(proven: bool) -> dict[str, Any]:

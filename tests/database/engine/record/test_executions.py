@@ -20,6 +20,7 @@ from facho.apps.zabbix_pollers.store import register_worker
 from facho.config import Config
 from facho.core.reasons import in_english
 from facho.engine.commands.olts import OltChanges, update_olt
+from facho.engine.commands.runs import run_now
 from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record import onus
 from facho.engine.schedule.assign import claim_executions
@@ -322,6 +323,21 @@ def test_an_olt_that_dies_is_retried_suspended_probed_and_comes_back(site: Site)
     site.pass_to("10:20")
     assert [execution.state for execution in site.step()] == [State.SUCCESS, State.SUCCESS]
     assert Olt.objects.get().failed_probes == 0
+
+
+@pytest.mark.parametrize(("suspended", "probes_of_olt"), [("", 0), ("it fails", 2)])
+def test_a_run_that_resumes_its_node_proves_nothing_for_the_probes_of_its_olt(
+    site: Site, suspended: str, probes_of_olt: int
+) -> None:
+    node = site.node(make_job("discovery"), next_run_at=at("12:00"))
+    SnmpJobHost.objects.update(suspended_reason=suspended, failed_probes=3)
+    Olt.objects.update(failed_probes=2)
+    run_now(node.id, site.now)
+    (execution,) = site.step()
+    assert execution.state == State.SUCCESS
+    node.refresh_from_db()
+    assert (node.is_suspended, node.failed_probes) == (False, 0)
+    assert Olt.objects.get().failed_probes == probes_of_olt
 
 
 def test_a_node_that_fails_on_an_olt_that_answers_is_suspended_alone(site: Site) -> None:
