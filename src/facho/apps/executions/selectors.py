@@ -18,6 +18,7 @@ from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.selectors import NodeJob, members_to_ask
 from facho.core.order import Waiting, choose
+from facho.core.reasons import Reason
 
 
 def _what(execution: str = "") -> Case:
@@ -103,7 +104,7 @@ class EndedExecution:
     started_at: datetime | None
     ended_at: datetime | None
     counts: Mapping[str, Any]
-    error: WaitCause
+    error: Reason
 
     @property
     def duration(self) -> timedelta | None:
@@ -120,7 +121,7 @@ def held_olts(now: datetime) -> list[HeldOlt]:
     active = rows.filter(state__in=ACTIVE)
     leased = rows.filter(~Q(lease_token=""), lease_expires_at__gt=now)
     rows = active.union(leased)
-    found = [HeldOlt(i, olt, name, job or "", *held_olts) for i, olt, name, job, *held_olts in rows]
+    found = [HeldOlt(i, olt, name, job or "", *held) for i, olt, name, job, *held in rows]
     return sorted(
         found, key=lambda each: (each.started_at is None, each.started_at or now, each.execution_id)
     )

@@ -148,7 +148,7 @@ def register_secrets(url: str) -> None:
 def _is_token(place: str) -> bool:
     if len(place) < _SHORTEST_TOKEN or "." in place or "@" in place:
         return False
-    return any(message.isdigit() for message in place) and any(message.isalpha() for message in place)
+    return any(letter.isdigit() for letter in place) and any(letter.isalpha() for letter in place)
 
 
 @cache
