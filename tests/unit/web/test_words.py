@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.utils import translation
 
+from facho.apps.discovery.store import StoredOnus
 from facho.apps.execution_coordinator.texts import WHY_LOST, lost_in_words, missed_in_words, why_lost
 from facho.core.delay import Why
 from facho.core.event_types import EventType
@@ -12,6 +13,7 @@ from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
 from facho.core.reasons import text_reason
 from facho.core.violation_report import TaskReport, reasons_of, tasks_of
 from facho.web.words.events import EVENTS
+from facho.web.words.executions import FIGURES
 
 
 @pytest.fixture(autouse=True)
@@ -27,6 +29,10 @@ def task(name: str, completed: int, severity: str | None = "HIGH") -> TaskReport
 def test_every_reason_and_every_event_has_its_words() -> None:
     assert set(WHY_LOST) == {*Why, FAILED, ABORTED, LATE, OTHER}
     assert set(EVENTS) == set(EventType)
+
+
+def test_every_count_of_an_execution_has_its_words() -> None:
+    assert set(StoredOnus().counts()) <= set(FIGURES)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.db.reason_fields import ReasonCharField, ReasonTextField
 from facho.apps.discovery.models import Onu
@@ -49,7 +50,7 @@ class Execution(models.Model):
     trigger = models.CharField(_("trigger"), max_length=10, choices=Trigger.choices)
     # A person asked for it to go first, also when it waited for its slot anyway.
     run_now = models.BooleanField(_("run now"), default=False)
-    slot = models.DateTimeField(_("slot"))
+    slot = models.DateTimeField(pgettext_lazy("grid", "slot"))
     not_before = models.DateTimeField(_("not before"))
     queued_at = models.DateTimeField(_("queued at"))
     started_at = models.DateTimeField(_("started at"), null=True)

@@ -7,6 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
 from facho.apps.db.reason_fields import ReasonCharField
@@ -19,7 +20,7 @@ class JobKind(models.TextChoices):
     DISCOVERY = "discovery", _("discovery")
     GET = "get", _("get")
     WALK = "walk", _("walk")
-    TABLE = "table", _("table")
+    TABLE = "table", pgettext_lazy("kind", "table")
     BULK = "bulk", _("bulk")
 
 

@@ -1,4 +1,4 @@
-"""Texts of unfold, which has no Spanish: listed here to be translated."""
+"""Texts of unfold, which has no Spanish, and of Django, whose Spanish is that of Spain, to be translated."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ WORDS = (
     gettext_noop("Click to cancel"),
     gettext_noop("Cancel"),
     gettext_noop("Submit"),
+    gettext_noop("Save and add another"),
+    gettext_noop("Add"),
+    gettext_noop("Add %s"),
+    gettext_noop("Add %(name)s"),
     gettext_noop("Go back"),
     gettext_noop("Previous"),
     gettext_noop("Next"),
