@@ -4,18 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/dev.lock
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-compile
-# As pip does, but on all cores. What does not compile is not imported: files that are only data to their package.
+# As pip does, but on all cores. Files that do not compile are package data and never imported.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 FUZZ_CASES ?= 1000000
-# Some machines forbid it, and then each of the hundreds of processes that the tests start compiles it all anew.
+# With this variable set, each of the hundreds of processes that the tests start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests with real services wait more than they compute. Those of one file share what they have started. Files
-# that wait come among files that compute (tests/services/plugin.py), those of faults, the longest, first.
+# Tests with real services wait more than they compute. Tests of one file share their services. Files that wait
+# alternate with files that compute (tests/services/plugin.py); those of faults, the longest, come first.
 BY_FILE := --dist loadscope --no-loadscope-reorder
-# The folders that exist: a kind of test may not have its first one yet.
+# Only folders that exist: a kind of test may not have its first one yet.
 FIRST_TESTS := $(wildcard tests/unit tests/property)
 OTHER_TESTS := $(wildcard tests/faults tests/contract tests/database tests/model tests/integration)
-# Tests marked `one_database` (texts, files, the command line, what takes long) run on SQLite alone.
+# Tests marked `one_database` (texts, files, the command line, long tests) run on SQLite only.
 BOTH_DATABASES_TESTS := $(wildcard tests/database tests/contract tests/faults/test_engine_database.py \
 	tests/integration/test_families.py)
 BROWSER_TESTS := $(wildcard tests/browser)
@@ -24,17 +24,17 @@ BROWSER_TESTS := $(wildcard tests/browser)
 .PHONY: help setup demo test lint format bench lock clean
 .DELETE_ON_ERROR:
 
-help: ## Show what can be asked of make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.dev-ready ## Make the virtual environment, with all that development needs
+setup: $(VENV)/.dev-ready ## Create the virtual environment, with the development requirements
 
-demo: $(VENV)/.ready ## Start a simulated fleet and walk it
+demo: $(VENV)/.ready ## Run the whole system against a simulated fleet
 	@$(BIN)/facho demo
 
-# Those of a browser, and then those on PostgreSQL, go beside those with real services, which wait for most of
-# their time. What they say is shown when all have ended.
-test: setup ## Run every test: the quick ones, with real services, on PostgreSQL, in a browser
+# Browser tests, then tests on PostgreSQL, run in parallel to those with real services, which mostly wait. Their
+# output is shown when all have ended.
+test: setup ## Run every test: quick ones, with real services, on PostgreSQL, in a browser
 	@$(BIN)/python -m tests.services prepare
 	@failed=""; beside=; said=$$(mktemp); \
 	trap 'kill $$beside 2>/dev/null; rm -f $$said' EXIT; trap 'exit 1' INT TERM; \
@@ -50,7 +50,7 @@ test: setup ## Run every test: the quick ones, with real services, on PostgreSQL
 	stage services -n 3 $(BY_FILE) $(OTHER_TESTS); \
 	wait $$beside || failed="$$failed browser-or-postgresql"; beside=; cat $$said; tell
 
-lint: setup ## Check style, types and the order of imports
+lint: setup ## Check style, types and import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -60,7 +60,7 @@ format: setup ## Rewrite the code in the house format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: setup ## Measure the SNMP client and the engine beside their peers, then fuzz for long
+bench: setup ## Run all benchmarks, the long tests and the fuzzers
 	@$(BIN)/python -m tests.services prepare
 	@$(BIN)/python -m bench snmp
 	@$(BIN)/python -m bench adapt
@@ -90,21 +90,21 @@ lock: setup ## Compile requirements/*.in to lock files with hashes
 	    requirements/$$name.in --output-file requirements/$$name.lock || exit 1; \
 	done
 
-clean: ## Remove what make made
+clean: ## Remove the virtual environment and the caches
 	@rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The demo needs less than the tests do, so it is ready sooner on a fresh machine.
+# The demo needs fewer packages than the tests, so it is ready sooner on a fresh machine.
 $(VENV)/.ready: pyproject.toml requirements/build.lock requirements/runtime.lock requirements/make-venv
 	@requirements/make-venv $(VENV)
-	@echo "Installing what facho needs ..."
+	@echo "Installing the requirements ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/build.lock -r requirements/runtime.lock
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev-ready: $(VENV)/.ready requirements/dev.lock
-	@echo "Installing what development needs ..."
+	@echo "Installing the development requirements ..."
 	@$(PIP_INSTALL) --require-hashes -r requirements/dev.lock
 	@$(COMPILE)
 	@touch $@
