@@ -65,34 +65,22 @@ WELL_MEANT: Final[Mapping[str, Preset]] = {
     "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
 }
 
+_ATTACKS: Final[Mapping[str, str]] = {
+    "endless-table": "its ONU tables never end: each row is followed by another",
+    "huge-oids": "answers with OIDs of 60,000 octets",
+    "long-oids": "answers with OIDs of 2,100 octets",
+    "large-arcs": "answers with OIDs that have a number over 4294967295",
+    "new-shapes": "each row of its ONU tables has an index of another length",
+    "odd-indexes": "two of five rows of its ONU tables have an index that is no place of an ONU",
+    "bad-rows": "fails with genErr after the first row of its ONU tables, wherever a walk goes on",
+    "huge-values": "answers with strings of 60,000 octets",
+    "wrong-community": "answers SNMPv1 and v2c in another community",
+    "forged-reports": "unsigned SNMPv3 reports come before each of its answers",
+}
+
 # They attack who asks: the rows that they give need not exist, and a walk need not end by itself.
 HOSTILE: Final[Mapping[str, Preset]] = {
-    "endless-table": Preset(
-        "its ONU tables never end: each row is followed by another", Scenario(attacks=("endless-table",))
-    ),
-    "huge-oids": Preset("answers with OIDs of 60,000 octets", Scenario(attacks=("huge-oids",))),
-    "long-oids": Preset("answers with OIDs of 2,100 octets", Scenario(attacks=("long-oids",))),
-    "large-arcs": Preset(
-        "answers with OIDs that have a number over 4294967295", Scenario(attacks=("large-arcs",))
-    ),
-    "new-shapes": Preset(
-        "each row of its ONU tables has an index of another length", Scenario(attacks=("new-shapes",))
-    ),
-    "odd-indexes": Preset(
-        "two of five rows of its ONU tables have an index that is no place of an ONU",
-        Scenario(attacks=("odd-indexes",)),
-    ),
-    "bad-rows": Preset(
-        "fails with genErr after the first row of its ONU tables, wherever a walk goes on",
-        Scenario(attacks=("bad-rows",)),
-    ),
-    "huge-values": Preset("answers with strings of 60,000 octets", Scenario(attacks=("huge-values",))),
-    "wrong-community": Preset(
-        "answers SNMPv1 and v2c in another community", Scenario(attacks=("wrong-community",))
-    ),
-    "forged-reports": Preset(
-        "unsigned SNMPv3 reports come before each of its answers", Scenario(attacks=("forged-reports",))
-    ),
+    **{name: Preset(what, Scenario(attacks=(name,))) for name, what in _ATTACKS.items()},
     "flood": Preset(
         "sends 1,000 datagrams a second that nobody asked for, from the first request on",
         Scenario(flood_per_s=1000.0),
