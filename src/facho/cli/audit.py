@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from facho.cli.output import AsJson, format_value, print_json, print_rows
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.cli.times import parse_time
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def list_entries(
         from facho.apps.access.audit_actions import Action
         from facho.apps.access.models import AuditEntry
         from facho.apps.access.selectors import changes_of
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.errors import CommandError
         from facho.engine.commands.input_checks import unknown_name
 

@@ -21,7 +21,7 @@ from facho.cli.manual_execution import (
 from facho.cli.output import AsJson, console, print_text
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import value_counter
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.reasons import in_english
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def collect(
 
 def _queue_execution(olt: str, job: str | None) -> int:
     """Queue the execution; without a job, only this process runs it."""
-    from facho.apps.db.clock import database_now
     from facho.cli.job import node_named
     from facho.engine.commands.runs import collect_all, run_now
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from facho.cli.output import AsJson, list_names, print_facts, print_json, print_rows, print_section
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.severity import Severity
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def _group() -> None:
 def state(as_json: AsJson = False) -> None:
     """Show the coordinator's state."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.engine.upkeep.system_status import read_system_status
 
         found = read_system_status(database_now(), config)
@@ -114,7 +113,6 @@ def plans(
 ) -> None:
     """Compare the plans of hours that are over with the runs of those hours."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.engine.coordinate.plan_reports import PlanAccuracy, plan_accuracy
 
         found = plan_accuracy(database_now() - timedelta(hours=hours))

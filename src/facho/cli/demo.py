@@ -13,7 +13,7 @@ import typer
 
 from facho.cli.errors import refuse
 from facho.cli.processes import stop_on_signals
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.cli.up import free_address, refuse_with_broker, run_engine_and_web, sync_with_profiles
 from facho.sim.fleet import FleetConfig, FleetError
 from facho.sim.presets import PRESETS
@@ -113,7 +113,6 @@ def _print_welcome(host: str, port: int) -> None:
 
 def _prepare(addresses: Sequence[tuple[str, int]]) -> None:
     """Create the OLTs and jobs that are missing, and make all nodes due at once."""
-    from facho.apps.db.clock import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
     from facho.engine.commands.jobs import attach, create_job

@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO, Final
 import typer
 
 from facho.cli.errors import fail
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.cli.times import parse_time
 from facho.file_modes import callers_umask
 
@@ -65,7 +65,6 @@ def export(
     with system() as config:
         from facho.apps.access.audit_actions import Action
         from facho.apps.access.audit_recording import note
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.errors import CommandError
         from facho.engine.commands.olts import olt_named
         from facho.engine.upkeep.exports import EXPORTS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from facho.cli.output import AsJson, format_seconds, format_time, print_json, print_list
-from facho.cli.system import system
+from facho.cli.output import AsJson, format_seconds, format_time, print_list, print_outcome
+from facho.cli.system import database_now, system
 from facho.cli.times import parse_date
 from facho.core.maintenance import now_and_next
 from facho.engine.commands.errors import CommandError
@@ -68,7 +68,6 @@ def add(
 ) -> None:
     """Add a window, once or every week."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.maintenance import Window, add_window
 
         now = database_now()
@@ -84,10 +83,8 @@ def add(
             duration=duration or None,
         )
         row = _window_row(add_window(window, now), now, config)
-        if as_json:
-            print_json(row)
-        else:
-            typer.echo(f"Added {name}: {row['olt'] or row['site']} is not asked {row['when']}.")
+        sentence = f"Added {name}: {row['olt'] or row['site']} is not asked {row['when']}."
+        print_outcome(row, sentence, as_json=as_json)
 
 
 def _parse_date(field: str, text: str, config: Config) -> datetime | None:
@@ -105,7 +102,6 @@ def _parse_time_of_day(text: str) -> time | None:
 def list_windows(as_json: AsJson = False) -> None:
     """List windows: of now, next ones, those that are over."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.apps.maintenance.models import MaintenanceWindow
 
         now = database_now()
@@ -141,7 +137,6 @@ def _format_when(window: MaintenanceWindow) -> str:
 def end(name: Name) -> None:
     """End an open window."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.maintenance import end_window
 
         end_window(name, database_now())
@@ -152,7 +147,6 @@ def end(name: Name) -> None:
 def remove(names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of windows.")]) -> None:
     """Remove windows."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.maintenance import remove_windows
 
         remove_windows(names, database_now())

@@ -10,7 +10,7 @@ import typer
 
 from facho.cli.errors import Exit, refuse
 from facho.cli.output import AsJson, console, format_seconds, print_json, print_section
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.engine.commands.errors import CommandError
 
 if TYPE_CHECKING:
@@ -148,7 +148,6 @@ def _delivery_row(delivery: NotificationDelivery) -> dict[str, Any]:
 def try_channel(channel: Channel, as_json: AsJson = False) -> None:
     """Send a message to a channel now."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.notifications import try_channel
 
         tried = try_channel(channel, database_now(), config)
@@ -188,13 +187,13 @@ def change_address(name: Channel) -> None:
 @channel_app.command("enable", epilog=_EXAMPLES_CHANNEL)
 def enable_channel(name: Channel) -> None:
     """Enable a channel again."""
-    _switch_channel(name, on=True)
+    _set_channel_enabled(name, enabled=True)
 
 
 @channel_app.command("disable", epilog=_EXAMPLES_CHANNEL)
 def disable_channel(name: Channel) -> None:
     """Disable a channel; messages that wait for it are dropped."""
-    _switch_channel(name, on=False)
+    _set_channel_enabled(name, enabled=False)
 
 
 @channel_app.command("remove", epilog=_EXAMPLES_CHANNEL)
@@ -222,10 +221,9 @@ def add_rule(
 ) -> None:
     """Add a rule."""
     with system():
-        from facho.engine.commands.notifications import NewRule
-        from facho.engine.commands.notifications import add_rule as add
+        from facho.engine.commands.notifications import RuleChanges, save_rule
 
-        new = NewRule(
+        new = RuleChanges(
             name=name,
             channels=channel or (),
             notices=notice or (),
@@ -235,20 +233,20 @@ def add_rule(
             silent=_parse_silence(silent),
             no_repeat=no_repeat,
         )
-        add(new)
+        save_rule(None, new)
         typer.echo(f"{name} was added.")
 
 
 @rule_app.command("enable", epilog=_EXAMPLES_RULE)
 def enable_rule(name: Rule) -> None:
     """Enable a rule again."""
-    _switch_rule(name, on=True)
+    _set_rule_enabled(name, enabled=True)
 
 
 @rule_app.command("disable", epilog=_EXAMPLES_RULE)
 def disable_rule(name: Rule) -> None:
     """Disable a rule."""
-    _switch_rule(name, on=False)
+    _set_rule_enabled(name, enabled=False)
 
 
 @rule_app.command("remove", epilog=_EXAMPLES_RULE)
@@ -281,17 +279,17 @@ def _read_address() -> str:
     return address
 
 
-def _switch_channel(name: str, *, on: bool) -> None:
+def _set_channel_enabled(name: str, *, enabled: bool) -> None:
     with system():
         from facho.engine.commands.notifications import set_channel_enabled
 
-        set_channel_enabled(name, enabled=on)
-        typer.echo(f"{name} was {'enabled' if on else 'disabled'}.")
+        set_channel_enabled(name, enabled=enabled)
+        typer.echo(f"{name} was {'enabled' if enabled else 'disabled'}.")
 
 
-def _switch_rule(name: str, *, on: bool) -> None:
+def _set_rule_enabled(name: str, *, enabled: bool) -> None:
     with system():
-        from facho.engine.commands.notifications import RuleChanges, update_rule
+        from facho.engine.commands.notifications import RuleChanges, save_rule
 
-        update_rule(name, RuleChanges(enabled=on))
-        typer.echo(f"{name} was {'enabled' if on else 'disabled'}.")
+        save_rule(name, RuleChanges(enabled=enabled))
+        typer.echo(f"{name} was {'enabled' if enabled else 'disabled'}.")

@@ -48,6 +48,14 @@ def _encode_time(value: object) -> str:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
+def print_outcome(value: Any, sentence: str, *, as_json: bool) -> None:
+    """Print the value as JSON, or the sentence for a person."""
+    if as_json:
+        print_json(value)
+    else:
+        typer.echo(sentence)
+
+
 def print_list(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], nothing: str, *, as_json: bool
 ) -> None:

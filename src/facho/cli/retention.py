@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
-from facho.cli.output import AsJson, print_json
-from facho.cli.system import system
+from facho.cli.output import AsJson, print_json, print_outcome
+from facho.cli.system import database_now, system
 
 app = typer.Typer(no_args_is_help=True, help="Removals of old rows that wait for a confirmation.")
 
@@ -33,7 +33,6 @@ def _group() -> None:
 def show(as_json: AsJson = False) -> None:
     """Show the removal that waits for a confirmation."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.cli.doctor.storage import HOW_TO_CONFIRM
         from facho.engine.upkeep.retention_holds import describe_hold, read_hold
 
@@ -56,13 +55,9 @@ def confirm(
     """Confirm the removal that was shown under this number; rows are removed in chunks."""
     with system():
         from facho.apps.access.actors import actor
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.acknowledgements import confirm_removal
         from facho.engine.upkeep.retention_holds import describe_hold
 
         now = database_now()
         hold = confirm_removal(id, actor().who, now)
-        if as_json:
-            print_json({"id": id, **hold.as_json()})
-        else:
-            typer.echo(describe_hold(hold, now))
+        print_outcome({"id": id, **hold.as_json()}, describe_hold(hold, now), as_json=as_json)

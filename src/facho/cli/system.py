@@ -16,6 +16,8 @@ import typer
 from facho.cli.errors import fail, refuse
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from facho.apps.access.actors import Actor
     from facho.config import Config
     from facho.engine.commands.errors import CommandError
@@ -86,6 +88,12 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
             fail(str(error))
         except DatabaseError as error:
             fail(database_sentence(error))
+
+
+def database_now() -> datetime:
+    from facho.apps.db.clock import database_now
+
+    return database_now()
 
 
 def _person() -> Actor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from facho.cli.output import AsJson, format_time, print_json, print_list
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.roles import Role
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def add(
 ) -> None:
     """Create a token, and show it once."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.input_checks import parse_seconds
         from facho.engine.commands.tokens import create_token
         from facho.engine.commands.users import user_named
@@ -92,7 +91,6 @@ def list_tokens(
     """List tokens, without their secrets."""
     with system():
         from facho.apps.access.models import ApiToken
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.users import user_named
 
         tokens = ApiToken.objects.select_related("owner").order_by("owner__username", "name")
@@ -121,7 +119,6 @@ def _token_row(token: ApiToken, now: datetime) -> dict[str, Any]:
 def revoke(name: Name, user: User) -> None:
     """Refuse a token from now on."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.tokens import revoke_tokens, token_named
         from facho.engine.commands.users import user_named
 

@@ -18,10 +18,11 @@ from facho.cli.output import (
     print_facts,
     print_json,
     print_list,
+    print_outcome,
     print_rows,
 )
 from facho.cli.replanned import print_replanned, print_switched
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.engine.commands.errors import CommandError
 
 if TYPE_CHECKING:
@@ -161,7 +162,6 @@ def add(
     if olt and every:
         refuse("give either --olt or --all")
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import NewJob, create_job
 
@@ -284,7 +284,6 @@ def change(
     if after is not None and alone:
         refuse("give either --after or --alone")
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import JobChanges, job_named, update_job
 
@@ -307,7 +306,6 @@ def attach(
     """Attach a job to OLTs."""
     _check_names_or_all(olts, every)
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.cli.job.what_if import confirm_load
         from facho.engine.commands.jobs import attach, job_named
 
@@ -324,17 +322,13 @@ def usual(
 ) -> None:
     """Attach the usual jobs of its family to an OLT; it shares them with others."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.olts import olt_named
         from facho.engine.commands.usual_jobs import start_usual_jobs, usual_jobs_for
 
         usual = usual_jobs_for(olt_named(olt))
         start_usual_jobs(olt, {each.offer: each.job.interval for each in usual}, database_now())
         names = [each.job.name for each in usual]
-        if as_json:
-            print_json({"olt": olt, "jobs": names})
-        else:
-            typer.echo(f"{olt} has: {', '.join(names)}.")
+        print_outcome({"olt": olt, "jobs": names}, f"{olt} has: {', '.join(names)}.", as_json=as_json)
 
 
 @app.command(epilog=_EXAMPLES_SHIFT)
@@ -346,14 +340,11 @@ def shift(
 ) -> None:
     """Move the slots of a job on one OLT, so that it does not wait for others."""
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.nodes import shift_grid
 
         first = shift_grid(node_named(name, olt).id, by, database_now())
-        if as_json:
-            print_json({"job": name, "olt": olt, "next_run_at": first})
-        else:
-            typer.echo(f"{name} on {olt} runs {by} later from now on: next {format_time(first)}.")
+        sentence = f"{name} on {olt} runs {by} later from now on: next {format_time(first)}."
+        print_outcome({"job": name, "olt": olt, "next_run_at": first}, sentence, as_json=as_json)
 
 
 def node_named(name: str, olt: str) -> SnmpJobHost:
@@ -371,7 +362,6 @@ def detach(name: Name, olts: OltNames = None, every: All = False, as_json: AsJso
     """Detach a job from OLTs."""
     _check_names_or_all(olts, every)
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.jobs import detach, job_named
 
         job = job_named(name)
@@ -398,7 +388,6 @@ def disable(names: Names, as_json: AsJson = False) -> None:
 
 def _switch(names: Sequence[str], *, enabled: bool, as_json: bool) -> None:
     with system():
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.jobs import disable_jobs, enable_jobs
 
         replanned = (enable_jobs if enabled else disable_jobs)(names, database_now())
@@ -415,17 +404,14 @@ def run(
 ) -> None:
     """Run a job now on an OLT."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.apps.zabbix_pollers.selectors import read_workers
         from facho.core.pool import alive_workers
         from facho.engine.commands.runs import run_now
 
         execution_id = run_now(node_named(name, olt).id, database_now())
         if not wait:
-            if as_json:
-                print_json({"execution": execution_id, "state": "WAITING"})
-            else:
-                typer.echo(execution_id)
+            queued = {"execution": execution_id, "state": "WAITING"}
+            print_outcome(queued, str(execution_id), as_json=as_json)
             return
         typer.echo(f"execution {execution_id}", err=True)
         if not alive_workers(read_workers(), database_now(), within=config.worker_seen_within):
@@ -448,17 +434,14 @@ def _wait_for_end(execution_id: int, deadline: float) -> Execution:
 def _print_result(execution: Execution, *, as_json: bool) -> None:
     from facho.apps.executions.models import OPEN, State
 
-    if as_json:
-        print_json(
-            {
-                "execution": execution.id,
-                "state": execution.state,
-                "error": str(execution.error) or None,
-                "counts": execution.counts,
-            }
-        )
-    else:
-        typer.echo(f"{execution.state}{f': {execution.error}' if execution.error else ''}")
+    result = {
+        "execution": execution.id,
+        "state": execution.state,
+        "error": str(execution.error) or None,
+        "counts": execution.counts,
+    }
+    sentence = f"{execution.state}{f': {execution.error}' if execution.error else ''}"
+    print_outcome(result, sentence, as_json=as_json)
     if execution.state in OPEN:
         raise typer.Exit(Exit.INCOMPLETE)
     if execution.state != State.SUCCESS:

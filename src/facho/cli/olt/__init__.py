@@ -14,10 +14,10 @@ import typer
 from rich.console import Console
 
 from facho.cli.errors import exit_code_of, refuse
-from facho.cli.output import AsJson, print_facts, print_json, print_list
+from facho.cli.output import AsJson, print_facts, print_json, print_list, print_outcome
 from facho.cli.replanned import print_switched
 from facho.cli.snmp_options import Address, CommunityEnv, CredentialOptions, target_of, with_credentials
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.durations import about
 from facho.snmp.transport import parse_address
 
@@ -237,7 +237,6 @@ def list_olts(
     with system():
         from django.db.models import Count, Q
 
-        from facho.apps.db.clock import database_now
         from facho.apps.discovery.models import Onu
         from facho.apps.hosts.models import Olt
         from facho.apps.maintenance.selectors import olts_under_maintenance
@@ -386,7 +385,6 @@ def _switch(names: Sequence[str], *, enabled: bool, every: bool, as_json: bool) 
     if bool(names) == every:
         refuse("give names, or --all")
     with system():
-        from facho.apps.db.clock import database_now
         from facho.apps.hosts.models import Olt
         from facho.engine.commands.olts import disable_olts, enable_olts
 
@@ -404,7 +402,6 @@ def remove(
 ) -> None:
     """Remove an OLT, with its ONUs and all its history."""
     with system() as config:
-        from facho.apps.db.clock import database_now
         from facho.engine.commands.olts import count_rows_removed_with, remove_olt
 
         lost = count_rows_removed_with(name)
@@ -414,7 +411,4 @@ def remove(
             typer.confirm("Remove it for good?", abort=True, err=True)
         with Console(stderr=True).status(f"removing {name}"):
             remove_olt(name, database_now(), config)
-        if as_json:
-            print_json({"removed": name, "rows": lost})
-        else:
-            typer.echo(f"Removed {name}.")
+        print_outcome({"removed": name, "rows": lost}, f"Removed {name}.", as_json=as_json)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from facho.apps.db.clock import database_now
-from facho.cli.output import format_seconds, print_facts, print_json, print_rows
+from facho.cli.output import format_seconds, print_facts, print_json, print_outcome, print_rows
 from facho.config import Config
 from facho.core.plan import PredictedQuota
 from facho.engine.commands.olts import olt_named
@@ -22,10 +22,8 @@ def show_plan(name: str, config: Config, *, as_json: bool) -> None:
     olt, now = olt_named(name), database_now()
     plan = running_plan(olt.id, now, config)
     if plan is None:
-        if as_json:
-            print_json(None)
-        else:
-            typer.echo(f"There is no plan of this hour for {name}: it has no jobs, or no coordinator runs.")
+        sentence = f"There is no plan of this hour for {name}: it has no jobs, or no coordinator runs."
+        print_outcome(None, sentence, as_json=as_json)
         return
     row = plan_json(plan, suggest_shift(olt.id, now, config))
     if as_json:

@@ -14,7 +14,7 @@ from facho.cli.manual_execution import CHECK_EVERY_S
 from facho.cli.output import AsJson, print_facts, print_json, print_list, print_rows, print_section
 from facho.cli.processes import stop_on_signals
 from facho.cli.progress import status_line
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
 
@@ -234,7 +234,6 @@ def read(onu: Name, olt: OfOlt = None, as_json: AsJson = False) -> None:
 def read_onu_now(
     name: str, olt: str | None, config: Config, stopping: threading.Event, *, as_json: bool
 ) -> None:
-    from facho.apps.db.clock import database_now
     from facho.engine.commands.runs import read_onu
 
     onu = onu_named(name, olt)
@@ -250,7 +249,6 @@ def read_onu_now(
 
 
 def _engine_runs(config: Config) -> bool:
-    from facho.apps.db.clock import database_now
     from facho.apps.zabbix_pollers.selectors import read_pool
 
     return read_pool(database_now(), config, busy=0).pollers > 0

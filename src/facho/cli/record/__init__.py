@@ -47,7 +47,7 @@ from facho.cli.snmp_options import (
     parse_oids,
     target_of,
 )
-from facho.cli.system import system
+from facho.cli.system import database_now, system
 from facho.core.reasons import Reason, several
 from facho.engine.collect.identify import identify
 from facho.engine.collect.request_plan import is_under
@@ -232,7 +232,6 @@ def _read_stored(
     """Read a stored OLT under its lease, as everything that asks it."""
     stopping = stop_on_signals()
     with system() as config, manual_runtime(config) as runtime, step_bar("values") as steps:
-        from facho.apps.db.clock import database_now
         from facho.engine.collect.work_builder import profile_of
         from facho.engine.collect.work_builder import target_of as target_of_stored
         from facho.engine.commands.runs import collect_all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, Final
 
@@ -110,23 +110,12 @@ def _suppress_waiting(channel: NotificationChannel) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class NewRule:
-    """A rule to add. Without notices it selects all, without an OLT or a site those of all OLTs."""
-
-    name: str
-    channels: Sequence[str]
-    notices: Sequence[str] = ()
-    min_severity: str = Severity.LOW.value
-    olt: str = ""
-    site: str = ""
-    silent: tuple[time, time] | None = None
-    no_repeat: str = "30m"
-    enabled: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class RuleChanges:
-    """Changes of a rule. What is None stays; an empty `silent` ends the silence."""
+    """Changes of a rule, or a new one, which needs a name and channels.
+
+    What is None stays, or is the default. Without notices it selects all, without an OLT or a site those of
+    all OLTs; an empty `silent` ends the silence.
+    """
 
     name: str | None = None
     channels: Sequence[str] | None = None
@@ -136,15 +125,7 @@ class RuleChanges:
     site: str | None = None
     silent: tuple[time, time] | tuple[()] | None = None
     no_repeat: str | None = None
-    enabled: bool | None = field(default=None)
-
-
-def add_rule(new: NewRule) -> NotificationRule:
-    return save_rule(None, RuleChanges(**{each.name: getattr(new, each.name) for each in fields(new)}))
-
-
-def update_rule(name: str, changes: RuleChanges) -> NotificationRule:
-    return save_rule(name, changes)
+    enabled: bool | None = None
 
 
 @command

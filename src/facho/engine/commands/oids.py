@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -32,29 +33,17 @@ class NewOid:
     read_as: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OidChanges:
-    """Changes of an OID. What is None stays."""
-
-    name: str | None = None
-    oid: str | None = None
-    brand: str | None = None
-    model: str | None = None
-    entity: str | None = None
-    provides: str | None = None
-    read_as: str | None = None
-
-
 @command
 def add_oid(new: NewOid) -> Oid:
     return Oid.objects.create(**_columns(new))
 
 
 @command
-def change_oid(oid_id: int, changes: OidChanges) -> Oid:
+def change_oid(oid_id: int, changes: Mapping[str, str]) -> Oid:
+    """Change the given fields of NewOid."""
     row = _find_own(oid_id)
     before = row.brand_id, row.model_id
-    columns = _columns(_apply(row, changes), row.pk)
+    columns = _columns(NewOid(**{**oid_as_given(row), **changes}), row.pk)
     for column, value in columns.items():
         setattr(row, column, value)
     if before != (row.brand_id, row.model_id):
@@ -79,13 +68,6 @@ def _find_own(oid_id: int) -> Oid:
         sentence = _("%(name)s comes from the profile of %(brand)s: add a row of your own beside it")
         raise CommandError("id", sentence % values)
     return row
-
-
-def _apply(row: Oid, changes: OidChanges) -> NewOid:
-    """Return the changed row in the fields of the commands."""
-    wanted = {each.name: getattr(changes, each.name) for each in fields(changes)}
-    given = {name: value for name, value in wanted.items() if value is not None}
-    return NewOid(**{**oid_as_given(row), **given})
 
 
 def oid_as_given(row: Oid) -> dict[str, str]:

@@ -120,7 +120,7 @@ class OidAdmin(FachoModelAdmin[Oid]):
 
     def save_model(self, request: HttpRequest, obj: Oid, form: ModelForm[Oid], change: bool) -> None:  # noqa: ARG002
         if change:
-            oids.change_oid(obj.pk, oids.OidChanges(**oids.oid_as_given(obj)))
+            oids.change_oid(obj.pk, oids.oid_as_given(obj))
         else:
             obj.pk = oids.add_oid(oids.NewOid(**oids.oid_as_given(obj))).pk
 

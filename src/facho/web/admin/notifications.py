@@ -171,7 +171,7 @@ class NotificationRuleAdmin(SwitchableAdmin[NotificationRule]):
 
     def set_enabled(self, rows: list[NotificationRule], *, enabled: bool) -> None:
         for rule in rows:
-            commands.update_rule(rule.name, commands.RuleChanges(enabled=enabled))
+            commands.save_rule(rule.name, commands.RuleChanges(enabled=enabled))
 
     @display(description=_("notices"))
     def what(self, rule: NotificationRule) -> str:

@@ -48,8 +48,8 @@ from facho.engine.commands import brands as brand_commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import JobChanges, NewJob
 from facho.engine.commands.maintenance import Window
-from facho.engine.commands.notifications import NewRule, RuleChanges
-from facho.engine.commands.oids import NewOid, OidChanges
+from facho.engine.commands.notifications import RuleChanges
+from facho.engine.commands.oids import NewOid
 from facho.engine.commands.olts import NewOlt, OltChanges
 from facho.engine.commands.users import UserChanges
 from facho.engine.process.command_transaction import command
@@ -84,7 +84,7 @@ def _things(brands: None, local_targets: None) -> None:
     Olt.objects.filter(name="olt-2").update(site="north", suspended_reason="no answer")
     notifications.add_channel("hook", HOOK)
     notifications.add_channel("other", HOOK)
-    notifications.add_rule(NewRule("rule", ["hook"]))
+    notifications.save_rule(None, RuleChanges("rule", ["hook"]))
     lasting = Window("window", olt="olt-2", starts_at=at("10:00"), ends_at=at("12:00"))
     maintenance.add_window(lasting, NOW)
     tokens.create_token(person(Role.VIEWER, "jose"), "token", "viewer", NOW)
@@ -155,7 +155,7 @@ CASES: dict[Callable[..., Any], Case] = {
         "add", "hosts.oid", "uptime", {"oid": changed(None, "1.3.6.1.8")},
     ),
     oids.change_oid: Case(
-        lambda: oids.change_oid(own_oid(), OidChanges(provides="serial")),
+        lambda: oids.change_oid(own_oid(), {"provides": "serial"}),
         "change", "hosts.oid", "own", {"provides": changed("", "serial")},
     ),
     oids.remove_oid: Case(
@@ -298,7 +298,7 @@ CASES: dict[Callable[..., Any], Case] = {
         "delete", "notifications.notificationchannel", "other", {"enabled": changed(True, None)},
     ),
     notifications.save_rule: Case(
-        lambda: notifications.update_rule("rule", RuleChanges(channels=["hook", "other"])),
+        lambda: notifications.save_rule("rule", RuleChanges(channels=["hook", "other"])),
         "change", "notifications.notificationrule", "rule",
         {"channels": changed(["hook"], ["hook", "other"])},
     ),

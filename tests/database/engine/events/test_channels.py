@@ -15,15 +15,13 @@ from facho.apps.notifications.models import NotificationChannel, NotificationDel
 from facho.core.notifications import NotificationKind
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.notifications import (
-    NewRule,
     RuleChanges,
     add_channel,
-    add_rule,
     remove_channel,
+    save_rule,
     set_channel_enabled,
     try_channel,
     update_channel,
-    update_rule,
 )
 from facho.engine.events.connection_guard import RefusedTarget, refuse_local_targets
 from facho.engine.events.sender import Sender
@@ -247,7 +245,7 @@ def test_a_rule_that_is_wrong_is_refused_at_its_field(new: dict[str, object], fi
     make_olt("olt-7", site="Norte")
     given = {"name": "night", "channels": ["noc"], **new}
     with pytest.raises(CommandError) as refused:
-        add_rule(NewRule(**given))  # type: ignore[arg-type]  # what is wrong with it is the point
+        save_rule(None, RuleChanges(**given))  # type: ignore[arg-type]  # what is wrong with it is the point
     assert refused.value.field == field
     assert said in refused.value.message
     assert NotificationRule.objects.count() == 1
@@ -256,9 +254,11 @@ def test_a_rule_that_is_wrong_is_refused_at_its_field(new: dict[str, object], fi
 def test_a_rule_is_made_and_changed() -> None:
     make_channel("noc")
     make_channel("boss")
-    rule = add_rule(NewRule("night", ["noc"], ["olt_down"], silent=(time(22), time(7)), no_repeat="2h"))
+    rule = save_rule(
+        None, RuleChanges("night", ["noc"], ["olt_down"], silent=(time(22), time(7)), no_repeat="2h")
+    )
     assert (rule.notices, rule.no_repeat_s, rule.silent_from) == (["OLT_DOWN"], 7200, time(22))
-    update_rule("night", RuleChanges(channels=["noc", "boss"], silent=(), no_repeat="0", enabled=False))
+    save_rule("night", RuleChanges(channels=["noc", "boss"], silent=(), no_repeat="0", enabled=False))
     rule = NotificationRule.objects.get()
     assert [channel.name for channel in rule.channels.order_by("name")] == ["boss", "noc"]
     assert (rule.silent_from, rule.silent_to, rule.no_repeat_s, rule.enabled) == (None, None, 0, False)

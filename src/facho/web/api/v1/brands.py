@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django_filters import rest_framework as filters
 from rest_framework import serializers
 
 from facho.apps.hosts.models import Brand, OltModel
@@ -17,17 +16,11 @@ class BrandSerializer(serializers.ModelSerializer[Brand]):
         fields = ("id", "name", "title")
 
 
-class BrandFilter(filters.FilterSet):
-    class Meta:
-        model = Brand
-        fields = ("name",)
-
-
 class Brands(ReadOnlyRows[Brand]):
     about = "hosts.brand"
     queryset = Brand.objects.all()
     serializer_class = BrandSerializer
-    filterset_class = BrandFilter
+    filterset_fields: ClassVar = ("name",)
     orderings: ClassVar = ("name", "id")
 
 
@@ -39,15 +32,9 @@ class ModelSerializer(serializers.ModelSerializer[OltModel]):
         fields = ("id", "brand", "brand_name", "name")
 
 
-class ModelFilter(filters.FilterSet):
-    class Meta:
-        model = OltModel
-        fields = ("brand", "name")
-
-
 class Models(ReadOnlyRows[OltModel]):
     about = "hosts.oltmodel"
     queryset = OltModel.objects.select_related("brand")
     serializer_class = ModelSerializer
-    filterset_class = ModelFilter
+    filterset_fields: ClassVar = ("brand", "name")
     orderings: ClassVar = ("name", "id")

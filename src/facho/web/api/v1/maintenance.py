@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.decorators import action
@@ -55,18 +54,12 @@ class WindowGiven(Given):
     enabled = serializers.BooleanField(required=False)
 
 
-class WindowFilter(filters.FilterSet):
-    class Meta:
-        model = MaintenanceWindow
-        fields = ("name", "olt", "site", "enabled")
-
-
 class Windows(ReadOnlyRows[MaintenanceWindow]):
     about = "maintenance.maintenancewindow"
     rights: ClassVar = {"end": "change"}
     queryset = MaintenanceWindow.objects.select_related("olt").defer("olt__credentials")
     serializer_class = WindowSerializer
-    filterset_class = WindowFilter
+    filterset_fields: ClassVar = ("name", "olt", "site", "enabled")
     orderings: ClassVar = ("name", "id", "starts_at", "ends_at")
 
     @extend_schema(request=WindowGiven, responses={status.HTTP_201_CREATED: WindowSerializer})

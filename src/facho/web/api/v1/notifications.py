@@ -48,18 +48,12 @@ class TriedSerializer(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
-class ChannelFilter(filters.FilterSet):
-    class Meta:
-        model = NotificationChannel
-        fields = ("name", "enabled")
-
-
 class Channels(ReadOnlyRows[NotificationChannel]):
     about = "notifications.notificationchannel"
     rights: ClassVar = {"test": "test"}
     queryset = NotificationChannel.objects.defer("url")
     serializer_class = ChannelSerializer
-    filterset_class = ChannelFilter
+    filterset_fields: ClassVar = ("name", "enabled")
     orderings: ClassVar = ("name", "id")
 
     @extend_schema(request=ChannelGiven, responses={status.HTTP_201_CREATED: ChannelSerializer})
@@ -155,7 +149,7 @@ class NotificationRules(ReadOnlyRows[NotificationRule]):
     def partial_update(self, request: Request, **_: Any) -> Response:
         """Change the given fields."""
         rule = self.get_object()
-        notifications.update_rule(rule.name, _changes(read_input(RuleGiven, request, partial=True)))
+        notifications.save_rule(rule.name, _changes(read_input(RuleGiven, request, partial=True)))
         return self.show_row(rule.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})

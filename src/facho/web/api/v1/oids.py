@@ -99,7 +99,7 @@ class Oids(ReadOnlyRows[Oid]):
         row = self.get_object()
         with errors_at(_FIELDS):
             named = _command_fields(read_input(OidGiven, request, partial=True), row.brand)
-            oids.change_oid(row.pk, oids.OidChanges(**named))
+            oids.change_oid(row.pk, named)
         return self.show_row(row.pk)
 
     @extend_schema(responses={status.HTTP_204_NO_CONTENT: None})
