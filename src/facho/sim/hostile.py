@@ -12,18 +12,7 @@ from typing import Any, Final, NamedTuple
 from facho.core.oid_limits import LARGEST_ARC
 from facho.sim.agent import Answer
 from facho.sim.pdu import GET, GET_BULK, GET_NEXT, Pdu, encode_response, encode_varbind
-from facho.sim.scenario import (
-    BAD_ROWS,
-    ENDLESS_TABLE,
-    FORGED_REPORTS,
-    HUGE_OIDS,
-    HUGE_VALUES,
-    LARGE_ARCS,
-    LONG_OIDS,
-    NEW_SHAPES,
-    ODD_INDEXES,
-    WRONG_COMMUNITY,
-)
+from facho.sim.scenario import Attack
 from facho.sim.security import Opened, Security
 from facho.sim.tables import Layout
 from facho.snmp import usm, v3, values
@@ -81,16 +70,16 @@ class Attacker:
         status = honest.status
         attack = self._attacks[self._turn % len(self._attacks)]
         self._turn += 1
-        if attack == BAD_ROWS and self._fails_at(pdu):
+        if attack == Attack.BAD_ROWS and self._fails_at(pdu):
             failed = encode_response(pdu.request_id, ErrorStatus.genErr, 1, b"")
             return [Sent(self._security.seal(opened, failed), 0)]
         changed = _CHANGES[attack](self, pdu, honest.varbinds) if attack in _CHANGES and not status else None
         varbinds = honest.varbinds if changed is None else changed
         answer = encode_response(pdu.request_id, status, honest.error_index, varbinds)
         sealed = self._security.seal(opened, answer)
-        if attack == WRONG_COMMUNITY and opened.asked is None:
+        if attack == Attack.WRONG_COMMUNITY and opened.asked is None:
             sealed = _in_another_community(opened, answer)
-        forged = self._forge_reports(opened) if attack == FORGED_REPORTS else []
+        forged = self._forge_reports(opened) if attack == Attack.FORGED_REPORTS else []
         return [*forged, Sent(sealed, len(pdu.oids))]
 
     def unsolicited(self) -> bytes:
@@ -226,12 +215,12 @@ def _forged_report(message_id: int, user: bytes, stat: v3.Stat) -> bytes:
 
 
 _CHANGES: Final[dict[str, Callable[[Attacker, Pdu, bytes], bytes | None]]] = {
-    ENDLESS_TABLE: Attacker._change_endless,
-    HUGE_OIDS: _with_longer_oid(b"\xff" * (_HUGE - 1) + b"\x7f"),
-    LONG_OIDS: _with_longer_oid(b"\xff" * (_LONG - 1) + b"\x7f"),
-    LARGE_ARCS: _with_longer_oid(values.encode_arc(LARGEST_ARC + 1)),
-    NEW_SHAPES: Attacker._change_shape,
-    ODD_INDEXES: Attacker._change_indexes,
-    BAD_ROWS: Attacker._change_after_bad_row,
-    HUGE_VALUES: _change_values,
+    Attack.ENDLESS_TABLE: Attacker._change_endless,
+    Attack.HUGE_OIDS: _with_longer_oid(b"\xff" * (_HUGE - 1) + b"\x7f"),
+    Attack.LONG_OIDS: _with_longer_oid(b"\xff" * (_LONG - 1) + b"\x7f"),
+    Attack.LARGE_ARCS: _with_longer_oid(values.encode_arc(LARGEST_ARC + 1)),
+    Attack.NEW_SHAPES: Attacker._change_shape,
+    Attack.ODD_INDEXES: Attacker._change_indexes,
+    Attack.BAD_ROWS: Attacker._change_after_bad_row,
+    Attack.HUGE_VALUES: _change_values,
 }

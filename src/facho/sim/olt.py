@@ -7,7 +7,6 @@ import contextlib
 import socket
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, cast
 
@@ -38,23 +37,11 @@ _TIMER_S: Final = 0.001
 Address = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class CpuCosts:
-    request_s: float
-    varbind_s: float
-    optics_s: float
-    # Requests that may wait, the one being worked on included; 0 is no limit.
-    queue: int
-
-    def of(self, varbinds: int, optics: int) -> float:
-        return self.request_s + varbinds * self.varbind_s + optics * self.optics_s
-
-
 class VirtualCpu:
     """The slow CPU of an agent, which works on one request after the other. It only computes times."""
 
-    def __init__(self, costs: CpuCosts) -> None:
-        self._costs = costs
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
         self._free_at = 0.0
         self._finishing: deque[float] = deque()
 
@@ -63,9 +50,11 @@ class VirtualCpu:
         finishing = self._finishing
         while finishing and finishing[0] <= now + _TIMER_S:
             finishing.popleft()
-        if self._costs.queue and len(finishing) >= self._costs.queue:
+        costs = self._scenario
+        if costs.queue and len(finishing) >= costs.queue:
             return None
-        self._free_at = max(now, self._free_at) + self._costs.of(varbinds, optics)
+        needed = costs.request_s + varbinds * costs.varbind_s + optics * costs.optics_s
+        self._free_at = max(now, self._free_at) + needed
         finishing.append(self._free_at)
         return self._free_at
 
@@ -110,7 +99,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     def scenario(self, scenario: Scenario) -> None:
         restored = {port for port, _ in self._scenario.cuts - scenario.cuts}
         self._scenario = scenario
-        self._cpu = self._new_cpu()
+        self._cpu = VirtualCpu(scenario)
         self._network = Network(scenario, self._seed)
         self._agent.faults = RowFaults(scenario, self._seed) if scenario.has_row_faults else NO_FAULTS
         self._stop_flood()
@@ -135,10 +124,6 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self.cut_fibre(port)
         for port in scenario.power_cut_ports:
             self.cut_power(port)
-
-    def _new_cpu(self) -> VirtualCpu:
-        scenario = self._scenario
-        return VirtualCpu(CpuCosts(scenario.request_s, scenario.varbind_s, scenario.optics_s, scenario.queue))
 
     def report(self) -> OltReport:
         return self._tally.report()
@@ -170,7 +155,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self.model.booted_at = self._down_until
         if isinstance(self._security, EngineSecurity):
             self._security.boots += 1
-        self._cpu = self._new_cpu()
+        self._cpu = VirtualCpu(self._scenario)
         self._tally.restarts += 1
 
     def take_offline(self, onu: int, cause: Cause = Cause.LOS) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from facho.sim.scenario import ATTACKS, BadKnob, Scenario
+from facho.sim.scenario import Attack, BadKnob, Scenario
 
 
 class UnknownScenario(ValueError):
@@ -65,29 +65,29 @@ WELL_MEANT: Final[Mapping[str, Preset]] = {
     "drifting": Preset("optical power wanders by 3 dB within 10 minutes", Scenario(drift_db=3.0)),
 }
 
-_ATTACKS: Final[Mapping[str, str]] = {
-    "endless-table": "its ONU tables never end: each row is followed by another",
-    "huge-oids": "answers with OIDs of 60,000 octets",
-    "long-oids": "answers with OIDs of 2,100 octets",
-    "large-arcs": "answers with OIDs that have a number over 4294967295",
-    "new-shapes": "each row of its ONU tables has an index of another length",
-    "odd-indexes": "two of five rows of its ONU tables have an index that is no place of an ONU",
-    "bad-rows": "fails with genErr after the first row of its ONU tables, wherever a walk goes on",
-    "huge-values": "answers with strings of 60,000 octets",
-    "wrong-community": "answers SNMPv1 and v2c in another community",
-    "forged-reports": "unsigned SNMPv3 reports come before each of its answers",
+_ATTACKS: Final[Mapping[Attack, str]] = {
+    Attack.ENDLESS_TABLE: "its ONU tables never end: each row is followed by another",
+    Attack.HUGE_OIDS: "answers with OIDs of 60,000 octets",
+    Attack.LONG_OIDS: "answers with OIDs of 2,100 octets",
+    Attack.LARGE_ARCS: "answers with OIDs that have a number over 4294967295",
+    Attack.NEW_SHAPES: "each row of its ONU tables has an index of another length",
+    Attack.ODD_INDEXES: "two of five rows of its ONU tables have an index that is no place of an ONU",
+    Attack.BAD_ROWS: "fails with genErr after the first row of its ONU tables, wherever a walk goes on",
+    Attack.HUGE_VALUES: "answers with strings of 60,000 octets",
+    Attack.WRONG_COMMUNITY: "answers SNMPv1 and v2c in another community",
+    Attack.FORGED_REPORTS: "unsigned SNMPv3 reports come before each of its answers",
 }
 
 # They attack who asks: the rows that they give need not exist, and a walk need not end by itself.
 HOSTILE: Final[Mapping[str, Preset]] = {
-    **{name: Preset(what, Scenario(attacks=(name,))) for name, what in _ATTACKS.items()},
+    **{attack.value: Preset(what, Scenario(attacks=(attack,))) for attack, what in _ATTACKS.items()},
     "flood": Preset(
         "sends 1,000 datagrams a second that nobody asked for, from the first request on",
         Scenario(flood_per_s=1000.0),
     ),
     "hostile": Preset(
         "all of these attacks in turns, and 500 datagrams a second that nobody asked for",
-        Scenario(attacks=ATTACKS, flood_per_s=500.0),
+        Scenario(attacks=tuple(Attack), flood_per_s=500.0),
     ),
 }
 

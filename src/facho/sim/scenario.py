@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
 
 from facho.sim.model import Cause, Motion
 
-# The attacks of a hostile agent, which facho.sim.hostile carries out.
-ENDLESS_TABLE: Final = "endless-table"
-HUGE_OIDS: Final = "huge-oids"
-LONG_OIDS: Final = "long-oids"
-LARGE_ARCS: Final = "large-arcs"
-WRONG_COMMUNITY: Final = "wrong-community"
-NEW_SHAPES: Final = "new-shapes"
-ODD_INDEXES: Final = "odd-indexes"
-BAD_ROWS: Final = "bad-rows"
-HUGE_VALUES: Final = "huge-values"
-FORGED_REPORTS: Final = "forged-reports"
 
-ATTACKS: Final = (
-    ENDLESS_TABLE,
-    HUGE_OIDS,
-    LONG_OIDS,
-    LARGE_ARCS,
-    WRONG_COMMUNITY,
-    NEW_SHAPES,
-    ODD_INDEXES,
-    BAD_ROWS,
-    HUGE_VALUES,
-    FORGED_REPORTS,
-)
+class Attack(StrEnum):
+    """The attacks of a hostile agent, which `facho.sim.hostile` carries out."""
+
+    ENDLESS_TABLE = "endless-table"
+    HUGE_OIDS = "huge-oids"
+    LONG_OIDS = "long-oids"
+    LARGE_ARCS = "large-arcs"
+    WRONG_COMMUNITY = "wrong-community"
+    NEW_SHAPES = "new-shapes"
+    ODD_INDEXES = "odd-indexes"
+    BAD_ROWS = "bad-rows"
+    HUGE_VALUES = "huge-values"
+    FORGED_REPORTS = "forged-reports"
 
 
 class BadKnob(ValueError):
@@ -45,7 +36,8 @@ _MIN_MESSAGE: Final = 484
 
 @dataclass(frozen=True)
 class Scenario:
-    # A single slow CPU: each request costs, each value costs, a full queue drops.
+    # A single slow CPU: each request costs, each value costs, a full queue drops (0: no limit). The request
+    # being worked on counts as queued.
     request_s: float = 0.0
     varbind_s: float = 0.0
     optics_s: float = 0.0
@@ -118,9 +110,9 @@ class Scenario:
             raise BadKnob(f"max_message is between {_MIN_MESSAGE} and 65507, not {self.max_message}")
         if self.swap_rows and (len(self.swap_rows) != 2 or self.swap_rows[0] == self.swap_rows[1]):
             raise BadKnob("swap_rows takes two rows that differ")
-        unknown = [name for name in self.attacks if name not in ATTACKS]
+        unknown = [name for name in self.attacks if name not in tuple(Attack)]
         if unknown:
-            raise BadKnob(f"there is no attack '{unknown[0]}': take {', '.join(ATTACKS)}")
+            raise BadKnob(f"there is no attack '{unknown[0]}': take {', '.join(Attack)}")
         if self.cpu_pct > 100:
             raise BadKnob(f"cpu_pct is a percentage, not {self.cpu_pct}")
         if not (self.refresh_s and self.drift_period_s and self.flap_period_s):

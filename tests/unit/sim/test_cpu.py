@@ -2,9 +2,10 @@
 
 import pytest
 
-from facho.sim.olt import CpuCosts, VirtualCpu
+from facho.sim.olt import VirtualCpu
+from facho.sim.scenario import Scenario
 
-COSTS = CpuCosts(request_s=0.010, varbind_s=0.001, optics_s=0.005, queue=2)
+COSTS = Scenario(request_s=0.010, varbind_s=0.001, optics_s=0.005, queue=2)
 
 
 def test_an_idle_cpu_takes_as_long_as_the_request_costs() -> None:
@@ -34,5 +35,5 @@ def test_an_idle_stretch_is_not_saved_up() -> None:
 
 
 def test_a_queue_of_zero_has_no_limit() -> None:
-    cpu = VirtualCpu(CpuCosts(1.0, 0.0, 0.0, queue=0))
+    cpu = VirtualCpu(Scenario(request_s=1.0))
     assert [cpu.admit(0.0, 0, 0) for _ in range(3)] == [1.0, 2.0, 3.0]
