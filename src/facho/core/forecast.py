@@ -139,7 +139,7 @@ class Learned:
 
 
 def predict(learned: Learned, at: datetime, onus: int, zone: tzinfo) -> Predicted:
-    """Return the prediction for a run at `at`. A task that never ran is predicted by `core.guess`."""
+    """Return the prediction for a run at `at`. One that never ran: `core.duration_guess`."""
     middle = _expected(learned, _hour(at, zone), onus)
     return Predicted(_seconds(middle), _seconds(middle + learned.high), learned.samples >= SURE_AFTER)
 
@@ -180,7 +180,7 @@ def _size(learned: Learned, onus: int) -> float:
 
 
 class _Day:
-    """The curve of the day, and how the last runs were in comparison."""
+    """The curve of the day, and the deviations of the last runs from it."""
 
     def __init__(self, learned: Learned) -> None:
         known = [each.mean for each in learned.hours if each.runs]
@@ -198,14 +198,14 @@ class _Day:
         return self._mean + self.lately
 
     def usual(self, hour: float) -> float:
-        """Between the middles of two hours it goes from the one to the other."""
+        """Return the curve at an hour: straight lines between the middles of the hours."""
         after = int(hour + 0.5)
         part = hour + 0.5 - after
         return (1 - part) * self._hours[after - 1] + part * self._hours[after % _HOURS]
 
 
 def _weighted_mean(offs: Sequence[float]) -> float:
-    """The last ones count most, and none that is far from the others counts for more than others do."""
+    """Return a mean in which the last ones count most, and outliers are clipped."""
     if not offs:
         return 0.0
     middle = median(offs)
@@ -245,7 +245,7 @@ def _share(fixed: float) -> float:
 
 
 def _rebase_onus(learned: Learned, onus: int) -> Learned:
-    """The same, told for another number of ONUs."""
+    """Return the same state with hours that refer to another number of ONUs."""
     if onus == learned.onus:
         return learned
     more = _size(learned, onus)
@@ -260,12 +260,12 @@ def _detect_jump(learned: Learned, now: float) -> Learned:
         return learned
     recent = learned.recent[-_JUMP_RUNS:]
     jump = Jump(now, by, int(recent[0].hour))
-    as_it_is = _hours_between(learned.jump, jump)
+    unchanged = _hours_between(learned.jump, jump)
     hours = tuple(
-        known._replace(mean=known.mean + by) if known.runs and hour not in as_it_is else known
+        known._replace(mean=known.mean + by) if known.runs and hour not in unchanged else known
         for hour, known in enumerate(learned.hours)
     )
-    return replace(learned, hours=hours, recent=recent, jump=None if as_it_is else jump)
+    return replace(learned, hours=hours, recent=recent, jump=None if unchanged else jump)
 
 
 def _jumped_by(offs: Sequence[float]) -> float | None:
@@ -278,8 +278,9 @@ def _jumped_by(offs: Sequence[float]) -> float | None:
 
 
 def _hours_between(jump: Jump | None, back: Jump) -> set[int]:
-    """A jump that is taken back within hours was a part of the day that is unlike the others: what was
-    learned in it holds for these hours, and not for the rest.
+    """Return the hours of a jump that is taken back now, and none of one that lasted.
+
+    Such a jump was a part of the day that differs from the rest: these hours keep what was learned in it.
     """
     if jump is None or jump.by * back.by > 0 or back.at - jump.at > _PART_OF_DAY_H:
         return set()
@@ -287,16 +288,14 @@ def _hours_between(jump: Jump | None, back: Jump) -> set[int]:
 
 
 def _update_hour(learned: Learned) -> Learned:
-    """Teaches the hour of a run which is so long ago that it was not the first of a jump."""
+    """Update the hour of the last run that cannot be one of the first runs of a jump."""
     if len(learned.recent) <= _JUMP_RUNS:
         return learned
     run = learned.recent[-1 - _JUMP_RUNS]
     day, hour = _Day(learned), int(run.hour) % _HOURS
-    # Relative to the day's curve without the recent level; outliers are clipped.
-    came = math.log(run.seconds) - _size(learned, run.onus)
     expected = day.usual(run.hour) + day.lately
-    came = expected + _clip_outlier(came - expected)
+    clipped = expected + _clip_outlier(math.log(run.seconds) - _size(learned, run.onus) - expected)
     known = learned.hours[hour]
     runs = min(known.runs + 1, _HOUR_RUNS)
-    taught = HourMean(known.mean + (came - known.mean) / runs, runs)
+    taught = HourMean(known.mean + (clipped - known.mean) / runs, runs)
     return replace(learned, hours=(*learned.hours[:hour], taught, *learned.hours[hour + 1 :]))

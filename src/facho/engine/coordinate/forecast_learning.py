@@ -20,7 +20,7 @@ from facho.apps.executions.models import Execution, State
 from facho.config import Config
 from facho.core.forecast import Learned, learn
 from facho.engine.collect.work import PartState
-from facho.engine.coordinate.forecasts import Key
+from facho.engine.coordinate.forecasts import Key, decode_learned
 
 LEARNING: Final = "learning"
 _AT_ONCE: Final = 500
@@ -121,14 +121,11 @@ def _updated_forecasts(
     olts = sorted({olt for olt, _ in runs})
     onus = onus_present(olts)
     rows = TaskForecast.objects.filter(olt__in=olts, task_type__in={task for _, task in runs})
-    before = {(olt, task): Learned.from_json(state) for olt, task, state in rows.values_list(*_STATE)}
+    before = decode_learned(rows)
     return [
         _forecast(key, _learn(before.get(key, Learned()), runs[key], onus.get(key[0], 0), config), now)
         for key in sorted(runs)
     ]
-
-
-_STATE: Final = ("olt_id", "task_type", "state")
 
 
 def _learn(learned: Learned, runs: Iterable[_PartRun], onus: int, config: Config) -> Learned:

@@ -103,12 +103,14 @@ def _load_learned(olt_ids: Sequence[int] | None) -> tuple[dict[Key, Learned], di
     rows: QuerySet[TaskForecast] = TaskForecast.objects.order_by("updated_at")
     if olt_ids is not None:
         rows = rows.filter(olt__in=olt_ids)
-    every = ((olt, task, Learned.from_json(state)) for olt, task, state in rows.values_list(*_STATE))
-    learned = {(olt, task): each for olt, task, each in every if each.samples}
+    learned = {key: each for key, each in decode_learned(rows).items() if each.samples}
     return learned, {olt: each.onus for (olt, _), each in learned.items()}
 
 
-_STATE: Final = ("olt_id", "task_type", "state")
+def decode_learned(rows: QuerySet[TaskForecast]) -> dict[Key, Learned]:
+    """Return the learned durations by OLT and task type, in the order of the rows."""
+    states = rows.values_list("olt_id", "task_type", "state")
+    return {(olt, task): Learned.from_json(state) for olt, task, state in states}
 
 
 def _guess(
