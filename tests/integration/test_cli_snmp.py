@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from facho.cli.snmp import plain
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess
 from facho.sim.scenario import Scenario
-from facho.snmp.values import OpaqueFloat
+from facho.snmp.values import OpaqueFloat, json_value
 from tests.services import warm
 
 SYS_DESCR = "1.3.6.1.2.1.1.1.0"
@@ -142,6 +141,6 @@ def test_nobody_is_asked_in_a_community_that_was_not_given(fleet: FleetProcess) 
 
 
 def test_what_json_cannot_hold_is_written_as_text() -> None:
-    assert plain(OpaqueFloat("nan")) == "nan"
-    assert plain(OpaqueFloat("-inf")) == "-inf"
-    assert plain(OpaqueFloat(1.5)) == 1.5
+    assert json_value(OpaqueFloat("nan")) == "nan"
+    assert json_value(OpaqueFloat("-inf")) == "-inf"
+    assert json_value(OpaqueFloat(1.5)) == 1.5

@@ -34,6 +34,12 @@ def exit_code_of(error: SnmpError) -> Exit:
             return Exit.INCOMPLETE
 
 
+def fail_device(error: SnmpError) -> NoReturn:
+    """End the program because nothing could be read from a device."""
+    typer.echo(f"Error: {error}", err=True)
+    raise typer.Exit(exit_code_of(error)) from error
+
+
 def refuse(message: str) -> NoReturn:
     """End the program because the command was used wrongly."""
     typer.echo(f"Error: {message}", err=True)

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from facho.cli.device_read import DeviceRead, read_device, read_recording
-from facho.cli.errors import Exit, exit_code_of, refuse
+from facho.cli.errors import Exit, fail_device, refuse
 from facho.cli.output import AsJson, print_json
 from facho.cli.progress import value_counter
 from facho.cli.snmp_options import (
@@ -224,8 +224,7 @@ def _read_device(target: Target, given: Profile | None, optics: int, deadline: f
                 read_device(target, builtin(), given, optics=optics, deadline=deadline, progress=progress)
             )
         except SnmpError as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_code_of(error)) from error
+            fail_device(error)
 
 
 def _load_profile(text: str) -> Profile:

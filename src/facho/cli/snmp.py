@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
@@ -32,7 +30,7 @@ from facho.snmp import Client, Load, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent
 from facho.snmp.closed_port import port_is_closed
 from facho.snmp.errors import NoAnswer
-from facho.snmp.values import Missing, Unknown, type_name
+from facho.snmp.values import json_value, type_name
 
 app = typer.Typer(no_args_is_help=True, help="Ask an SNMP agent by hand.")
 
@@ -64,38 +62,13 @@ class Outcome:
             "complete": not self.errors,
             "reason": self.reason,
             "rows": [
-                {"oid": str(oid), "type": type_name(value), "value": plain(value)} for oid, value in self.rows
+                {"oid": str(oid), "type": type_name(value), "value": json_value(value)}
+                for oid, value in self.rows
             ],
             "requests": self.load.requests,
             "timeouts": self.load.timeouts,
             "seconds": round(self.load.seconds, 3),
         }
-
-
-def plain(value: Value) -> int | float | str | None:
-    """Return the value for JSON; octets that are no readable text as hexadecimal 0x..."""
-    match value:
-        case bytes():
-            return _text(value)
-        case Missing():
-            return None
-        case Unknown():
-            return "0x" + value.content.hex()
-        case float() if not math.isfinite(value):
-            return str(value)
-        case int() | float() | None:
-            return value
-        case _:
-            return str(value)
-
-
-def _text(octets: bytes) -> str:
-    with contextlib.suppress(UnicodeDecodeError):
-        text = octets.decode()
-        # Write a text that begins with 0x in hexadecimal too, so that the output is unambiguous.
-        if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
-            return text
-    return "0x" + octets.hex()
 
 
 _EXAMPLES_GET: Final = f"""
@@ -191,7 +164,7 @@ def _report(
         print_text(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False))
     else:
         for oid, value in outcome.rows:
-            shown = plain(value)
+            shown = json_value(value)
             typer.echo(f"{oid} = {type_name(value)}" + ("" if shown is None else f": {shown}"))
         if outcome.reason:
             typer.echo(f"Not complete: {outcome.reason}", err=True)

@@ -11,6 +11,7 @@ import typer
 
 from facho.cli.errors import fail, refuse
 from facho.cli.system import system
+from facho.cli.up import Pollers
 
 if TYPE_CHECKING:
     from facho.config import Config
@@ -39,9 +40,7 @@ _BEAT_EXAMPLES: Final = """
 
 @app.command(epilog=_WORKER_EXAMPLES)
 def worker(
-    pollers: Annotated[
-        int | None, typer.Option(min=1, help="Executions at once; FACHO_POLLERS if not given.")
-    ] = None,
+    pollers: Pollers = None,
     queues: Annotated[
         str, typer.Option(metavar="NAME,...", help="Take only these queues; all three if not given.")
     ] = "",

@@ -6,7 +6,9 @@ SNMP type in their Python type, and those that are numbers still count as number
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import math
 import re
 import struct
 from collections.abc import Callable, Iterable
@@ -399,3 +401,31 @@ def type_name(value: Value) -> str:
             value.name, "endOfMibView"
         )
     return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "NULL")
+
+
+def json_value(value: Value) -> int | float | str | None:
+    """Return the value for JSON; octets that are no readable text as hexadecimal 0x..."""
+    match value:
+        case bytes():
+            return _readable_text(value)
+        case Unknown():
+            return "0x" + value.content.hex()
+        case Missing() | None:
+            return None
+        case float() if not math.isfinite(value):
+            return str(value)
+        case float():
+            return float(value)
+        case int():
+            return int(value)
+        case _:
+            return str(value)
+
+
+def _readable_text(octets: bytes) -> str:
+    with contextlib.suppress(UnicodeDecodeError):
+        text = octets.decode()
+        # A text that begins with 0x is written in hexadecimal too, or the two could not be told apart.
+        if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
+            return text
+    return "0x" + octets.hex()

@@ -16,7 +16,7 @@ import typer
 import uvloop
 
 from facho.cli.device_read import DeviceRead
-from facho.cli.errors import Exit, exit_code_of, refuse
+from facho.cli.errors import Exit, exit_code_of, fail_device, refuse
 from facho.cli.manual_execution import manual_runtime, stop_runtime_with, wait_for_turn
 from facho.cli.output import AsJson, print_json
 from facho.cli.processes import stop_on_signals
@@ -207,8 +207,7 @@ def _read_address(target: Target, scope: RecordingScope) -> DeviceRead:
         try:
             uvloop.run(ask(steps))
         except SnmpError as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_code_of(error)) from error
+            fail_device(error)
         except KeyboardInterrupt:
             if not read:
                 raise
@@ -255,8 +254,7 @@ def _read_stored(
         try:
             whole = run_manual_session(execution_id, runtime, "record", ask)
         except SnmpError as error:
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(exit_code_of(error)) from error
+            fail_device(error)
         if not whole:
             read.errors.append(Interrupted("it was stopped, or the OLT was needed for something else"))
     return read

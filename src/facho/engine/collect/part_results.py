@@ -7,8 +7,6 @@ be provisioned are mostly none, and are always asked for.
 
 from __future__ import annotations
 
-import contextlib
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
@@ -18,9 +16,9 @@ from facho.core.request_rules import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
 from facho.engine.collect.request_plan import tables_of
 from facho.engine.collect.work import Part, PartResult, PartState, Work
-from facho.snmp import Missing, SnmpError, Value
+from facho.snmp import SnmpError, Value
 from facho.snmp.errors import DeadlineExceeded, TooMuch
-from facho.snmp.values import Unknown
+from facho.snmp.values import Unknown, json_value
 from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import split_arcs
@@ -213,37 +211,10 @@ Raw = dict[str, dict[str, object]]
 
 
 def raw_value(value: Value) -> int | float | str | None:
-    """Return a value for JSON: octets that are no text become 0x.. in hexadecimal."""
-    match value:
-        case bytes():
-            return _cut(_text(value))
-        case Missing():
-            return None
-        case Unknown():
-            return _cut("0x" + value.content.hex())
-        case float() if not math.isfinite(value):
-            return str(value)
-        case float():
-            return float(value)
-        case int():
-            return int(value)
-        case None:
-            return None
-        case _:
-            return str(value)
-
-
-def _text(octets: bytes) -> str:
-    with contextlib.suppress(UnicodeDecodeError):
-        text = octets.decode()
-        # A text that begins like hexadecimal is written in hexadecimal, or the two could not be told apart.
-        if all(letter.isprintable() or letter in "\r\n\t" for letter in text) and not text.startswith("0x"):
-            return text
-    return "0x" + octets.hex()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    """Return a value for JSON, without the rest of a long text."""
+    shown = json_value(value)
+    too_long = isinstance(value, bytes | Unknown) and isinstance(shown, str) and len(shown) > _LONGEST
+    return f"{str(shown)[:_LONGEST]}..." if too_long else shown
 
 
 def dotted_index(suffix: bytes) -> str:

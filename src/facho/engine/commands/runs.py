@@ -22,6 +22,7 @@ from facho.apps.snmp_jobs.selectors import master_of
 from facho.config import current
 from facho.core.reasons import Reason
 from facho.engine.commands.errors import CommandError
+from facho.engine.commands.nodes import no_such_node
 from facho.engine.commands.olts import olt_named
 from facho.engine.coordinate.aborts import abort_open
 from facho.engine.process.command_transaction import command
@@ -85,7 +86,7 @@ def _execution_name(execution: QuerySet[Execution]) -> str:
 def _node(node_id: int) -> SnmpJobHost:
     found = SnmpJobHost.objects.filter(id=node_id).select_related("job", "olt").first()
     if found is None:
-        raise CommandError("node", _("there is no node %(id)d") % {"id": node_id})
+        raise no_such_node(node_id)
     return found
 
 
