@@ -59,17 +59,17 @@ def test_all_is_well(facho: OwnFacho) -> None:
     for words in (
         "settings: readable",
         "SQLite 3.",
-        "schema: as",
+        "schema: up to date",
         "can be opened",
-        "files: the database, the keys and the logs are for facho's user alone",
+        "files: only facho's user can read the database, the keys and the logs",
         "web: at 127.0.0.1:8000, for this machine alone",
         "\nclock: ",
         "database's clock: it agrees",
         "communities: no OLT has 'public'",
         "tokens: none ends within 14 days",
         "1 alive, with 10 pollers",
-        "retention: its last turn was",
-        "disk: how long it lasts is known after six hours (database ",
+        "retention: its last run was",
+        "disk: a forecast needs six hours of data (database ",
     ):
         assert words in told
 
@@ -103,7 +103,7 @@ def test_it_finds_what_is_wrong_with_olts_keys_and_executions(facho: OwnFacho) -
     assert f"files: {facho.home} can be read by others (mode 0755)" in found["warning"]
     assert "web: FACHO_TLS is yes and FACHO_TRUSTED_PROXIES is empty" in told
     assert "communities: 2 OLTs have 'public': olt-1, olt-3" in found["warning"]
-    assert "no key here opens those of 1: olt-2" in told
+    assert "no key here decrypts those of 1: olt-2" in told
     assert "executions: stuck: 1" in told
     assert any("1 suspended: olt-1" in each for each in found["warning"])
 

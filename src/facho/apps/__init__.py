@@ -1,1 +1,1 @@
-"""What is stored: thin Django apps, each with models, reads (`selectors`) and writes (`store`)."""
+"""The stored data: thin Django apps, each with models, reads (`selectors`) and writes (`store`)."""

@@ -1,4 +1,4 @@
-"""Numbers and lengths of time in the form of who reads them: `0,4 s` in Spanish."""
+"""Write numbers and durations in the format of the language: `0,4 s` in Spanish."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def about(length: timedelta) -> str:
 
 
 def number(value: float) -> str:
-    """With as many decimals as it has."""
+    """Return the number with up to six decimals, in the format of the language."""
     return localized(f"{round(value, 6):g}")
 
 
 def localized(text: str) -> str:
-    """A text with one number in it."""
+    """Write the number in a text with the decimal sign of the language."""
     return _POINT.sub(get_format("DECIMAL_SEPARATOR"), text)

@@ -1,1 +1,1 @@
-"""What people see in a browser: the admin and the dashboard."""
+"""The web interface: pages, admin, API and metrics."""

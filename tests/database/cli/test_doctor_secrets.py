@@ -82,7 +82,7 @@ def test_each_secret_that_cannot_be_opened_has_its_own_advice() -> None:
     channel.save()
     sql.execute("UPDATE notification_channels SET url = 'gAAAAAnothing'", [])
     found = check_credentials(NOW, Config())
-    assert "no key here opens those of 1: channel noc; those of 1 were not" in found.told
+    assert "no key here decrypts those of 1: channel noc; those of 1 were not" in found.told
     assert found.do == "put the old key back, or enter them again; enter those of olt-2 again"
 
 

@@ -93,9 +93,9 @@ def test_where_there_is_no_such_kernel_nothing_is_told(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("synchronised", "level", "words"),
     [
-        (True, "ok", "a time service keeps it right"),
-        (False, "warning", "no time service"),
-        (None, "ok", "does not say whether"),
+        (True, "ok", "synchronised by a time service"),
+        (False, "warning", "not synchronised"),
+        (None, "ok", "does not report whether"),
     ],
 )
 def test_a_clock_that_nobody_keeps_right_is_told(synchronised: bool | None, level: str, words: str) -> None:

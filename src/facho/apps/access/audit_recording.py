@@ -193,7 +193,7 @@ class AuditedRows(QuerySet[M]):
         return made
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """What goes with them is noticed row by row, by the signals."""
+        """Delete the rows and record it. The signals record cascaded rows one by one."""
         audited = audited_of(self.model)
         if audited is None or not somebody_acts():
             return super().delete()

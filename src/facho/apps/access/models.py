@@ -30,7 +30,7 @@ class TokenState(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """What a program shows instead of a password. Only its digest is kept."""
+    """A secret that a program sends instead of a password. Only its digest is stored."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens", verbose_name=_("owner")
@@ -67,14 +67,14 @@ class ApiToken(models.Model):
         return self.name
 
     def state_at(self, now: datetime) -> TokenState:
-        """What was revoked stays so, also when it would be over by now."""
+        """Return the state of the token. A revoked token stays revoked after it expires."""
         if self.revoked_at is not None:
             return TokenState.REVOKED
         return TokenState.VALID if self.expires_at > now else TokenState.EXPIRED
 
 
 class AuditEntry(models.Model):
-    """What a person did: who, when, by which way and from where. It is written once, and never changed."""
+    """One action of a person: who, when, through what and from where. It is never changed."""
 
     at = models.DateTimeField(_("at"), db_default=Now())
     who = models.CharField(_("who"), max_length=150, default="", blank=True)

@@ -49,7 +49,7 @@ def begins_with(column: str, text: str) -> tuple[Q, Any]:
 
 
 def begins_with_any_case(column: str, text: str) -> tuple[Q, Any]:
-    """As `begins_with`, in upper or lower case, for a column with an index on `LowerPrefix`."""
+    """Do the same as `begins_with` in any case, for a column with an index on `LowerPrefix`."""
     start = text[:INDEXED_LETTERS]
     first, last = Lower(Value(start)), Lower(Value(start + _LAST))
     condition = Q(GreaterThanOrEqual(LowerPrefix(column), first), LessThan(LowerPrefix(column), last))

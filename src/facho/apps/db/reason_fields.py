@@ -25,7 +25,7 @@ else:
 
 
 class _ReasonField(_Field):
-    """In migrations it is the text field that it is made of: nothing is different in the database."""
+    """A text field that holds a reason. Migrations see a plain text field, as the database does."""
 
     empty_values = (*EMPTY_VALUES, NO_REASON)
 

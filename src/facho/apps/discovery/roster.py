@@ -136,7 +136,7 @@ class Roster:
                 column[position] = stored.clean(value)
 
     def mark_told(self, part: str, positions: Positions) -> None:
-        """Note that a column, not the index, provided this number of their places."""
+        """Record that a column, not the index, provided this number of their places."""
         values, parts = self[part], self.editable("told_parts")
         for position in positions:
             if position >= 0 and values[position] is not None and part not in self._told_parts(position):

@@ -28,7 +28,9 @@ def check_coordinator(condition: Condition, config: Config) -> Iterator[Finding]
     yield _check_violations(condition)
     if lost := condition.last_24_h.log_lines_lost:
         text = f"{lost} lines of it were lost in the last 24 hours"
-        yield warning("coordinator's log", text, "look for a full disk or a database that was away then")
+        yield warning(
+            "coordinator's log", text, "look for a full disk or a database that was unavailable then"
+        )
 
 
 def check_step(name: str, step: Step, every: timedelta, config: Config) -> Finding:
@@ -39,7 +41,7 @@ def check_step(name: str, step: Step, every: timedelta, config: Config) -> Findi
     if state is StepState.STALLED:
         return error(name, text, start_advice(config))
     if state is StepState.AHEAD:
-        return error(name, "its last step lies ahead", "the clock was set back: look after the time service")
+        return error(name, "its last step is in the future", "the clock was set back: check the time service")
     return ok(name, text)
 
 
@@ -64,10 +66,10 @@ def _check_trackers(condition: Condition, config: Config) -> Finding:
 def _check_quotas(condition: Condition) -> Finding:
     quotas = condition.quotas
     if quotas.at_risk:
-        text = f"{quotas.at_risk} of this hour cannot be kept any more: "
+        text = f"{quotas.at_risk} of this hour can no longer be met: "
         text += list_names([f"{each.olt} {each.task_type}" for each in quotas.first_at_risk])
         return warning("quotas", text, f"{_TRACKERS} says what their slots were lost for")
-    return ok("quotas", "all of this hour can be kept")
+    return ok("quotas", "all of this hour can still be met")
 
 
 def _check_violations(condition: Condition) -> Finding:

@@ -56,7 +56,7 @@ def check_system(config: Config, checkup: Checkup) -> Iterator[Finding]:
         if schema.missing:
             yield error("schema", f"{len(schema.missing)} changes are missing", "facho migrate")
             return
-        yield ok("schema", "as this version needs it")
+        yield ok("schema", "up to date")
         now = database_now()
         checkup.coordinator = read_system_status(now, config)
         yield from check_coordinator(checkup.coordinator, config)
@@ -86,7 +86,7 @@ def check_credentials(_now: datetime, _config: Config) -> Finding:
     shut = [name for name in problems if name not in misplaced]
     sentences, advice = [], []
     if shut:
-        sentences.append(f"no key here opens those of {len(shut)}: {list_names(shut)}")
+        sentences.append(f"no key here decrypts those of {len(shut)}: {list_names(shut)}")
         advice.append("put the old key back, or enter them again")
     if misplaced:
         sentences.append(
@@ -95,7 +95,7 @@ def check_credentials(_now: datetime, _config: Config) -> Finding:
         advice.append(f"enter those of {list_names(misplaced)} again" if shut else "enter them again")
     if sentences:
         return error("credentials", "; ".join(sentences), "; ".join(advice))
-    return ok("credentials", "all can be opened")
+    return ok("credentials", "all can be decrypted")
 
 
 def _unreadable_secrets() -> Iterator[tuple[str, KeyProblem]]:

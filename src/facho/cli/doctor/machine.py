@@ -96,7 +96,7 @@ def check_file_modes(config: Config) -> Iterator[Finding]:
         if kind:
             yield finding("files", list_names(kind), do)
     if not found:
-        yield ok("files", "the database, the keys and the logs are for facho's user alone")
+        yield ok("files", "only facho's user can read the database, the keys and the logs")
 
 
 def is_synchronised() -> bool | None:
@@ -115,11 +115,11 @@ def is_synchronised() -> bool | None:
 
 def check_clock(synchronised: bool | None) -> Finding:
     if synchronised is None:
-        return ok("clock", "this system does not say whether a time service keeps it right")
+        return ok("clock", "this system does not report whether its clock is synchronised")
     if not synchronised:
-        text = "no time service keeps this machine's clock right, as its kernel says"
+        text = "the kernel reports that this machine's clock is not synchronised"
         return warning("clock", text, "start one: systemd-timesyncd or chrony (timedatectl shows it)")
-    return ok("clock", "a time service keeps it right")
+    return ok("clock", "synchronised by a time service")
 
 
 def compare_clocks(before: datetime, at_database: datetime, after: datetime) -> Finding:
@@ -128,7 +128,7 @@ def compare_clocks(before: datetime, at_database: datetime, after: datetime) -> 
     if max(behind, ahead) > _CLOCKS_AGREE_WITHIN:
         off, where = (behind, "behind") if behind > ahead else (ahead, "ahead of")
         text = f"it is {off.total_seconds():.1f} s {where} this machine's"
-        return warning("database's clock", text, "let a time service keep both right")
+        return warning("database's clock", text, "synchronise both with a time service")
     return ok("database's clock", "it agrees with this machine's")
 
 
@@ -144,7 +144,7 @@ def _web_errors(config: Config) -> Iterator[Finding]:
     for text in config.trusted_proxies:
         network = network_of(text)
         if network is not None and network.prefixlen == 0:
-            text = f"FACHO_TRUSTED_PROXIES has {text}: everybody is believed to come from any address"
+            text = f"FACHO_TRUSTED_PROXIES has {text}: anybody can claim any address"
             yield error("web", text, "name the addresses that the proxies connect from")
 
 
@@ -152,7 +152,7 @@ def _web_warnings(config: Config, environment: Mapping[str, str]) -> Iterator[Fi
     is_public = _listens_publicly(config)
     behind_proxy = config.tls or bool(config.trusted_proxies)
     if is_public and not config.tls:
-        text = f"the pages are served at {config.web_address} without TLS: passwords can be read on the way"
+        text = f"the pages are served at {config.web_address} without TLS: passwords can be read in transit"
         yield warning("web", text, "put a proxy with TLS in front, and set FACHO_TLS=yes")
     elif config.trusted_proxies and not config.tls:
         text = "a proxy is in front and FACHO_TLS is no: browsers send cookies without TLS, too"

@@ -45,11 +45,11 @@ def _describe_forecast(found: Forecast) -> str:
     if found.now.free_bytes is None:
         return "the database's disk cannot be seen from here"
     if found.per_day is None:
-        return "how long it lasts is known after six hours"
+        return "a forecast needs six hours of data"
     if found.days_left is None:
         return "the database does not grow"
     if found.rough:
-        return f"lasts about {_format_days(found.days_left)}, which is sure after six hours"
+        return f"lasts about {_format_days(found.days_left)}, a reliable forecast needs six hours of data"
     return f"lasts {_format_days(found.days_left)}"
 
 
@@ -60,7 +60,7 @@ def _forecast_numbers(found: Forecast) -> list[str]:
     if found.now.free_bytes is not None:
         numbers.append(f"{format_size(found.now.free_bytes)} free")
     if found.taken_per_day and found.taken_per_day > 2 * (found.per_day or 0.0):
-        numbers.append(f"less by {format_size(found.taken_per_day)} a day, most of it for other programs")
+        numbers.append(f"less by {format_size(found.taken_per_day)} a day, mostly because of other programs")
     return numbers
 
 
@@ -81,22 +81,24 @@ def format_size(number: float) -> str:
 def check_retention(now: datetime, config: Config) -> Finding:
     turns = read_steady_period()
     if turns is None:
-        return warning("retention", "it has never had a turn", start_advice(config))
+        return warning("retention", "it has never run", start_advice(config))
     ago = max(timedelta(), now - turns.last)
     behind = _overdue_tables(now, config)
     if ago > longest_gap(config.housekeeping_step):
-        text = f"its last turn was {ago / timedelta(hours=1):.0f} h ago"
+        text = f"its last run was {ago / timedelta(hours=1):.0f} h ago"
         return warning(
-            "retention", text + (f"; too long by now: {behind}" if behind else ""), start_advice(config)
+            "retention", text + (f"; old rows left: {behind}" if behind else ""), start_advice(config)
         )
     shown = read_hold()
     if shown is not None and not shown.hold.is_confirmed(now):
         return error("retention", describe_hold(shown.hold, now), HOW_TO_CONFIRM % shown.id)
     if failed := _failed_tables():
-        return warning("retention", f"could not shorten {failed}", "the log has the reason: not_removed")
+        return warning(
+            "retention", f"could not remove old rows of {failed}", "the log has the reason: not_removed"
+        )
     if behind and turns.settled:
-        return warning("retention", f"still too long: {behind}", "wait, or raise FACHO_RETENTION_CHUNK")
-    return ok("retention", f"its last turn was {ago.total_seconds():.0f} s ago")
+        return warning("retention", f"old rows left: {behind}", "wait, or raise FACHO_RETENTION_CHUNK")
+    return ok("retention", f"its last run was {ago.total_seconds():.0f} s ago")
 
 
 def _failed_tables() -> str:

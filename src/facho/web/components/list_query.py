@@ -1,4 +1,4 @@
-"""What the address of a page asks for: which OLTs, which page of a list, which period.
+"""Parse the query parameters of pages: which OLTs, which page of a list, which period.
 
 Invalid parameters are ignored: they come from an address, not from a form with fields that can be marked.
 """

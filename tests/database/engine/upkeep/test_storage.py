@@ -131,14 +131,14 @@ def test_the_first_hours_are_not_alarming(measured: Measured) -> None:
     found = measured(per_day=30 * GB, hours=3, free=30 * GB, database=9 * GB)
     assert (found.level, found.told.split(" (")[0]) == (
         Level.OK,
-        "lasts about 1.0 days, which is sure after six hours",
+        "lasts about 1.0 days, a reliable forecast needs six hours of data",
     )
 
 
 @pytest.mark.parametrize(
     ("hours", "per_day", "free", "told"),
     [
-        (0, 0, 44 * GB, "how long it lasts is known after six hours (database 2.1 GB, 44 GB free)"),
+        (0, 0, 44 * GB, "a forecast needs six hours of data (database 2.1 GB, 44 GB free)"),
         (48, 0, 44 * GB, "the database does not grow (database 2.1 GB, 44 GB free)"),
         (48, 1000, 44 * GB, "lasts more than 10 years (database 2.1 GB, grows 1.0 kB a day, 44 GB free)"),
         (
@@ -161,7 +161,7 @@ def test_what_other_programs_take_is_told(measured: Measured) -> None:
     assert found.level is Level.WARNING
     assert found.told == (
         "lasts 5.0 days (database 2.1 GB, grows 240 MB a day, 24 GB free, "
-        "less by 4.8 GB a day, most of it for other programs)"
+        "less by 4.8 GB a day, mostly because of other programs)"
     )
 
 
@@ -180,30 +180,33 @@ def had_a_turn(last: datetime, since: datetime = NOW - DAY, **failed: str) -> No
 
 def test_a_retention_that_has_its_turns_is_well() -> None:
     had_a_turn(NOW - timedelta(seconds=20))
-    assert check_retention(NOW, CONFIG).told == "its last turn was 20 s ago"
+    assert check_retention(NOW, CONFIG).told == "its last run was 20 s ago"
     assert check_retention(NOW, CONFIG).level is Level.OK
 
 
 def test_a_retention_that_has_none_is_told_with_the_tables_that_are_too_long() -> None:
-    assert check_retention(NOW, CONFIG).told == "it has never had a turn"
+    assert check_retention(NOW, CONFIG).told == "it has never run"
     had_a_turn(NOW - 3 * HOUR)
-    assert check_retention(NOW, CONFIG).told == "its last turn was 3 h ago"
+    assert check_retention(NOW, CONFIG).told == "its last run was 3 h ago"
     OnuEvent.objects.create(olt=make_olt(), kind="new", at=NOW - 370 * DAY)
     found = check_retention(NOW, CONFIG)
-    assert found.told == "its last turn was 3 h ago; too long by now: onu_events (by 5 days)"
+    assert found.told == "its last run was 3 h ago; old rows left: onu_events (by 5 days)"
     assert (found.level, found.do) == (Level.WARNING, "start the engine: facho up")
 
 
 def test_tables_that_could_not_be_shortened_are_named() -> None:
     had_a_turn(NOW, snmp_executions="disk full")
     found = check_retention(NOW, CONFIG)
-    assert (found.level, found.told) == (Level.WARNING, "could not shorten snmp_executions (disk full)")
+    assert (found.level, found.told) == (
+        Level.WARNING,
+        "could not remove old rows of snmp_executions (disk full)",
+    )
 
 
 def test_a_table_that_is_shortened_too_slowly_is_named() -> None:
     had_a_turn(NOW)
     OnuEvent.objects.create(olt=make_olt(), kind="new", at=NOW - 375 * DAY)
-    assert check_retention(NOW, CONFIG).told == "still too long: onu_events (by 10 days)"
+    assert check_retention(NOW, CONFIG).told == "old rows left: onu_events (by 10 days)"
 
 
 def test_before_the_clock_is_believed_nothing_is_too_slow() -> None:

@@ -181,7 +181,7 @@ def test_a_risk_is_a_warning_that_names_it() -> None:
     told = found()["quotas"]
     assert (told.level, told.told) == (
         Level.WARNING,
-        "1 of this hour cannot be kept any more: north discovery",
+        "1 of this hour can no longer be met: north discovery",
     )
 
 
