@@ -60,7 +60,7 @@ def test_all_is_well(facho: OwnFacho) -> None:
         "settings: readable",
         "SQLite 3.",
         "schema: up to date",
-        "can be opened",
+        "can be decrypted",
         "files: only facho's user can read the database, the keys and the logs",
         "web: at 127.0.0.1:8000, for this machine alone",
         "\nclock: ",
