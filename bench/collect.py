@@ -236,7 +236,7 @@ class _Collector:
         self._ended = _EndedExecutions()
 
     def collect_all(self) -> Round:
-        from facho.apps.db.clock import database_now
+        from facho.apps.db.database import database_now
         from facho.apps.executions.models import Execution
         from facho.apps.snmp_jobs.models import SnmpJobHost
 

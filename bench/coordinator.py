@@ -156,7 +156,7 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
 def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.execution_coordinator.models import QuotaViolation
     from facho.engine.coordinate.plans import make_missing_plans
     from facho.engine.upkeep.system_status import read_system_status
@@ -271,7 +271,7 @@ def _another_writer() -> Iterator[list[float]]:
     from django.db import connection
 
     from facho.apps.db import sql
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.execution_coordinator.models import CoordinatorState
 
     waits: list[float] = []

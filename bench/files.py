@@ -95,7 +95,7 @@ def measure(note: Note) -> Result:
 
 
 def _add_olt_with_jobs(host: str, port: int) -> None:
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt
 

@@ -18,7 +18,7 @@ def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
     from django.db import connection
 
     from facho.apps.db import sql
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.hosts.credentials import Credentials
     from facho.apps.hosts.models import Brand, Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -47,7 +47,7 @@ def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
 
 def spread_slots(first: datetime) -> None:
     """Make the nodes of an OLT due in pairs, and spread the pairs evenly over the interval."""
-    from facho.apps.db.bulk import update_rows
+    from facho.apps.db.sql import update_rows
     from facho.apps.snmp_jobs.models import SnmpJobHost
 
     nodes: dict[int, list[int]] = defaultdict(list)
@@ -72,7 +72,7 @@ def create_olts_and_jobs(
     addresses: Sequence[tuple[str, int]], jobs: Iterable[tuple[str, str, str, Sequence[str]]]
 ) -> None:
     """Create an OLT for each address, and attach each job (name, kind, interval, facts) to all of them."""
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.engine.commands.jobs import NewJob, create_job
     from facho.engine.commands.olts import NewOlt, add_olt
 

@@ -146,7 +146,7 @@ class _Planned:
 
 
 def _collect(work: Work, config: Config, note: Note) -> tuple[_Planned, dict[Key, datetime]]:
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
 
     with running_engine(config):
         note(f"learning for {work.warm_up:g} s")
@@ -187,7 +187,7 @@ def _began(now: datetime, until: datetime) -> dict[Key, datetime]:
 
 def _make_many(work: Work, config: Config) -> Spread:
     """Make plans chunk by chunk, as the coordinator does when an hour begins."""
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
     from facho.engine.coordinate.plans import make_missing_plans

@@ -40,7 +40,7 @@ def private_system(database_url: str, **settings: str) -> Iterator[Config]:
         logging.getLogger("facho").addHandler(logging.NullHandler())
         from django.db import DatabaseError, connection
 
-        from facho.apps.db.connections import database_sentence
+        from facho.apps.db.database import database_sentence
         from facho.config import current
 
         try:

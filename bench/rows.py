@@ -195,7 +195,7 @@ class _Maker:
 
     def engine(self) -> None:
         """Register pollers and a scheduler, as if an engine were running."""
-        from facho.apps.db.clock import database_now
+        from facho.apps.db.database import database_now
         from facho.apps.execution_coordinator.models import CoordinatorState
         from facho.apps.zabbix_pollers.store import register_worker
         from facho.core.steps import SCHEDULER

@@ -153,7 +153,7 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
 def _measure(load: Load, config: Config, note: Note) -> Result:
     from django.db import connection
 
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.engine.coordinate.coordinator import coordinator_step
 
     note("letting the coordinator see them")
@@ -275,7 +275,7 @@ def next_node_delays(runs: Sequence[Run]) -> Iterator[float]:
 
 def _all_due(config: Config) -> AllDue:
     """Measure a step and a claim when all nodes are due, without asking any OLT."""
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.zabbix_pollers.store import register_worker, unregister_worker
     from facho.engine.schedule.assign import claim_executions
     from facho.engine.schedule.scheduler import scheduler_step
@@ -296,7 +296,7 @@ def _all_due(config: Config) -> AllDue:
 
 
 def _make_all_due() -> None:
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.executions.models import OPEN, Execution
     from facho.apps.snmp_jobs.models import SnmpJobHost
 

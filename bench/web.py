@@ -223,7 +223,7 @@ def log_in(zone: str) -> dict[str, dict[str, str]]:
 def _token(person: Any, role: Any) -> str:
     from facho.apps.access.models import ApiToken
     from facho.apps.access.selectors import digest_of
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
 
     secret, now = f"fd_{secrets.token_urlsafe(32)}", database_now()
     ApiToken.objects.create(

@@ -233,7 +233,7 @@ def _delete_olts() -> None:
 
 def _collect_all() -> tuple[int, float]:
     """Make every node due; return the number of executions, and the seconds until all had ended."""
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.apps.executions.models import Execution, State
     from facho.apps.snmp_jobs.models import SnmpJobHost
 

@@ -15,7 +15,7 @@ from django.db import connection
 
 from facho import masking
 from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt
-from facho.apps.db.encrypted_fields import vault
+from facho.apps.db.fields import vault
 
 COMMUNITY = "comm-7Kq2-north"
 WRONG_COMMUNITY = "comm-wrong-9Xv"

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from facho.apps.access.models import ApiToken, AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db.fields import SecretText
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,

@@ -18,7 +18,7 @@ import pytest
 from celery import Celery
 from django.db import connection
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker
 from facho.backends.celery_backend import CeleryBackend

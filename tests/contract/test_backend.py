@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.hosts.models import Olt

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.snmp_jobs.models import SnmpJobHost

@@ -6,7 +6,7 @@ import threading
 from datetime import datetime, timedelta
 from typing import Any
 
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db.fields import SecretText
 from facho.apps.notifications.models import NotificationChannel, NotificationDelivery, NotificationRule
 from facho.config import Config
 from facho.core.notifications import NotificationKind

@@ -18,7 +18,7 @@ ABORT = """
 import sys
 from facho.cli.system import system
 with system():
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.engine.commands.runs import abort_execution
     abort_execution(int(sys.argv[1]), database_now())
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from facho.apps.chassis.selectors import unprovisioned_onus
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import onu_rows
 from facho.apps.executions.models import Execution

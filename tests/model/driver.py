@@ -94,9 +94,9 @@ class Driver:
     def take_clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever reads the clock or the settings gets those of the simulation."""
         from facho import config
-        from facho.apps.db import clock
+        from facho.apps.db import database
 
-        _replace(monkeypatch, clock.database_now, "database_now", lambda: self.now)
+        _replace(monkeypatch, database.database_now, "database_now", lambda: self.now)
         _replace(monkeypatch, config.current, "current", lambda: self.config)
 
     def at(self, when: datetime, happens: Callable[[datetime], None]) -> None:

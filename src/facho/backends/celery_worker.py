@@ -15,7 +15,7 @@ from celery.concurrency import get_implementation
 from celery.concurrency.thread import TaskPool
 from django.db import DatabaseError, connection
 
-from facho.apps.db.connections import database_sentence
+from facho.apps.db.database import database_sentence
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
 from facho.backends.start_checks import key_problem, reasons_not_to_start

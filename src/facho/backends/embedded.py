@@ -15,8 +15,7 @@ from functools import partial
 
 from django.db import connection
 
-from facho.apps.db.clock import database_now
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import database_now, release_connection
 from facho.apps.executions.store import return_to_queue
 from facho.backends.poller_process import FINISH_SHARE, PollerProcess, in_background, poller_process
 from facho.config import Config

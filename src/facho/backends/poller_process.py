@@ -16,8 +16,7 @@ from typing import Final
 
 from django.db import connection
 
-from facho.apps.db.clock import database_now
-from facho.apps.db.connections import resize_pool
+from facho.apps.db.database import database_now, resize_pool
 from facho.apps.zabbix_pollers.store import register_worker, unregister_worker, update_heartbeat
 from facho.config import Config
 from facho.core.pool import SNMP_QUEUES

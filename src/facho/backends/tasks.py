@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from facho.apps.db.clock import ClockJumpDetector, database_now
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import ClockJumpDetector, database_now, release_connection
 from facho.backends import celery_names
 from facho.backends.celery_backend import CeleryBackend
 from facho.backends.celery_worker import poller

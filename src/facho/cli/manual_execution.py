@@ -22,7 +22,7 @@ CHECK_EVERY_S: Final = 0.3
 
 @contextmanager
 def manual_runtime(config: Config) -> Iterator[Runtime]:
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.backends.poller_process import worker_name
     from facho.engine.process.snmp_loop import SnmpLoop
     from facho.engine.schedule.runner import Runtime
@@ -41,7 +41,7 @@ def manual_runtime(config: Config) -> Iterator[Runtime]:
 
 def wait_for_turn(execution_id: int, config: Config, stopping: threading.Event) -> None:
     """Wait until the execution is claimed by this process, or by an engine that was quicker."""
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
     from facho.engine.commands.runs import abort_execution, keep_waiting
     from facho.engine.schedule.assign import claim_execution
     from facho.engine.schedule.recovery import recover

@@ -68,7 +68,7 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
     from django.utils import translation
 
     from facho.apps.access.actors import acting
-    from facho.apps.db.connections import check_reachable, database_sentence
+    from facho.apps.db.database import check_reachable, database_sentence
     from facho.engine.commands.errors import CommandError
     from facho.engine.commands.setup import using_database
     from facho.engine.upkeep.schema import SchemaProblem, read_schema_difference, refuse_newer

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.config import current
 from facho.core.roles import Role, may
 from facho.engine.commands.errors import CommandError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from facho.apps.db.bulk import fetch_columns
+from facho.apps.db.sql import fetch_columns
 from facho.apps.discovery.findings import Finding
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.store import StoredOnus, store_findings

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Model, TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.db.encrypted_fields import EncryptedField, PresetKeyField, SecretText, encrypt_for_rows, vault
+from facho.apps.db.fields import EncryptedField, PresetKeyField, SecretText, encrypt_for_rows, vault
 from facho.apps.executions.selectors import execution_subject
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt

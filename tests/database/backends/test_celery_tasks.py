@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db.fields import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.notifications.models import NotificationChannel
 from facho.cli.doctor.database import (

@@ -15,7 +15,7 @@ from django.db.models import ForeignKey, Model, QuerySet
 from facho.apps.access.actors import actor, gathered, keep, somebody_acts, told_already
 from facho.apps.access.audit_actions import Action
 from facho.apps.db import sql
-from facho.apps.db.encrypted_fields import EncryptedValue
+from facho.apps.db.fields import EncryptedValue
 from facho.keys import KeyProblem
 
 M = TypeVar("M", bound=Model)

@@ -16,7 +16,7 @@ from django.db import connection, models
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
 from facho.apps.db import sql
-from facho.apps.db.bulk import insert_rows, update_rows
+from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.discovery.models import EventKind, OnuEvent
 from facho.apps.discovery.onu_columns import whole
 from facho.apps.discovery.onu_identity import is_blank

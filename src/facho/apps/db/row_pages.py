@@ -13,7 +13,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import connection, models
 from django.db.models import Model, Q, QuerySet
 
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import release_connection
 
 Row = tuple[Any, ...]
 

@@ -1,11 +1,16 @@
-"""Plain SQL statements for what each execution does: building them with the ORM takes longer than running."""
+"""Plain SQL statements for what each execution does, of one row or of many, on either database.
+
+Building them with the ORM takes longer than running them.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from django.db import connection, models, transaction
@@ -13,6 +18,7 @@ from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
 Row = tuple[Any, ...]
+Model = type[models.Model]
 
 _writer_lock = threading.RLock()
 
@@ -70,18 +76,12 @@ def execute(statement: str, values: Sequence[Any]) -> int:
         return count
 
 
-def update_row(model: type[models.Model], key: int, values: Mapping[str, Any]) -> int:
+def update_row(model: Model, key: int, values: Mapping[str, Any]) -> int:
     """Set the values, by the names of fields, of the row with this id. Return how many rows changed."""
-    fields = {_field(model, name): value for name, value in values.items()}
+    fields = {_column(model, name): value for name, value in values.items()}
     sets = ", ".join(f"{field.column} = %s" for field in fields)
     prepared = [field.get_db_prep_save(value, connection) for field, value in fields.items()]
     return execute(f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", [*prepared, key])  # noqa: S608
-
-
-def _field(model: type[models.Model], name: str) -> models.Field[Any, Any]:
-    field = model._meta.get_field(name)
-    assert isinstance(field, models.Field)
-    return field
 
 
 def db_time(moment: datetime | None) -> Any:
@@ -121,3 +121,247 @@ def typed_places(*types: str) -> str:
 def in_byte_order(column: str) -> Any:
     """Return an ordering as Python sorts text: a server's language has another idea of it."""
     return Collate(column, "C") if connection.vendor == "postgresql" else column
+
+
+def update_rows(
+    model: Model,
+    fields: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    is_adapted: bool = False,
+) -> None:
+    """Update rows: each is the primary key, then a value for each of `fields`.
+
+    `is_adapted` says that the values are plain texts and numbers, which the database takes as they are.
+    """
+    if not rows:
+        return
+    columns = [_column(model, name) for name in ("pk", *fields)]
+    table = connection.ops.quote_name(model._meta.db_table)
+    adapted = _adapt_columns(columns, rows, is_adapted=is_adapted)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(_unnest(table, columns), adapted)
+        else:
+            sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
+            statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
+            cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
+
+
+def insert_rows(
+    model: Model,
+    fields: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    *,
+    unless_there: bool = False,
+    is_adapted: bool = False,
+) -> None:
+    """Insert rows: each has a value for each of `fields`; the other columns get their defaults.
+
+    `unless_there` skips rows that exist already, by a unique constraint.
+    `is_adapted` is that of `update_rows`.
+    """
+    if not rows:
+        return
+    given = [_column(model, name) for name in fields]
+    others = [field for field in model._meta.concrete_fields if field not in given and not field.primary_key]
+    table = connection.ops.quote_name(model._meta.db_table)
+    into = f"INSERT INTO {table} ({', '.join(map(_name, (*given, *others)))})"
+    adapted = _adapt_columns(given, rows, is_adapted=is_adapted)
+    defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
+    otherwise = " ON CONFLICT DO NOTHING" if unless_there else ""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            arrays = ", ".join(f"%s::{_type(column)}[]" for column in given)
+            constants = "".join(f", %s::{_type(column)}" for column in others)
+            cursor.execute(
+                f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given{otherwise}",  # noqa: S608
+                [*defaults, *adapted],
+            )
+        else:
+            places = ", ".join(["%s"] * (len(given) + len(others)))
+            values = [(*row, *defaults) for row in zip(*adapted, strict=True)]
+            cursor.executemany(f"{into} VALUES ({places}){otherwise}", values)
+
+
+def delete_rows(model: Model, keys: Sequence[Any]) -> None:
+    """Delete rows and what refers to them, with a statement for each table: Django would load all of them."""
+    which = f"IN ({', '.join(['%s'] * len(keys))})"
+    with connection.cursor() as cursor:
+        for column in _referring(model):
+            table, name = connection.ops.quote_name(column.model._meta.db_table), _name(column)
+            if column.remote_field.on_delete is models.CASCADE:
+                # Rows that refer to those in turn would have to be deleted first.
+                assert not list(_referring(column.model))
+                cursor.execute(f"DELETE FROM {table} WHERE {name} {which}", keys)  # noqa: S608
+            else:
+                assert column.null
+                cursor.execute(f"UPDATE {table} SET {name} = NULL WHERE {name} {which}", keys)  # noqa: S608
+    delete_plain_rows(model, keys)
+
+
+def delete_plain_rows(model: Model, keys: Sequence[Any]) -> None:
+    """Delete rows to which nothing refers any more."""
+    table, name = connection.ops.quote_name(model._meta.db_table), _name(_column(model, "pk"))
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(keys))})", keys)  # noqa: S608
+
+
+def _referring(model: Model) -> Iterator[models.ForeignKey[Any, Any]]:
+    """Yield the foreign keys that refer to the model, also those without a name on its side."""
+    for relation in model._meta.get_fields(include_hidden=True):
+        if isinstance(relation, models.ManyToOneRel):
+            assert isinstance(relation.field, models.ForeignKey)
+            yield relation.field
+
+
+def _adapt_columns(
+    columns: Sequence[models.Field[Any, Any]], rows: Sequence[tuple[Any, ...]], *, is_adapted: bool
+) -> list[list[Any]]:
+    """Return the values column by column."""
+    by_column = zip(*rows, strict=True)
+    if is_adapted:
+        return [list(values) for values in by_column]
+    return [_adapted(column, values) for column, values in zip(columns, by_column, strict=True)]
+
+
+def _adapted(column: models.Field[Any, Any], values: Sequence[Any]) -> list[Any]:
+    """Return the values as parameters. Equal ones are converted once: times are slow and often the same."""
+    once: dict[Any, Any] = {}
+    for value in values:
+        if value not in once:
+            once[value] = column.get_db_prep_save(value, connection)
+    return [once[value] for value in values]
+
+
+def _unnest(table: str, columns: list[models.Field[Any, Any]]) -> str:
+    arrays = ", ".join(f"%s::{_type(column)}[]" for column in columns)
+    names = ", ".join(map(_name, columns))
+    sets = ", ".join(f"{_name(column)} = given.{_name(column)}" for column in columns[1:])
+    key = _name(columns[0])
+    return (
+        f"UPDATE {table} SET {sets} FROM unnest({arrays}) AS given({names}) WHERE {table}.{key} = given.{key}"  # noqa: S608
+    )
+
+
+def _column(model: Model, name: str) -> models.Field[Any, Any]:
+    field = model._meta.pk if name == "pk" else model._meta.get_field(name)
+    assert isinstance(field, models.Field)
+    return field
+
+
+def _name(column: models.Field[Any, Any]) -> str:
+    assert column.column is not None
+    return connection.ops.quote_name(column.column)
+
+
+def _type(column: models.Field[Any, Any]) -> str:
+    """Return the type of the column's values: an automatic key is a plain number."""
+    name = column.rel_db_type(connection) if column.primary_key else column.db_type(connection)
+    assert name is not None
+    return name
+
+
+def fetch_columns(model: Model, olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+    """Return each column as a list, ordered by id, which is mostly the order of the OLT's own tables."""
+    if connection.vendor == "sqlite":
+        return _fetch_json(model, olt_id, columns)
+    return _fetch_arrays(model, olt_id, columns)
+
+
+def _fetch_arrays(model: Model, olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+    """Fetch one array for each column. A tuple for each row takes longer, and the garbage collector goes
+    through all of them several times.
+    """
+    names = list(dict.fromkeys(("id", *columns)))
+    arrays = ", ".join(f"array_agg({_quote(column)})" for column in names)
+    rows = f"SELECT {_join(names)} FROM {_table(model)} WHERE olt_id = %s ORDER BY id"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {arrays} FROM ({rows}) AS found", [olt_id])  # noqa: S608
+        found = [array or [] for array in cursor.fetchone()]
+    by_name = dict(zip(names, _sort_by_first(found), strict=True))
+    return [by_name[column] for column in columns]
+
+
+def _fetch_json(model: Model, olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+    """Fetch all rows in one step of SQLite, as JSON.
+
+    Python's sqlite3 releases the interpreter lock at every row, and with the SNMP loop at work getting it
+    back costs more than the row. SQLite's JSON has fewer digits than a float, so floats are read as rows.
+    """
+    floats = [column for column in columns if _is_float(model, column)]
+    others = [column for column in dict.fromkeys(("id", *columns)) if column not in floats]
+    arrays = ", ".join(f"json_group_array({_quote(column)})" for column in others)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {arrays} FROM {_table(model)} WHERE olt_id = %s", [olt_id])  # noqa: S608
+        ids, *rest = cursor.fetchone()
+    found = [json.loads(ids)]
+    found += [_parse_array(array, len(found[0])) for array in rest]
+    by_name = dict(zip(others, _sort_by_first(found), strict=True))
+    if floats:
+        by_name.update(zip(floats, _fetch_tuples(model, olt_id, floats), strict=True))
+    return [by_name[column] for column in columns]
+
+
+def _fetch_tuples(model: Model, olt_id: int, columns: Sequence[str]) -> list[list[Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {_join(columns)} FROM {_table(model)} WHERE olt_id = %s ORDER BY id",  # noqa: S608
+            [olt_id],
+        )
+        found = [list(column) for column in zip(*cursor.fetchall(), strict=True)]
+        return found or [[] for _ in columns]
+
+
+def _parse_array(array: str, size: int) -> list[Any]:
+    """Parse a JSON array of this size.
+
+    Many columns have the same value in all rows: finding that takes a tenth of the time of parsing.
+    """
+    first = array[1 : array.find(",")]
+    if size > 1 and array == f"[{f'{first},' * (size - 1)}{first}]":
+        return [json.loads(first)] * size
+    found: list[Any] = json.loads(array)
+    return found
+
+
+def _sort_by_first(found: list[list[Any]]) -> list[list[Any]]:
+    """Databases promise no order within an aggregate."""
+    ids = found[0]
+    if ids == sorted(ids):
+        return found
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    return [[column[row] for row in order] for column in found]
+
+
+def fetch_by_id(model: Model, ids: Sequence[int], columns: Sequence[str]) -> dict[int, Row]:
+    """Return the columns of each of these rows that is there, by id."""
+    if not ids:
+        return {}
+    # One parameter for all ids: the number of parameters of a statement is limited.
+    is_sqlite = connection.vendor == "sqlite"
+    condition = "IN (SELECT value FROM json_each(%s))" if is_sqlite else "= ANY(%s)"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id, {_join(columns)} FROM {_table(model)} WHERE id {condition}",  # noqa: S608
+            [json.dumps(ids) if is_sqlite else list(ids)],
+        )
+        return {row[0]: row[1:] for row in cursor.fetchall()}
+
+
+@cache
+def _is_float(model: Model, column: str) -> bool:
+    fields = model._meta.concrete_fields
+    return any(isinstance(field, models.FloatField) for field in fields if field.column == column)
+
+
+def _table(model: Model) -> str:
+    return _quote(model._meta.db_table)
+
+
+def _quote(name: str) -> str:
+    return connection.ops.quote_name(name)
+
+
+def _join(columns: Iterable[str]) -> str:
+    return ", ".join(map(_quote, columns))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import fetch_by_id, insert_rows, update_rows
+from facho.apps.db.sql import fetch_by_id, insert_rows, update_rows
 from facho.apps.discovery.findings import ONLINE, FindingRows
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_columns import interface

@@ -16,7 +16,7 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
 from django.db.models.lookups import Contains
 
-from facho.apps.db.connections import has_index, is_embedded
+from facho.apps.db.database import has_index, is_embedded
 from facho.apps.db.prefix import begins_with, begins_with_any_case
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial

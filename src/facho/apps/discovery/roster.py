@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import fetch_columns, insert_rows, update_rows
+from facho.apps.db.sql import fetch_columns, insert_rows, update_rows
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.onu_columns import IDENTITY, PARTS, PLACE, VALUES, StoredFact
 from facho.apps.discovery.onu_identity import Identities

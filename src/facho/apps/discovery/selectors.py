@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import fetch_by_id
+from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
 from facho.apps.discovery.onu_columns import index_octets, interface
 from facho.apps.hosts.models import Olt

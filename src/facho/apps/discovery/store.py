@@ -15,7 +15,7 @@ from typing import Final, cast
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.discovery.findings import (
     Finding,
     FindingRows,

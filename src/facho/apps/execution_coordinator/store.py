@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import insert_rows, update_rows
+from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
 from facho.core.changes import fingerprint
 from facho.core.quota import Hour, LostSlots, Outcome, merged

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from facho.apps.db.reason_fields import ReasonCharField, ReasonTextField
+from facho.apps.db.fields import ReasonCharField, ReasonTextField
 from facho.apps.discovery.models import Onu
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from facho import masking
-from facho.apps.db.encrypted_fields import EncryptedField
+from facho.apps.db.fields import EncryptedField
 from facho.keys import KeyProblem
 from facho.snmp.usm import Auth, Priv, User
 

@@ -8,8 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
-from facho.apps.db.encrypted_fields import PresetKeyField
-from facho.apps.db.reason_fields import ReasonCharField
+from facho.apps.db.fields import PresetKeyField, ReasonCharField
 from facho.apps.hosts.credentials import Credentials, CredentialsField
 from facho.vendors import GENERIC
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
-from facho.apps.db.encrypted_fields import EncryptedTextField, PresetKeyField, SecretText
+from facho.apps.db.fields import EncryptedTextField, PresetKeyField, SecretText
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.hosts.models import Olt
 from facho.core.notifications import HoldReason, NotificationKind

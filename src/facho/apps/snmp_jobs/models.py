@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.access.audit_recording import Audited, AuditedRows
-from facho.apps.db.reason_fields import ReasonCharField
+from facho.apps.db.fields import ReasonCharField
 from facho.apps.hosts.models import Brand, Oid, Olt
 
 PRIORITY = (MinValueValidator(1), MaxValueValidator(100))

@@ -12,8 +12,7 @@ from django.db.models import F
 
 from facho.apps.access.models import ApiToken, TokenState
 from facho.apps.access.selectors import in_state
-from facho.apps.db.clock import database_now
-from facho.apps.db.connections import check_reachable, database_sentence, database_version
+from facho.apps.db.database import check_reachable, database_now, database_sentence, database_version
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.credentials import Credentials, Unreadable

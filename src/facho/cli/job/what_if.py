@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.config import Config
 from facho.engine.commands.jobs import NewJob
 from facho.engine.commands.what_if import WhatIf, change_of, what_if

@@ -12,7 +12,7 @@ import typer
 from facho.apps.chassis.selectors import Health as ChassisHealth
 from facho.apps.chassis.selectors import PartRow, ports_of
 from facho.apps.chassis.selectors import health_of as chassis_health_of
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import unreadable_rows
 from facho.apps.execution_coordinator.models import TaskForecast

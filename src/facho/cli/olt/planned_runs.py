@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.cli.output import format_seconds, print_facts, print_json, print_outcome, print_rows
 from facho.config import Config
 from facho.core.plan import PredictedQuota

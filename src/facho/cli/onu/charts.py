@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import interface_of
 from facho.apps.discovery.store import HISTORY_FACTS

@@ -20,8 +20,8 @@ from django.db.models.functions import Cast
 from facho.apps.access.actors import acting
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note
-from facho.apps.db.encrypted_fields import EncryptedField
-from facho.apps.db.encrypted_fields import vault as shared_vault
+from facho.apps.db.fields import EncryptedField
+from facho.apps.db.fields import vault as shared_vault
 from facho.apps.hosts.models import Olt
 from facho.config import Config, current
 from facho.engine.process.command_transaction import command

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db.fields import SecretText
 from facho.apps.notifications.models import (
     DeliveryStatus,
     Language,

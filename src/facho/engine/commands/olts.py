@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import note_rows
-from facho.apps.db.connections import pause_for_other_writers
+from facho.apps.db.database import pause_for_other_writers
 from facho.apps.discovery.models import UnreadableRows
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion

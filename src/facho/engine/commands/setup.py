@@ -13,9 +13,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from facho import __version__
-from facho.apps.db.clock import database_now
-from facho.apps.db.connections import database_file, is_embedded
-from facho.apps.db.locks import AdvisoryLock, hold_lock
+from facho.apps.db.database import AdvisoryLock, database_file, database_now, hold_lock, is_embedded
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.store import SyncReport, sync_profiles
 from facho.config import current

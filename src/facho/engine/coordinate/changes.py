@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.execution_coordinator.selectors import changed_olts, configured_states, remembered_states
 from facho.apps.execution_coordinator.store import remember_states
 from facho.apps.executions.models import QUEUED, Execution

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.quota import running_hour

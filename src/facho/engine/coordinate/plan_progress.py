@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Count, Q
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.execution_coordinator.models import CoordinatorState, ExecutionPlan, PlanStatus
 from facho.apps.executions.models import OPEN, Execution, State, Trigger
 from facho.config import Config

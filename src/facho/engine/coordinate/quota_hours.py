@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from facho.apps.db import sql
-from facho.apps.db.connections import pause_for_other_writers
+from facho.apps.db.database import pause_for_other_writers
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker, QuotaViolation
 from facho.apps.execution_coordinator.selectors import PendingSlots, load_pending_slots
 from facho.apps.execution_coordinator.store import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from facho.apps.db.connections import is_embedded
+from facho.apps.db.database import is_embedded
 from facho.apps.execution_coordinator.models import QuotaStatus, QuotaTracker
 from facho.apps.execution_coordinator.selectors import Owed, load_pending_slots
 from facho.apps.execution_coordinator.store import (

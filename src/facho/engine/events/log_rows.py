@@ -19,7 +19,7 @@ from typing import Any, Final
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from facho.apps.db import sql
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import release_connection
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.apps.hosts.models import Olt
 from facho.core.event_types import EventType, Level

@@ -13,7 +13,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
 from facho.apps.db import sql
-from facho.apps.db.locks import AdvisoryLock, lock_until_commit
+from facho.apps.db.database import AdvisoryLock, lock_until_commit
 from facho.apps.maintenance.selectors import under_maintenance
 from facho.apps.notifications.models import (
     DeliveryStatus,

@@ -19,7 +19,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.notifications.models import DeliveryStatus, NotificationChannel, NotificationDelivery
 from facho.config import Config

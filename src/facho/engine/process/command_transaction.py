@@ -14,7 +14,13 @@ from django.db import OperationalError
 
 from facho.apps.access.actors import gathered
 from facho.apps.db import sql
-from facho.apps.db.locks import AdvisoryLock, gave_way, limit_lock_waits, lock_until_commit, reset_lock_waits
+from facho.apps.db.database import (
+    AdvisoryLock,
+    gave_way,
+    limit_lock_waits,
+    lock_until_commit,
+    reset_lock_waits,
+)
 from facho.databases import WAIT_S
 
 # Shorter than the second after which PostgreSQL ends one of two that wait for each other: never the engine.

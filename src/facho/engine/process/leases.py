@@ -18,8 +18,7 @@ from typing import Final
 from django.db.models import Q
 
 from facho.apps.db import sql
-from facho.apps.db.clock import Clock, boottime
-from facho.apps.db.locks import row_lock
+from facho.apps.db.database import Clock, boottime, row_lock
 from facho.apps.executions.models import Attempt, Execution, State
 from facho.config import Config
 from facho.core.delay import Blocker, Late, why_late

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.executions import store
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.db.models import F, Q
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.discovery.models import EventKind, Onu, Optics, Presence
 from facho.apps.discovery.onu_events import PowerChange
 from facho.apps.discovery.optics import POWERS

@@ -9,7 +9,7 @@ from typing import Final
 
 from facho.apps.chassis.selectors import onus_by_port
 from facho.apps.db import sql
-from facho.apps.db.bulk import fetch_by_id
+from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.findings import ONLINE
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, PortOutage, Presence
 from facho.apps.discovery.onu_events import StateChange, StateChanges, port_of

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from facho.apps.db import sql
-from facho.apps.db.locks import row_lock
+from facho.apps.db.database import row_lock
 from facho.apps.discovery.store import StoredOnus
 from facho.apps.executions.models import Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost

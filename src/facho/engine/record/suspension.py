@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from facho.apps.db.bulk import update_rows
+from facho.apps.db.sql import update_rows
 from facho.apps.execution_coordinator.store import mark_changed
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Olt

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from facho.apps.db import sql
-from facho.apps.db.locks import AdvisoryLock, lock_until_commit
+from facho.apps.db.database import AdvisoryLock, lock_until_commit
 from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import release_connection
 from facho.core.reasons import NO_REASON, Reason
 from facho.engine.collect.session import Guard, request_tag
 from facho.engine.collect.work import Part, PartResult, PartState

@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.clock import Clock
+from facho.apps.db.database import Clock
 from facho.apps.hosts.models import Olt
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.apps.snmp_jobs.models import SnmpJobHost

@@ -14,8 +14,7 @@ from typing import Final, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-from facho.apps.db.clock import Clock
-from facho.apps.db.connections import release_connection
+from facho.apps.db.database import Clock, release_connection
 from facho.apps.executions.models import State
 from facho.config import Config
 from facho.core.pool import SNMP_QUEUES

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.clock import Clock, ClockJumpDetector
+from facho.apps.db.database import Clock, ClockJumpDetector
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.lease import SEND_SHARE

@@ -16,7 +16,7 @@ from django.db import IntegrityError
 from django.db.models.functions import Coalesce
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import insert_rows, update_rows
+from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.selectors import Owed, owed_by
 from facho.apps.executions.models import ACTIVE, OPEN, Execution, SkippedSlots, State, Trigger
 from facho.apps.hosts.models import Olt

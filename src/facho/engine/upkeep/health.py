@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from django.db import DatabaseError
 
-from facho.apps.db.clock import Clock
-from facho.apps.db.connections import check_reachable
+from facho.apps.db.database import Clock, check_reachable
 from facho.apps.zabbix_pollers.selectors import read_workers
 from facho.config import Config
 from facho.core.disk import ALARM_DAYS, Forecast, Room

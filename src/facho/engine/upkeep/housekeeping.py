@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from facho.apps.db.clock import Clock, database_now
+from facho.apps.db.database import Clock, database_now
 from facho.apps.history.store import close_hours
 from facho.config import Config
 from facho.engine.process.loops import run_loop, run_step

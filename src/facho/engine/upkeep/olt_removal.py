@@ -10,8 +10,8 @@ from django.db.models import Model
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.db import sql
-from facho.apps.db.bulk import delete_plain_rows, delete_rows
-from facho.apps.db.connections import pause_for_other_writers
+from facho.apps.db.database import pause_for_other_writers
+from facho.apps.db.sql import delete_plain_rows, delete_rows
 from facho.apps.discovery.models import Onu, OnuEvent
 from facho.apps.execution_coordinator.models import ExecutionPlan, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Execution, SkippedSlots

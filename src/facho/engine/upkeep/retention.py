@@ -12,9 +12,8 @@ from typing import Any, Final
 from django.db.models import Model, QuerySet
 
 from facho.apps.db import sql
-from facho.apps.db.bulk import delete_rows
-from facho.apps.db.connections import pause_for_other_writers
-from facho.apps.db.locks import AdvisoryLock, lock_until_commit
+from facho.apps.db.database import AdvisoryLock, lock_until_commit, pause_for_other_writers
+from facho.apps.db.sql import delete_rows
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,
     CoordinatorState,

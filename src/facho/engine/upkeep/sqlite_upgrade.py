@@ -25,7 +25,7 @@ from typing import Final
 from django.db import DatabaseError, connection
 
 from facho import __version__
-from facho.apps.db.connections import database_file, sqlite_bytes
+from facho.apps.db.database import database_file, sqlite_bytes
 from facho.engine.upkeep.schema import Schema, SchemaProblem
 from facho.keys import KeyProblem
 

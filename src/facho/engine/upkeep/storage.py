@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from facho.apps.db.connections import database_bytes, database_folder
+from facho.apps.db.database import database_bytes, database_folder
 from facho.apps.execution_coordinator.models import StorageSample
 from facho.config import Config
 from facho.core.disk import LOOKS_BACK, Forecast, Room, Sample, forecast

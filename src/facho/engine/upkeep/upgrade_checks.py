@@ -13,7 +13,7 @@ from typing import Final
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.encrypted_fields import vault
+from facho.apps.db.fields import vault
 from facho.core.pool import is_alive
 from facho.engine.upkeep.schema import Schema, SchemaProblem
 from facho.keys import CREDENTIALS, KeyProblem

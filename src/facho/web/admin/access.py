@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from facho.apps.access.models import ApiToken, LoginAddress, LoginAttempt, RoleName, TokenState
 from facho.apps.access.selectors import in_state, role_of, tokens_seen_by
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.config import current
 from facho.core.roles import Role, role_named
 from facho.engine.commands.tokens import create_token, revoke_tokens

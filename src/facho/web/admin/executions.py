@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
 from facho.apps.reason_words import reason_words

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from django.forms import BaseInlineFormSet
 from django.utils.translation import gettext, ngettext
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.engine.commands import jobs, nodes, olts, runs

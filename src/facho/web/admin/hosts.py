@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health, health_of
 from facho.apps.hosts.models import Brand, Oid, Olt, OltModel
 from facho.apps.maintenance.selectors import olts_under_maintenance

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.maintenance.models import MaintenanceWindow
 from facho.config import current
 from facho.core.interval import format_interval

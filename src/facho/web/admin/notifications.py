@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from unfold.decorators import action
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.notifications.models import (
     DeliveryStatus,
     NotificationChannel,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.execution_coordinator.texts import WHY_LOST
 from facho.apps.written import localized, number

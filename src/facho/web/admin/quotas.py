@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
 from facho.apps.snmp_jobs.models import SnmpJob

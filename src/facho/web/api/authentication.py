@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from facho.apps.access.models import ApiToken
 from facho.apps.access.selectors import role_of, role_of_token, token_shown
 from facho.apps.access.store import note_use
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.core.roles import Role
 
 _SCHEME = b"bearer"

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.core.roles import Role

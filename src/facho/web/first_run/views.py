@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from facho.apps.access.selectors import role_of
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.engine.collect.identify import Identified

@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.widgets import BASE_INPUT_CLASSES
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.config import current
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password

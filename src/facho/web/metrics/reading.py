@@ -12,7 +12,7 @@ from django.core.cache import cache
 from django.db.models import Count, Q
 
 from facho import __version__
-from facho.apps.db.connections import database_kind
+from facho.apps.db.database import database_kind
 from facho.apps.discovery.models import Onu, PortOutage, Presence
 from facho.apps.execution_coordinator.models import QuotaStatus, ViolationSeverity
 from facho.apps.executions import store

@@ -14,7 +14,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from facho.apps.access.selectors import role_of_token
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.core.roles import Role

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from facho.apps.chassis.models import Unprovisioned
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.discovery.selectors import Where, flapping, weakest
 from facho.apps.executions.models import OPEN, Execution

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from facho.apps.chassis.models import PonPort
 from facho.apps.chassis.selectors import onus_by_port
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.hosts.models import Olt
 from facho.config import current
 from facho.web.components.page import page_for, render_page

@@ -15,7 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.config import current
 from facho.engine.upkeep.health import Health, Reason, check_health
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache

@@ -15,7 +15,7 @@ from django.db import OperationalError, close_old_connections, connection
 from django.db.backends.signals import connection_created
 from django.http import HttpRequest
 
-from facho.apps.db.connections import limit_new_connections
+from facho.apps.db.database import limit_new_connections
 
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase

@@ -196,7 +196,7 @@ def test_one_that_is_gone_when_its_turn_comes_is_not_asked(site: Site) -> None:
 def test_a_person_at_a_terminal_waits_for_what_the_engine_reads(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("facho.apps.db.clock.database_now", lambda: site.now)
+    monkeypatch.setattr("facho.apps.db.database.database_now", lambda: site.now)
     onu = an_onu()
     later = replace(CONFIG, worker_seen_within=timedelta(seconds=-1))
     with pytest.raises(typer.Exit) as ended:

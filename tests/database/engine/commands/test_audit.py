@@ -453,7 +453,7 @@ def test_keys_that_are_rotated_are_one_entry_of_no_olt(
 ) -> None:
     own = replace(current(), home=tmp_path)
     vault = Vault(own)
-    monkeypatch.setattr("facho.apps.db.encrypted_fields.vault", lambda: vault)
+    monkeypatch.setattr("facho.apps.db.fields.vault", lambda: vault)
     monkeypatch.setattr(keys, "shared_vault", lambda: vault)
     make_olt()
     with acting(lambda: SOMEBODY):

@@ -12,8 +12,8 @@ import pytest
 from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 
-from facho.apps.db import encrypted_fields
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db import fields
+from facho.apps.db.fields import SecretText
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel
@@ -37,7 +37,7 @@ def config(brands: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Con
     """Keys of the test's own, and three OLTs in a chunk of the rotation."""
     own = replace(current(), home=tmp_path)
     vault = Vault(own)
-    monkeypatch.setattr("facho.apps.db.encrypted_fields.vault", lambda: vault)
+    monkeypatch.setattr("facho.apps.db.fields.vault", lambda: vault)
     monkeypatch.setattr(rotation, "shared_vault", lambda: vault)
     monkeypatch.setattr(rotation, "_CHUNK", 3)
     return own
@@ -134,7 +134,7 @@ def test_a_rotation_that_is_killed_anywhere_loses_nothing_and_is_finished_by_the
         patched.setattr(owner, where, _killed_after(getattr(owner, where), after))
         with pytest.raises(Killed):
             rotate(config)
-    encrypted_fields.vault().reload_keys()
+    fields.vault().reload_keys()
     assert len(key_file(config)) == keys_left
     assert communities() == as_before()
     done = rotate(config)
@@ -188,7 +188,7 @@ def test_with_keys_from_the_environment_it_says_what_can_be_removed(
 ) -> None:
     (old,), new = key_file(config), new_key()
     given = replace(config, credential_keys=(new, old))
-    monkeypatch.setattr("facho.apps.db.encrypted_fields.vault", lambda: Vault(given))
+    monkeypatch.setattr("facho.apps.db.fields.vault", lambda: Vault(given))
     done = rotate(given)
     assert (done.from_environment, done.encrypted_again, done.unneeded_keys, done.resumed) == (
         True,
@@ -199,7 +199,7 @@ def test_with_keys_from_the_environment_it_says_what_can_be_removed(
     # The file is not touched.
     assert key_file(config) == [old]
     alone = replace(given, credential_keys=(new,))
-    monkeypatch.setattr("facho.apps.db.encrypted_fields.vault", lambda: Vault(alone))
+    monkeypatch.setattr("facho.apps.db.fields.vault", lambda: Vault(alone))
     assert communities() == as_before()
     assert (rotate(alone).encrypted_again, rotate(alone).unneeded_keys) == (0, 0)
 

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 from django.db import connection, connections, transaction
 
-from facho.apps.db import locks
+from facho.apps.db import database
 from facho.apps.executions.models import Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.core.reasons import text_reason
@@ -169,7 +169,7 @@ def test_a_command_gives_way_to_the_engine_and_tries_again(monkeypatch: pytest.M
     if connection.vendor != "postgresql":
         pytest.skip("on SQLite writers take turns")
     held, let_go, tries = Event(), Event(), []
-    limit_lock_waits = locks.limit_lock_waits
+    limit_lock_waits = database.limit_lock_waits
 
     def count_and_limit(milliseconds: int) -> None:
         tries.append(1)

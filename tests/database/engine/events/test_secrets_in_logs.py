@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from facho.apps.access.models import AuditEntry
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog, QuotaTracker, QuotaViolation
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.apps.hosts.credentials import Credentials

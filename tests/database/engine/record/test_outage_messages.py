@@ -13,7 +13,7 @@ import pytest
 from django.db.models import F
 
 from facho.apps.chassis.models import Unprovisioned
-from facho.apps.db.encrypted_fields import SecretText
+from facho.apps.db.fields import SecretText
 from facho.apps.discovery.models import Onu, PortOutage
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationDelivery

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from facho.apps.db.clock import ClockJumpDetector
+from facho.apps.db.database import ClockJumpDetector
 from facho.apps.executions.models import Attempt, Execution, State, Trigger
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
 from facho.apps.zabbix_pollers.models import Poller, Worker
@@ -112,7 +112,7 @@ def test_a_clock_set_forward_does_not_take_an_olt_from_who_still_asks_it(
     clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its guard counts on another clock, and lets it send until it next renews."""
-    monkeypatch.setattr("facho.apps.db.clock.boottime", lambda: clocks.boottime)
+    monkeypatch.setattr("facho.apps.db.database.boottime", lambda: clocks.boottime)
     jumps = ClockJumpDetector()
     pending = make_execution(make_node(), at("10:00"), State.PENDING)
     started, keeper = (

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State
 from facho.config import Config
 from facho.core.reasons import text_reason

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import OperationalError
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import Execution, State
 from facho.cli.manual_execution import wait_for_turn
 from facho.config import current

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from facho.apps.db.connections import database_bytes
+from facho.apps.db.database import database_bytes
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost

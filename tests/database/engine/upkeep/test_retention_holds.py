@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from facho.apps.access.actors import Actor, acting
 from facho.apps.access.models import AuditEntry, LoginAddress, LoginAttempt
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorLog, CoordinatorState, ExecutionPlan
 from facho.apps.executions.models import SkippedSlots

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from facho.apps.db.connections import sqlite_bytes
+from facho.apps.db.database import sqlite_bytes
 from facho.apps.discovery.models import OnuEvent
 from facho.apps.execution_coordinator.models import CoordinatorState, StorageSample
 from facho.cli.doctor import print_checkup

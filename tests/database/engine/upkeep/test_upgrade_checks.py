@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from facho.apps.db import sql
-from facho.apps.db.clock import database_now
-from facho.apps.db.encrypted_fields import SecretText, vault
+from facho.apps.db.database import database_now
+from facho.apps.db.fields import SecretText, vault
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel

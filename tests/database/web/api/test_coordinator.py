@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.serializers import BaseSerializer, ListField
 
 from facho.apps.chassis.models import PonPort
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import (
     CoordinatorLog,

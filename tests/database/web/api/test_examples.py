@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.executions.models import Execution
 from facho.apps.snmp_jobs.models import SnmpJobHost

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import Poller, PollerStats, Worker
 from facho.core.roles import Role

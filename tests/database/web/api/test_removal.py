@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.executions.models import OPEN, Attempt, Execution, SkippedSlots

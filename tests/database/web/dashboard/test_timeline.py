@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils.translation import override
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
 from facho.apps.execution_coordinator.models import ExecutionPlan
 from facho.apps.executions.models import Execution, State

@@ -9,7 +9,7 @@ from django.db import connection as database
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.translation import override
 
 from facho.apps.access.models import AuditEntry
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu, PortOutage
 from facho.apps.execution_coordinator.models import QuotaViolation
 from facho.apps.executions.models import Execution, State

@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.apps.hosts.health import TROUBLE, Health, counts_by_health, health_of, with_health
 from facho.apps.hosts.models import Olt

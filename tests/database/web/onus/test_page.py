@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from facho.apps.chassis.models import Unprovisioned
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.selectors import Where, flapping, weakest
 from facho.apps.discovery.store import note_collected

@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import facho.apps.db.encrypted_fields
+import facho.apps.db.fields
 
 
 class Migration(migrations.Migration):
@@ -26,8 +26,8 @@ class Migration(migrations.Migration):
                 ("name", models.CharField(max_length=80, unique=True, verbose_name="name")),
                 (
                     "url",
-                    facho.apps.db.encrypted_fields.EncryptedTextField(
-                        default=facho.apps.db.encrypted_fields.SecretText, verbose_name="address"
+                    facho.apps.db.fields.EncryptedTextField(
+                        default=facho.apps.db.fields.SecretText, verbose_name="address"
                     ),
                 ),
                 ("enabled", models.BooleanField(default=True, verbose_name="enabled")),

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations
 
-from facho.apps.db.encrypted_fields import encrypt_for_rows
+from facho.apps.db.fields import encrypt_for_rows
 
 
 def bind(_apps: Any, schema_editor: Any) -> None:

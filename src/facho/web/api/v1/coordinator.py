@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.config import current
 from facho.core.event_types import EventType, Level

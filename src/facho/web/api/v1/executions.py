@@ -12,7 +12,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger
 from facho.core.delay import Why
 from facho.engine.commands import runs

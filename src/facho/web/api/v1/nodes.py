@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.engine.commands import nodes, runs
 from facho.engine.commands.nodes import KEEP, NodeChanges

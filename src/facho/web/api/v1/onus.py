@@ -15,7 +15,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_search import MOST, SHORTEST, search_onus
 from facho.apps.discovery.selectors import events_of, interface_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.db.models import F, QuerySet
 from rest_framework import serializers
 
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, TaskForecast
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from facho.apps.chassis.models import PonPort, Unprovisioned
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.history.selectors import subject_series
 from facho.apps.history.store import PORT_FACTS

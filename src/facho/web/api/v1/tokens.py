@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from facho.apps.access.models import ApiToken, RoleName, TokenState
 from facho.apps.access.selectors import in_state, tokens_seen_by
-from facho.apps.db.clock import database_now
+from facho.apps.db.database import database_now
 from facho.core.roles import Role
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.tokens import create_token, revoke_tokens

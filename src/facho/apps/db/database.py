@@ -1,15 +1,56 @@
-"""The database itself and the connections to it: its kind, version, size and pool."""
+"""The database itself: its clock, its kind, version and size, the connections to it, and its locks.
+
+The locks are those that the ORM does not offer. SQLite has one writer at a time and needs none of them.
+"""
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from django.db import connection
 
 from facho.apps.db import sql
+
+Clock: TypeAlias = Callable[[], datetime]
+
+# Elsewhere than on Linux, the nearest there is.
+_BOOTTIME: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def database_now() -> datetime:
+    """Return the time of the database server. On SQLite all processes are on one machine, with one clock."""
+    if connection.vendor != "postgresql":
+        return datetime.now(UTC)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (now,) = cursor.fetchone()
+    assert isinstance(now, datetime)
+    return now
+
+
+def boottime() -> float:
+    """Return seconds that also pass while the machine sleeps, whatever is done to the wall clock."""
+    return time.clock_gettime(_BOOTTIME)
+
+
+class ClockJumpDetector:
+    """Notices that the wall clock was set forward, by comparing it with `boottime`."""
+
+    def __init__(self) -> None:
+        self._ahead: float | None = None
+
+    def since_last(self, now: datetime) -> timedelta:
+        """Return by how much it was set forward since the last call; nothing at the first call."""
+        ahead, before = now.timestamp() - boottime(), self._ahead
+        self._ahead = ahead
+        return timedelta() if before is None else timedelta(seconds=max(0.0, ahead - before))
+
 
 # Writers that wait for SQLite look again after a tenth of a second at the latest.
 _PAUSE_S: Final = 0.1
@@ -121,3 +162,62 @@ def pause_for_other_writers() -> None:
     """Wait between two long writes: SQLite has one writer at a time, and others must get a turn."""
     if is_embedded():
         time.sleep(_PAUSE_S)
+
+
+class AdvisoryLock(IntEnum):
+    """Numbers that no other program uses in the same database."""
+
+    CLAIM = 0xFAC40
+    COMMAND = 0xFAC41
+    PREPARE = 0xFAC42
+    RETENTION = 0xFAC43
+    NOTIFICATIONS = 0xFAC48
+
+
+def lock_until_commit(lock: AdvisoryLock) -> None:
+    """Wait for the lock, and hold it until the current transaction ends."""
+    if connection.vendor == "postgresql":
+        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [lock])
+
+
+@contextmanager
+def hold_lock(lock: AdvisoryLock) -> Iterator[None]:
+    """Hold the lock for the whole block, whatever transactions begin and end in it."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    sql.fetch_rows("SELECT pg_advisory_lock(%s)", [lock])
+    try:
+        yield
+    finally:
+        sql.fetch_rows("SELECT pg_advisory_unlock(%s)", [lock])
+
+
+def row_lock(table: str = "", *, skip_locked: bool = False) -> str:
+    """Return the end of a SELECT that locks its rows but not their keys: rows may still refer to them."""
+    if connection.vendor != "postgresql":
+        return ""
+    return " FOR NO KEY UPDATE" + (f" OF {table}" if table else "") + (" SKIP LOCKED" if skip_locked else "")
+
+
+def limit_lock_waits(milliseconds: int) -> None:
+    """Give up waiting for a lock after this time, and let statements take as long as they need.
+
+    Until the end of the transaction, or until `reset_lock_waits`. The web limits the time of its queries, but
+    a change that is allowed may take as long as it has to.
+    """
+    if connection.vendor == "postgresql":
+        sql.fetch_rows(
+            "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', '0', true)",
+            [f"{milliseconds}ms"],
+        )
+
+
+def reset_lock_waits() -> None:
+    if connection.vendor == "postgresql":
+        sql.execute("SET LOCAL lock_timeout TO DEFAULT", [])
+
+
+def gave_way(error: Exception) -> bool:
+    """Return whether the server ended a wait for a lock: lock_not_available or deadlock_detected."""
+    return getattr(error.__cause__, "sqlstate", None) in ("55P03", "40P01")
