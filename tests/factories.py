@@ -22,7 +22,7 @@ from facho.apps.hosts.credentials import Credentials
 from facho.apps.hosts.models import Brand, Oid, Olt
 from facho.apps.hosts.store import sync_profiles
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
-from facho.core.order import DEFAULT_PRIORITY
+from facho.core.pool import DEFAULT_PRIORITY
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt

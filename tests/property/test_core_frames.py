@@ -9,9 +9,8 @@ from typing import NamedTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from facho.core.frames import FACTS, Sheet, read_sheet, write_frame
+from facho.core.frames import FACTS, Damaged, Sheet, pack, pack_row, read_sheet, unpack, write_frame
 from facho.core.hours import merge_by_place
-from facho.core.packing import Damaged, pack, pack_row, unpack
 from tests.property.damage import KINDS, Damage, damaged
 
 HOUR = 1_772_000_000_000

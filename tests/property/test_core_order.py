@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facho.core.order import Waiting, across_olts, choose, within_olt
+from facho.core.pool import Waiting, across_olts, choose, within_olt
 from facho.core.schedule import advance
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)

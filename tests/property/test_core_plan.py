@@ -9,8 +9,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facho.core.order import Waiting, within_olt
 from facho.core.plan import Plan, Task, simulate
+from facho.core.pool import Waiting, within_olt
 from facho.core.quota import Hour, slots_from
 
 NOW = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from facho.core.frames import FACTS, Columns, Fact, Sheet, write_sheet
-from facho.core.packing import integer_array
+from facho.core.frames import FACTS, Columns, Fact, Sheet, integer_array, write_sheet
 
 _Column = Sequence[int]
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from facho.core.delay import Why
-from facho.core.order import Waiting, within_olt
+from facho.core.pool import Waiting, within_olt
 
 NONE: Final = timedelta(0)
 _HOUR: Final = timedelta(hours=1)

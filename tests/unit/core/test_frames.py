@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from facho.core.frames import FACTS, read_sheet, write_frame
+from facho.core.frames import FACTS, Damaged, read_sheet, write_frame
 from facho.core.hours import merge_by_place
-from facho.core.packing import Damaged
 
 AT = 1_772_000_000_000
 

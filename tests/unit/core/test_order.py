@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from facho.core.order import DEFAULT_PRIORITY, Waiting, across_olts, choose, missed_slots, within_olt
+from facho.core.pool import DEFAULT_PRIORITY, Waiting, across_olts, choose, missed_slots, within_olt
 
 NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 DISCOVERY: Final = DEFAULT_PRIORITY["discovery"]

@@ -18,8 +18,8 @@ from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisione
 from facho.apps.db import sql
 from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.discovery.models import EventKind, OnuEvent
-from facho.apps.discovery.onu_columns import whole
 from facho.apps.discovery.onu_identity import is_blank
+from facho.apps.discovery.roster import whole
 from facho.apps.discovery.store import FrameValues
 from facho.vendors import Entity, Facts, Key, State
 

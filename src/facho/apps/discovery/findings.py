@@ -1,4 +1,10 @@
-"""The findings of a collection about ONUs: they fill the columns of the roster."""
+"""The findings of a collection about ONUs: matched with the roster, they fill its columns.
+
+Several complete discoveries of one collection count as one. An ONU is judged by the tables that named it: one
+that a discovery ever had is missed when the discoveries do not have it. One that only another table named is
+missed when that table, read to its end beside a discovery, does not have it; a discovery that never had it
+does not count against it, and neither does a table that still has it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +12,36 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from facho.apps.discovery.onu_columns import ADDRESSES, IDENTITY, PARTS, VALUES, StoredFact
-from facho.apps.discovery.onu_identity import NOBODY
-from facho.apps.discovery.roster import Positions, Roster
+from facho.apps.discovery.models import Presence
+from facho.apps.discovery.onu_identity import (
+    NEW,
+    NOBODY,
+    Identities,
+    first_of_each,
+    is_another,
+    is_blank,
+    match_onus,
+    shared,
+)
+from facho.apps.discovery.roster import (
+    ADDRESSES,
+    IDENTITY,
+    INDEXES,
+    PARTS,
+    VALUES,
+    Positions,
+    Roster,
+    StoredFact,
+    place_columns,
+)
+from facho.core.onu_states import after_complete_discovery
 from facho.vendors import Facts
 
 ONLINE: Final = "online"
+PRESENT: Final = Presence.PRESENT.value
+ABSENT: Final = Presence.ABSENT.value
+# In `named_by`: discoveries have the ONU, so no task of its own named it.
+_DISCOVERY: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +184,197 @@ def _fill_part(roster: Roster, rows: FindingRows, part: StoredFact, number: int)
     else:
         roster.fill_empty(part, positions, values)
     roster.mark_told(part.name, positions)
+
+
+class DiscoveryMatcher:
+    """The complete discoveries of one collection: they may add, move and miss ONUs."""
+
+    def __init__(self, roster: Roster, discoveries: Sequence[FindingRows]) -> None:
+        self._roster = roster
+        self._discoveries = discoveries
+        self._seen: set[int] = set()
+        self.absent: list[int] = []
+        self.returned: list[int] = []
+
+    def match(self) -> None:
+        """Put every ONU that was found at the place where it was found."""
+        for rows in self._discoveries:
+            self._place_rows(rows)
+            fill_identity(self._roster, rows)
+            self._seen.update(rows.positions)
+
+    def _place_rows(self, rows: FindingRows) -> None:
+        positions = self._match_rows(rows)
+        self._vacate_places(rows, positions)
+        for row in self._new_or_moved(rows, positions):
+            place = _place_of(rows, row)
+            if positions[row] == NEW:
+                positions[row] = self._roster.add(place)
+            else:
+                self._roster.move(positions[row], place)
+        rows.positions = self._roster.compact(positions)
+
+    def _match_rows(self, rows: FindingRows) -> list[int]:
+        serials, macs = (self._clean_identity(rows, stored) for stored in IDENTITY)
+        present = [each == PRESENT for each in self._roster["presence"]]
+        return match_onus(Identities(rows.addresses, serials, macs), self._roster.identities, present)
+
+    def _clean_identity(self, rows: FindingRows, stored: StoredFact) -> list[Any]:
+        """Return what was found as it may be stored; what is stored is clean already."""
+        values = rows.values(stored)
+        if values == self._roster[stored.name]:
+            return values
+        return [value and stored.clean(value) for value in values]
+
+    def _vacate_places(self, rows: FindingRows, positions: list[int]) -> None:
+        """Take the place from each known ONU where another one was found."""
+        if _is_unmoved(self._roster, rows) and isinstance(self._roster.compact(positions), range):
+            return
+        addresses = self._roster.editable("address")
+        there = {address: position for position, address in enumerate(addresses) if address}
+        for position, address in zip(positions, rows.addresses, strict=True):
+            holder = there.get(address, position)
+            if holder != position and position != NOBODY:
+                addresses[holder] = None
+
+    def _new_or_moved(self, rows: FindingRows, positions: list[int]) -> list[int]:
+        """Return the rows of ONUs that are new, or whose place or index differs from the known one."""
+        known = [self._roster[column] for column in ("address", "raw_index", "technology")]
+        found = [rows.addresses, INDEXES.all(rows.facts.indexes), rows.facts.technologies]
+        if isinstance(self._roster.compact(positions), range) and known == found:
+            return []
+        moved = {
+            row
+            for before, now in zip(known, found, strict=True)
+            for row, (position, value) in enumerate(zip(positions, now, strict=True))
+            if position >= 0 and before[position] != value
+        }
+        return [row for row, position in enumerate(positions) if position == NEW or row in moved]
+
+    def count_missed(self, others: Sequence[FindingRows], absent_after: int) -> None:
+        """Count another miss for each ONU that was not found, unless a row could not be read: that may be
+        anybody's. Absent ONUs are not counted any further.
+        """
+        if not self._discoveries or self._is_everybody_here():
+            return
+        named_by, presences, missed = (
+            self._roster.editable(each) for each in ("named_by", "presence", "missed")
+        )
+        judging = self._tasks_that_judge(others)
+        elsewhere = {position for rows in others for position in rows.positions}
+        for position in range(self._roster.known):
+            if position in self._seen:
+                named_by[position] = _DISCOVERY
+            elif named_by[position] == _DISCOVERY or position not in elsewhere:
+                if presences[position] == PRESENT and named_by[position] in judging:
+                    self._miss(position, presences, missed, absent_after)
+                continue
+            missed[position] = 0
+            if presences[position] == ABSENT:
+                presences[position] = PRESENT
+                self.returned.append(position)
+
+    def _tasks_that_judge(self, others: Sequence[FindingRows]) -> set[str]:
+        """Return the tasks that may say that an ONU is gone: those of which every row could be read."""
+        if any(rows.finding.has_gaps for rows in self._discoveries):
+            return set()
+        return {_DISCOVERY, *(rows.finding.task for rows in others if not rows.finding.has_gaps)}
+
+    def _is_everybody_here(self) -> bool:
+        """Return whether nobody was missed before, and nobody is now: the usual case."""
+        if any(self._roster["missed"]) or ABSENT in self._roster["presence"] or any(self._roster["named_by"]):
+            return False
+        return self._seen.issuperset(range(self._roster.known))
+
+    def _miss(self, position: int, presences: list[Any], missed: list[Any], absent_after: int) -> None:
+        missed[position], gone = after_complete_discovery(False, missed[position], absent_after=absent_after)
+        if gone:
+            presences[position] = ABSENT
+            self.absent.append(position)
+
+    def duplicates(self) -> list[int]:
+        """Return the ONUs that were found whose serial another one of them has too."""
+        serials = self._roster["serial"] if self._discoveries else []
+        if not shared(serials):
+            return []
+        found = sorted(position for position in self._seen if position >= 0)
+        twice = shared([serials[position] for position in found])
+        return [position for position in found if serials[position] in twice]
+
+
+class TableMatcher:
+    """The other findings of a collection: they are about the ONUs that are known at their places.
+
+    Beside a complete discovery, a table that was read to its end also names an ONU at a place where none is
+    known: that one is new. Unless its serial or MAC is known elsewhere: only a discovery proves a move.
+    """
+
+    def __init__(self, roster: Roster, others: Sequence[FindingRows], *, may_name: bool) -> None:
+        self._roster = roster
+        # Whole tables first: the others may have values of the ONUs that those name.
+        self._others = sorted(others, key=lambda rows: not rows.finding.complete)
+        self._may_name = may_name
+        # Places at which no ONU is known.
+        self.unknown: set[str] = set()
+        # Positions at whose places another ONU was found.
+        self.strangers: set[int] = set()
+
+    def match(self) -> None:
+        for rows in self._others:
+            is_unmoved = _is_unmoved(self._roster, rows)
+            rows.positions = range(len(rows.addresses)) if is_unmoved else self._find_positions(rows)
+            self.strangers.update(self._find_strangers(rows))
+        for rows in self._others if self.strangers else ():
+            rows.positions = [
+                NOBODY if position in self.strangers else position for position in rows.positions
+            ]
+
+    def _find_positions(self, rows: FindingRows) -> Positions:
+        there = {address: position for position, address in enumerate(self._roster["address"]) if address}
+        positions = [
+            there.get(address, NEW) if first == NEW else NOBODY
+            for first, address in zip(first_of_each(rows.addresses), rows.addresses, strict=True)
+        ]
+        if NEW in positions and self._may_name and rows.finding.complete:
+            self._add_named(rows, positions)
+        found = zip(rows.addresses, positions, strict=True)
+        self.unknown.update(address for address, position in found if position == NEW)
+        return self._roster.compact(positions)
+
+    def _add_named(self, rows: FindingRows, positions: list[int]) -> None:
+        serials, macs = (rows.values(stored) for stored in IDENTITY)
+        known = self._roster.identities
+        elsewhere = {identity for identity in (*known.serials, *known.macs) if not is_blank(identity)}
+        for row, position in enumerate(positions):
+            if position == NEW and elsewhere.isdisjoint((serials[row], macs[row])):
+                positions[row] = self._roster.add(_place_of(rows, row))
+                self._roster.editable("named_by")[positions[row]] = rows.finding.task
+
+    def _find_strangers(self, rows: FindingRows) -> set[int]:
+        """Return the positions at whose places another ONU is now: its values are its own."""
+        if not any(rows.has(each.name) for each in IDENTITY):
+            return set()
+        known = self._roster.identities
+        serials, macs = (rows.values(stored) for stored in IDENTITY)
+        elsewhere = set(known.serials)
+        return {
+            position
+            for position, serial, mac in zip(rows.positions, serials, macs, strict=True)
+            if position >= 0
+            and (serial != known.serials[position] or mac != known.macs[position])
+            and (
+                is_another(serial, mac, known.serials[position], known.macs[position])
+                # It moved here, which only a discovery can prove.
+                or (serial != known.serials[position] and serial in elsewhere and not is_blank(serial))
+            )
+        }
+
+
+def _is_unmoved(roster: Roster, rows: FindingRows) -> bool:
+    """Return whether the places of the finding are those of the roster, in its order: the usual case."""
+    return rows.addresses == roster["address"]
+
+
+def _place_of(rows: FindingRows, row: int) -> tuple[Any, ...]:
+    facts = rows.facts
+    return place_columns(facts.keys[row], facts.indexes[row], facts.technologies[row])

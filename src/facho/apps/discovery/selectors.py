@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from facho.apps.db import sql
 from facho.apps.db.sql import fetch_by_id
 from facho.apps.discovery.models import Collected, EventKind, Onu, OnuEvent, Presence, UnreadableRows
-from facho.apps.discovery.onu_columns import index_octets, interface
+from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.hosts.models import Olt
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS

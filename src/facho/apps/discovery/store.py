@@ -17,26 +17,30 @@ from django.db import connection
 from facho.apps.db import sql
 from facho.apps.db.sql import update_rows
 from facho.apps.discovery.findings import (
+    PRESENT,
+    DiscoveryMatcher,
     Finding,
     FindingRows,
+    TableMatcher,
     clear_offline,
     fill_identity,
     fill_parts,
     fill_values,
 )
 from facho.apps.discovery.models import EventKind, Onu, UnreadableRows
-from facho.apps.discovery.onu_columns import IDENTITY, PARTS, VALUES
 from facho.apps.discovery.onu_events import (
+    NEEDED,
     EventLog,
+    LimitCrossing,
     PendingEvent,
     PowerChange,
     StateChange,
     StateChanges,
+    has_power,
+    judge_optics,
     new_duplicates,
 )
-from facho.apps.discovery.onu_matching import PRESENT, DiscoveryMatcher, TableMatcher
-from facho.apps.discovery.optics import NEEDED, LimitCrossing, has_power, judge_optics
-from facho.apps.discovery.roster import Roster
+from facho.apps.discovery.roster import IDENTITY, PARTS, VALUES, Roster
 from facho.core.onu_states import ABSENT_AFTER
 from facho.core.optics import Limits
 from facho.vendors import UnreadableRows as FoundRows

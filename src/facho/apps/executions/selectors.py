@@ -17,7 +17,7 @@ from facho.apps.db import sql
 from facho.apps.executions.models import ACTIVE, Execution, State
 from facho.apps.hosts.models import Brand, Olt
 from facho.apps.snmp_jobs.selectors import NodeJob, members_to_ask
-from facho.core.order import Waiting, choose
+from facho.core.pool import Waiting, choose
 from facho.core.reasons import Reason
 
 

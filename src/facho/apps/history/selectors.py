@@ -21,8 +21,7 @@ from facho.apps.history.store import (
     places_of_olt,
     places_of_onu,
 )
-from facho.core.frames import Samples, Sheet, read_sheet
-from facho.core.packing import Damaged
+from facho.core.frames import Damaged, Samples, Sheet, read_sheet
 
 log = logging.getLogger(__name__)
 

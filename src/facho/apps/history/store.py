@@ -19,9 +19,8 @@ from facho.apps.db import sql
 from facho.apps.discovery.models import EventKind, Onu, OnuEvent
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.models import HistoryHour, Subject
-from facho.core.frames import Sheet, read_sheet, write_frame
+from facho.core.frames import Damaged, Sheet, read_sheet, write_frame
 from facho.core.hours import merge_by_place
-from facho.core.packing import Damaged
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from facho.apps.discovery.findings import Finding
-from facho.apps.discovery.onu_columns import VALUES
+from facho.apps.discovery.roster import VALUES
 from facho.apps.discovery.store import StoredOnus, note_collected, store_findings, store_unreadable
 from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame

@@ -12,8 +12,7 @@ from django.db.models import F, Q
 from facho.apps.db import sql
 from facho.apps.db.sql import update_rows
 from facho.apps.discovery.models import EventKind, Onu, Optics, Presence
-from facho.apps.discovery.onu_events import PowerChange
-from facho.apps.discovery.optics import POWERS
+from facho.apps.discovery.onu_events import POWERS, PowerChange
 from facho.apps.history.selectors import values_by_hour
 from facho.apps.history.store import places_of_olt
 from facho.apps.hosts.models import Olt

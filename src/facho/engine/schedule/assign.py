@@ -18,8 +18,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core import pool
-from facho.core.order import Waiting, choose
-from facho.core.pool import ActiveExecution, FreePollers, WorkerSeen
+from facho.core.pool import ActiveExecution, FreePollers, Waiting, WorkerSeen, choose
 
 
 def claim_executions(now: datetime, config: Config, *, at_most: int | None = None) -> list[int]:

@@ -14,9 +14,9 @@ from facho.apps.db import sql
 from facho.apps.db.database import Clock, ClockJumpDetector
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
-from facho.core.lease import SEND_SHARE
 from facho.core.steps import SCHEDULER
 from facho.engine.coordinate.maintenance import abort_in_maintenance
+from facho.engine.process.leases import SEND_SHARE
 from facho.engine.process.loops import StepFailures, run_step
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.pollers import PollerActivity, write_poller_stats
