@@ -91,7 +91,7 @@ def system(*, ready: bool = True, by_person: bool = True) -> Iterator[Config]:
 
 
 def database_now() -> datetime:
-    from facho.apps.db.clock import database_now
+    from facho.apps.db.database import database_now
 
     return database_now()
 
