@@ -75,6 +75,12 @@ def show_replanned(done: ReplanResult) -> Response:
     return Response(ReplannedSerializer(shown).data)
 
 
+# Without a docstring, which would describe all of them in the OpenAPI description.
+class OltRowSerializer(serializers.ModelSerializer[M]):
+    # The queryset annotates it: reading the whole OLT with each row would cost more.
+    olt_name = serializers.CharField(read_only=True)
+
+
 class EnglishReasons(serializers.BaseSerializer[Any]):
     """A serializer of rows with reasons in their JSON: the API has them in English, as it has all of them."""
 

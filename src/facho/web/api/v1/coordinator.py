@@ -42,10 +42,6 @@ class LogFilter(OfOlt):
     level = OneOf(Level)
     everybody = TrueOrFalse(field_name="olt", lookup_expr="isnull", help_text="events that concern all OLTs")
 
-    class Meta:
-        model = CoordinatorLog
-        fields = ()
-
 
 class Logs(ReadOnlyRows[CoordinatorLog]):
     about = "execution_coordinator.coordinatorlog"

@@ -16,7 +16,7 @@ from facho.apps.db.database import database_now
 from facho.apps.executions.models import Attempt, Execution, SkippedSlots, State, Trigger
 from facho.core.delay import Why
 from facho.engine.commands import runs
-from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
+from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 
 
@@ -26,8 +26,7 @@ class AttemptSerializer(serializers.ModelSerializer[Attempt]):
         fields = ("number", "started_at", "ended_at", "error", "worker")
 
 
-class ExecutionSerializer(serializers.ModelSerializer[Execution]):
-    olt_name = serializers.CharField(read_only=True)
+class ExecutionSerializer(OltRowSerializer[Execution]):
     job = serializers.IntegerField(read_only=True, allow_null=True)
     job_name = serializers.CharField(read_only=True, allow_null=True)
     task_type = serializers.CharField(read_only=True, allow_null=True)
@@ -110,8 +109,7 @@ class Executions(ReadOnlyRows[Execution]):
         return no_content()
 
 
-class SkippedSlotsSerializer(serializers.ModelSerializer[SkippedSlots]):
-    olt_name = serializers.CharField(read_only=True)
+class SkippedSlotsSerializer(OltRowSerializer[SkippedSlots]):
     job_name = serializers.CharField(read_only=True)
 
     class Meta:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db.models import F
-from rest_framework import serializers
 
 from facho.apps.chassis.models import OltHealth, PartKind
 from facho.apps.discovery.models import Collected, UnreadableRows
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf
 from facho.web.words.states import BOARD_STATES
 
 
-class HealthSerializer(serializers.ModelSerializer[OltHealth]):
-    olt_name = serializers.CharField(read_only=True)
-
+class HealthSerializer(OltRowSerializer[OltHealth]):
     class Meta:
         model = OltHealth
         fields = (
@@ -41,9 +38,7 @@ class OltHealths(ReadOnlyRows[OltHealth]):
     filterset_class = HealthFilter
 
 
-class CollectedSerializer(serializers.ModelSerializer[Collected]):
-    olt_name = serializers.CharField(read_only=True)
-
+class CollectedSerializer(OltRowSerializer[Collected]):
     class Meta:
         model = Collected
         fields = ("id", "olt", "olt_name", "datum", "collected_at")
@@ -65,9 +60,7 @@ class LastCollected(ReadOnlyRows[Collected]):
     orderings: ClassVar = ("id", "collected_at")
 
 
-class UnreadableSerializer(serializers.ModelSerializer[UnreadableRows]):
-    olt_name = serializers.CharField(read_only=True)
-
+class UnreadableSerializer(OltRowSerializer[UnreadableRows]):
     class Meta:
         model = UnreadableRows
         fields = ("id", "olt", "olt_name", "table", "rows", "example", "since", "last_seen")

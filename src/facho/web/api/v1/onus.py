@@ -22,15 +22,14 @@ from facho.apps.discovery.selectors import events_of, interface_of
 from facho.apps.discovery.store import HISTORY_FACTS
 from facho.apps.history.selectors import onu_series
 from facho.engine.commands import runs
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import Number, OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.api.v1.nodes import StartedSerializer, show_queued
 from facho.web.words.states import ONU_STATES
 
 
-class OnuSerializer(serializers.ModelSerializer[Onu]):
-    olt_name = serializers.CharField(read_only=True)
+class OnuSerializer(OltRowSerializer[Onu]):
     interface = serializers.SerializerMethodField()
 
     class Meta:
@@ -46,9 +45,7 @@ class OnuSerializer(serializers.ModelSerializer[Onu]):
         return interface_of(onu)
 
 
-class EventSerializer(serializers.ModelSerializer[OnuEvent]):
-    olt_name = serializers.CharField(read_only=True)
-
+class EventSerializer(OltRowSerializer[OnuEvent]):
     class Meta:
         model = OnuEvent
         fields = ("id", "at", "kind", "olt", "olt_name", "onu", "serial", "place", "before", "cause")

@@ -11,14 +11,13 @@ from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus, TaskForecast
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 
 
-class PlanSerializer(serializers.ModelSerializer[ExecutionPlan]):
+class PlanSerializer(OltRowSerializer[ExecutionPlan]):
     """`infeasible` is null when all work fits; else it has the tasks at risk and a change that would fit."""
 
-    olt_name = serializers.CharField(read_only=True)
     infeasible = serializers.DictField(read_only=True, allow_null=True)
 
     class Meta:
@@ -44,10 +43,6 @@ class PlanFilter(OfOlt):
     status = OneOf(PlanStatus.values)
     fits = TrueOrFalse(field_name="infeasible", lookup_expr="isnull", help_text="all work fits into the hour")
 
-    class Meta:
-        model = ExecutionPlan
-        fields = ()
-
 
 class Plans(ReadOnlyRows[ExecutionPlan]):
     about = "execution_coordinator.executionplan"
@@ -63,10 +58,9 @@ class Plans(ReadOnlyRows[ExecutionPlan]):
         return rows.defer("plan_data") if self.action == "list" else rows
 
 
-class ForecastSerializer(serializers.ModelSerializer[TaskForecast]):
+class ForecastSerializer(OltRowSerializer[TaskForecast]):
     """`p50_s` is the expected duration that half of the runs do not exceed, `p95_s` that of 95 %."""
 
-    olt_name = serializers.CharField(read_only=True)
     p50_s = serializers.SerializerMethodField()
     p95_s = serializers.SerializerMethodField()
 

@@ -16,15 +16,13 @@ from facho.apps.db.database import database_now
 from facho.apps.discovery.models import PortOutage
 from facho.apps.history.selectors import subject_series
 from facho.apps.history.store import PORT_FACTS
-from facho.web.api.base import ReadOnlyRows
+from facho.web.api.base import OltRowSerializer, ReadOnlyRows
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.api.v1 import history
 from facho.web.words.states import LINK_STATES
 
 
-class PortSerializer(serializers.ModelSerializer[PonPort]):
-    olt_name = serializers.CharField(read_only=True)
-
+class PortSerializer(OltRowSerializer[PonPort]):
     class Meta:
         model = PonPort
         fields = (
@@ -57,10 +55,9 @@ class Ports(ReadOnlyRows[PonPort]):
         return history.show_history(query, partial(subject_series, port.olt_id, port.pk))
 
 
-class OutageSerializer(serializers.ModelSerializer[PortOutage]):
+class OutageSerializer(OltRowSerializer[PortOutage]):
     """`onus` has the cause of each ONU, by its id."""
 
-    olt_name = serializers.CharField(read_only=True)
     onus = serializers.DictField(child=serializers.CharField(), read_only=True)
 
     class Meta:
@@ -89,9 +86,7 @@ class Outages(ReadOnlyRows[PortOutage]):
     orderings: ClassVar = ("-began_at",)
 
 
-class UnprovisionedSerializer(serializers.ModelSerializer[Unprovisioned]):
-    olt_name = serializers.CharField(read_only=True)
-
+class UnprovisionedSerializer(OltRowSerializer[Unprovisioned]):
     class Meta:
         model = Unprovisioned
         fields = (

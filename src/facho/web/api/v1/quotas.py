@@ -20,13 +20,12 @@ from facho.apps.execution_coordinator.models import (
 )
 from facho.config import current
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.api.base import EnglishReasons, ReadOnlyRows, no_content
+from facho.web.api.base import EnglishReasons, OltRowSerializer, ReadOnlyRows, no_content
 from facho.web.api.filters import OfOlt, OneOf, TrueOrFalse
 from facho.web.components.quotas import at_risk
 
 
-class QuotaSerializer(EnglishReasons, serializers.ModelSerializer[QuotaTracker]):
-    olt_name = serializers.CharField(read_only=True)
+class QuotaSerializer(EnglishReasons, OltRowSerializer[QuotaTracker]):
     reasons = serializers.ListField(child=serializers.DictField(), read_only=True)
 
     class Meta:
@@ -60,10 +59,9 @@ class Quotas(ReadOnlyRows[QuotaTracker]):
     orderings: ClassVar = ("-period_start",)
 
 
-class ViolationSerializer(EnglishReasons, serializers.ModelSerializer[QuotaViolation]):
+class ViolationSerializer(EnglishReasons, OltRowSerializer[QuotaViolation]):
     """`report` has the required and completed runs of each task, and why runs are missing."""
 
-    olt_name = serializers.CharField(read_only=True)
     report = serializers.DictField(read_only=True)
 
     class Meta:
@@ -78,10 +76,6 @@ class ViolationFilter(OfOlt):
     by_time = "created_at"
     severity = OneOf(ViolationSeverity.values)
     notified = TrueOrFalse(method="is_notified")
-
-    class Meta:
-        model = QuotaViolation
-        fields = ()
 
     def is_notified(self, rows: Any, _name: str, wanted: bool) -> Any:
         # SQLite uses no index for the SQL that Django writes for a boolean.
