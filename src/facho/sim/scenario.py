@@ -120,14 +120,7 @@ class Scenario:
 
     @cached_property
     def motion(self) -> Motion:
-        return Motion(
-            self.drift_db,
-            self.drift_period_s,
-            self.flapping,
-            self.flap_period_s,
-            self.flap_down_s,
-            self.refresh_s,
-        )
+        return Motion(**{each.name: getattr(self, each.name) for each in fields(Motion)})
 
     @cached_property
     def has_cpu(self) -> bool:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
-from typing import Final
+from typing import Final, TypeVar
 
 from facho.sim.model import Cause, OltModel
 from facho.vendors.facts import Entity
 from facho.vendors.rules import serial
 
+_T = TypeVar("_T")
 FactOf = Callable[[OltModel, int, float], object]
 
 _LETTERS: Final = (b"HWTC", b"ZTEG", b"ALCL", b"FHTT", b"TPLG", b"GPON", b"CDTC", b"VSOL")
@@ -31,7 +32,7 @@ _CAUSES: Final = {
 }
 
 
-def _always(value: object) -> FactOf:
+def always(value: _T) -> Callable[[OltModel, int, float], _T]:
     return lambda _olt, _row, _now: value
 
 
@@ -108,16 +109,16 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "type": model_of(_MODELS),
     "model": model_of(_MODELS),
     "vendor_id": lambda olt, row, now: str(onu_serial(olt, row, now))[:4],
-    "hw_version": _always("V1.0"),
+    "hw_version": always("V1.0"),
     "sw_version": lambda olt, row, _: f"V2.{olt.noise(row) & 3}",
-    "sw_version_standby": _always("V1.9"),
+    "sw_version_standby": always("V1.9"),
     "line_profile": lambda olt, row, _: f"line-profile_{olt.noise(row) & 3}",
     "srv_profile": lambda olt, row, _: f"srv-profile_{olt.noise(row) & 1}",
     "plan": lambda olt, row, _: f"FTTH {(olt.noise(row) & 3) + 1}00M",
     "admin_state": _admin_state,
     "state": _state,
-    "config_state": _while_online(_always("ok")),
-    "match_state": _while_online(_always("ok")),
+    "config_state": _while_online(always("ok")),
+    "match_state": _while_online(always("ok")),
     "down_cause": _down_cause,
     "last_up": lambda olt, row, now: _moment(olt.state(row, now).last_up),
     "last_down": lambda olt, row, now: _moment(olt.state(row, now).last_down),
@@ -130,7 +131,7 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "onu_rx_dbm": _while_online(lambda olt, row, now: olt.rx_dbm(row, now)),
     "onu_tx_dbm": _while_online(lambda olt, row, _: olt.tx_dbm(row)),
     "olt_rx_dbm": _while_online(lambda olt, row, now: olt.olt_rx_dbm(row, now)),
-    "catv_rx_dbm": _always(None),
+    "catv_rx_dbm": always(None),
     "temperature_c": _while_online(lambda olt, row, _: olt.temperature_c(row)),
     "voltage_v": _while_online(lambda olt, row, _: olt.voltage_v(row)),
     "bias_ma": _while_online(lambda olt, row, _: olt.bias_ma(row)),
@@ -142,9 +143,9 @@ _ONU: Final[Mapping[str, FactOf]] = {
 
 _PORT: Final[Mapping[str, FactOf]] = {
     "name": lambda _olt, port, _: f"PON {port + 1}",
-    "description": _always(""),
+    "description": always(""),
     "state": lambda olt, port, _: "down" if port in olt.dark_ports else "up",
-    "admin_state": _always("enabled"),
+    "admin_state": always("enabled"),
     "down_cause": lambda olt, port, _: "los" if port in olt.dark_ports else None,
     "onus_known": lambda olt, port, _: len(olt.shape.rows_of_port(port)),
     "onus_online": lambda olt, port, now: sum(olt.online(row, now) for row in olt.shape.rows_of_port(port)),
@@ -152,31 +153,31 @@ _PORT: Final[Mapping[str, FactOf]] = {
         not olt.online(row, now) for row in olt.shape.rows_of_port(port)
     ),
     "tx_dbm": lambda olt, port, _: 6.9 + (olt.number + port) % 50 / 100,
-    "rx_dbm": _always(None),
+    "rx_dbm": always(None),
     "temperature_c": lambda olt, port, _: 34 + (olt.number + port) % 9,
     "voltage_v": lambda olt, port, _: 3.19 + (olt.number + port) % 5 / 100,
     "bias_ma": lambda olt, port, _: 30 + (olt.number + port) % 11,
     "in_octets": lambda olt, port, _: (olt.number + port) * 1_000_003,
     "out_octets": lambda olt, port, _: (olt.number + port) * 9_000_011,
-    "speed_mbps": _always(2488),
+    "speed_mbps": always(2488),
 }
 
 _BOARD: Final[Mapping[str, FactOf]] = {
-    "name": _always("PON16"),
-    "state": _always("ok"),
+    "name": always("PON16"),
+    "state": always("ok"),
     "cpu_pct": lambda olt, row, _: olt.cpu(8 + (olt.number + row) % 30),
     "memory_pct": lambda olt, row, _: 40 + (olt.number + row) % 20,
     "temperature_c": lambda olt, row, _: 38 + (olt.number + row) % 12,
     "power_w": lambda olt, row, _: 40 + (olt.number + row) % 12,
-    "sw_version": _always("V1.0"),
+    "sw_version": always("V1.0"),
     "serial": lambda olt, row, _: f"B{olt.number:04d}{row:02d}",
 }
 
 _OLT: Final[Mapping[str, FactOf]] = {
     "name": lambda olt, _row, _now: olt.name,
-    "description": _always("simulated"),
-    "model": _always("simulated"),
-    "version": _always("V1.0"),
+    "description": always("simulated"),
+    "model": always("simulated"),
+    "version": always("V1.0"),
     "serial": lambda olt, _row, _now: f"OLT{olt.number:06d}",
     "uptime_s": lambda olt, _row, now: olt.uptime_ticks(now) // 100,
     "cpu_pct": lambda olt, _row, _now: olt.cpu(10 + olt.number % 40),
@@ -189,20 +190,20 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
     Entity.ONU: _ONU,
     Entity.UNI: {
         "state": lambda olt, row, now: "up" if olt.online(row, now) else "down",
-        "admin_state": _always("enabled"),
-        "speed": _always("1000"),
+        "admin_state": always("enabled"),
+        "speed": always("1000"),
     },
     Entity.PORT: _PORT,
     Entity.BOARD: _BOARD,
-    Entity.FAN: {"state": _always("ok"), "speed_rpm": _always(3300), "speed_pct": _always(40)},
+    Entity.FAN: {"state": always("ok"), "speed_rpm": always(3300), "speed_pct": always(40)},
     Entity.OLT: _OLT,
     Entity.AUTOFIND: {
         "serial": unknown_serial_of(b"FACH"),
         "mac": lambda olt, row, _: onu_mac(olt, 0xFF00 + row),
         "model": lambda _olt, row, _now: _MODELS[row & 3],
-        "vendor_id": _always("FACH"),
-        "sw_version": _always("V2.0"),
-        "hw_version": _always("V1.0"),
+        "vendor_id": always("FACH"),
+        "sw_version": always("V2.0"),
+        "hw_version": always("V1.0"),
         "seen_at": lambda olt, _row, _now: _moment(olt.born),
     },
 }

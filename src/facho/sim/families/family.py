@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, FactOf
+from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, FactOf, always
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Counter64, Oid, TimeTicks, Value
@@ -39,18 +39,13 @@ UPTIME: Final = ColumnSpec("sys_uptime", "1.3.6.1.2.1.1.3", "scalar", _uptime, C
 
 def system_columns(description: str, object_id: str) -> tuple[OltColumn, ...]:
     """SNMPv2-MIB's system group."""
-
-    def text(value: str) -> ValueOf:
-        return lambda _olt, _row, _now: value.encode()
-
-    oid = Oid.parse(object_id)
     return (
-        ColumnSpec("sys_descr", "1.3.6.1.2.1.1.1", "scalar", text(description)),
-        ColumnSpec("sys_object_id", "1.3.6.1.2.1.1.2", "scalar", lambda _olt, _row, _now: oid),
+        ColumnSpec("sys_descr", "1.3.6.1.2.1.1.1", "scalar", always(description.encode())),
+        ColumnSpec("sys_object_id", "1.3.6.1.2.1.1.2", "scalar", always(Oid.parse(object_id))),
         UPTIME,
-        ColumnSpec("sys_contact", "1.3.6.1.2.1.1.4", "scalar", text("")),
+        ColumnSpec("sys_contact", "1.3.6.1.2.1.1.4", "scalar", always(b"")),
         ColumnSpec("sys_name", "1.3.6.1.2.1.1.5", "scalar", lambda olt, _row, _now: olt.name.encode()),
-        ColumnSpec("sys_location", "1.3.6.1.2.1.1.6", "scalar", text("simulated")),
+        ColumnSpec("sys_location", "1.3.6.1.2.1.1.6", "scalar", always(b"simulated")),
     )
 
 

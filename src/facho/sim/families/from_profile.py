@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from facho.sim.families.facts import MODEL_FACTS, FactOf
+from facho.sim.families.facts import MODEL_FACTS, FactOf, always
 from facho.sim.families.family import SCALAR, Family, OltColumn, ValueOf, fact_column, system_columns
 from facho.sim.families.table_rows import (
     TableRows,
@@ -113,7 +113,7 @@ def _fact_of(profile: Profile, table: Table, fact: str) -> FactOf:
         return lambda _olt, row, _now: onu_address(row + 1)
     if table.entity is Entity.ONU and fact in ("frame", "slot", "port", "onu_id"):
         return _place_of_onu(fact)
-    return MODEL_FACTS[table.entity].get(fact, lambda _olt, _row, _now: None)
+    return MODEL_FACTS[table.entity].get(fact, always(None))
 
 
 def _place_of_onu(fact: str) -> FactOf:
@@ -133,7 +133,7 @@ def _helping(table: Table, source: Source, served: set[str]) -> Iterator[OltColu
         if oid not in served:
             served.add(oid)
             value = _helping_value(source, purpose)
-            yield ColumnSpec(f"{table.name}.{purpose}.{oid}", oid, space_name(table), _always(value))
+            yield ColumnSpec(f"{table.name}.{purpose}.{oid}", oid, space_name(table), always(value))
 
 
 def _helping_value(source: Source, purpose: str) -> Value:
@@ -143,10 +143,6 @@ def _helping_value(source: Source, purpose: str) -> Value:
     if source.when.unless:
         return 0 if raw else 1
     return raw.encode() if isinstance(raw, str) else raw
-
-
-def _always(value: Value) -> ValueOf:
-    return lambda _olt, _row, _now: value
 
 
 def _identity(profile: Profile) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from facho.sim.families.facts import FactOf, model_of, serial_of, unknown_serial_of
+from facho.sim.families.facts import FactOf, always, model_of, serial_of, unknown_serial_of
 from facho.sim.families.family import SCALAR, Family, OltColumn, profile_columns, system_columns
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
@@ -91,7 +91,7 @@ _OWN: Final[Mapping[str, FactOf]] = {
     "serial": serial_of(VENDORS),
     "model": model_of(MODELS),
     "board_name": _board_name,
-    "version": lambda _olt, _row, _now: "MA5800V100R019C10",
+    "version": always("MA5800V100R019C10"),
     "autofind_serial": unknown_serial_of(b"HWTC"),
     "autofind_model": lambda _olt, row, _now: MODELS[row & 3],
 }
