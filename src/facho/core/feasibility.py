@@ -130,6 +130,9 @@ def best_shift(tasks: Sequence[Task], now: datetime) -> Shift | None:
         for task in active
         for by in _shifts_to_try(task)
     ]
+    if not found:
+        # All intervals are too short for a shift.
+        return None
     saved, by, _, task = max(found, key=lambda each: (each[0], each[1], -each[2], -each[3].node_id))
     a_day = saved * (_DAY / _HOUR)
     return Shift(task.node_id, task.job, -by, a_day) if a_day >= _LEAST_SAVED else None

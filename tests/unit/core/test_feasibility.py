@@ -58,3 +58,8 @@ def test_a_grid_is_moved_to_where_it_waits_least() -> None:
 
 def test_tasks_that_do_not_meet_are_left_where_they_are() -> None:
     assert best_shift([task(1, "discovery", "5m", 60), task(2, "optics", "5m", 20, at=180)], NOW) is None
+
+
+def test_tasks_that_run_too_often_to_be_moved_are_left_where_they_are() -> None:
+    """They wait for each other all day, but no step is shorter than their intervals."""
+    assert best_shift([task(1, "discovery", "10s", 4), task(2, "optics", "10s", 4)], NOW) is None
