@@ -32,6 +32,7 @@ class Content(enum.Enum):
 
 
 _NO_RULE: Final = Rule()
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def find_contents(profiles: Iterable[Profile]) -> ColumnContents:
     columns = {arcs: [ColumnContent(content)] for arcs, content in _EVERYWHERE.items()}
     words: frozenset[str] = frozenset()
     for table in (table for profile in profiles for table in profile.tables):
-        words |= _words_of(table)
+        words |= _interface_words(table)
         for oid, content in _contents_of(table):
             columns.setdefault(tuple(map(int, oid.split("."))), []).append(content)
     return ColumnContents(columns, words)
@@ -130,12 +131,16 @@ def _contents_of(table: Table) -> Iterator[tuple[str, ColumnContent]]:
             yield source.when.oid, ColumnContent(Content.FIXED, layout=table.index)
 
 
-def _words_of(table: Table) -> frozenset[str]:
+def _interface_words(table: Table) -> frozenset[str]:
     if table.index.named is None:
         return frozenset()
     # Without the parts in braces.
     names = " ".join(re.sub(r"\{\w+\}", " ", name) for name in table.index.named.names)
-    return frozenset(re.findall(r"[^\W\d_]+", names.casefold()))
+    return frozenset(split_words(names))
+
+
+def split_words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def _content_of(table: Table, column: Column) -> Content:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from facho.sim.masking.columns import Content
+from facho.sim.masking.columns import Content, split_words
 from facho.vendors import rules
 from facho.vendors.errors import BadValue
 
@@ -27,7 +27,6 @@ _HARMLESS: Final = frozenset({
     "v", "mv", "ma", "ua", "c", "db", "nm", "km", "m", "mm", "bps", "kbps", "mbps", "gbps", "hz", "mhz", "s",
     "ms", "h", "d", "day", "days", "rpm",
 })  # fmt: skip
-_WORD: Final = re.compile(r"[^\W\d_]+")
 _NUMBER: Final = re.compile(r"\d+")
 # Longer ones may be a telephone or a document.
 _MOST_DIGITS: Final = 4
@@ -86,15 +85,11 @@ def is_harmless(value: bytes, words: frozenset[str] = frozenset()) -> bool:
     text = value.decode("utf-8", "replace").strip("\0 ")
     numbers = _NUMBER.findall(text)
     return (
-        all(word in _HARMLESS or word in words for word in words_of(text))
+        all(word in _HARMLESS or word in words for word in split_words(text))
         and all(len(number) <= _MOST_DIGITS for number in numbers)
         and len(numbers) <= _MOST_NUMBERS
         and not _DOTTED.search(text)
     )
-
-
-def words_of(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
 
 
 def _is_date(value: bytes) -> bool:
