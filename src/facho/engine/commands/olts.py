@@ -58,6 +58,9 @@ class OltLimits:
     shortest_interval_s: int | None = None
 
 
+LIMITS: Final = tuple(each.name for each in fields(OltLimits))
+
+
 @dataclass(frozen=True, slots=True)
 class NewOlt:
     """An OLT to add. `brand` is the name of a profile, or "auto" to detect it; `port` None is the setting."""
@@ -285,7 +288,7 @@ def _check_limits(limits: OltLimits) -> Mapping[str, Any]:
     rate = limits.max_requests_per_second
     if rate is not None and not 0.1 <= rate <= LARGEST:
         raise CommandError("max_requests_per_second", _("at least 0.1 requests per second are needed"))
-    return {each.name: getattr(limits, each.name) for each in fields(limits)}
+    return {limit: getattr(limits, limit) for limit in LIMITS}
 
 
 def _refuse_running_faster(olt: Olt, shortest_s: int | None) -> None:

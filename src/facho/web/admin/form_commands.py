@@ -19,7 +19,6 @@ from facho.engine.commands.schedule_draft import Schedule
 
 FormData = dict[str, Any]
 FormSet: TypeAlias = "BaseInlineFormSet[Any, Any, Any]"
-_LIMITS = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
 
 
 def add_olt(olt: Olt) -> None:
@@ -58,13 +57,13 @@ def _olt_changes(olt: Olt, changed: Collection[str]) -> olts.OltChanges:
         found["brand"] = olt.brand.name
     if "model" in changed:
         found["model"] = olt.model.name if olt.model else ""
-    if any(limit in changed for limit in _LIMITS):
+    if any(limit in changed for limit in olts.LIMITS):
         found["limits"] = _limits_of(olt)
     return olts.OltChanges(**found)
 
 
 def _limits_of(olt: Olt) -> olts.OltLimits:
-    return olts.OltLimits(**{limit: getattr(olt, limit) for limit in _LIMITS})
+    return olts.OltLimits(**{limit: getattr(olt, limit) for limit in olts.LIMITS})
 
 
 def create_job(

@@ -24,7 +24,7 @@ from facho.apps.maintenance.selectors import olts_under_maintenance
 from facho.config import current
 from facho.core.durations import about
 from facho.engine.commands import brands, oids
-from facho.engine.commands.olts import disable_olts, enable_olts, remove_olt
+from facho.engine.commands.olts import LIMITS, disable_olts, enable_olts, remove_olt
 from facho.engine.upkeep.olt_removal import FIRST_CHUNKS, count_rows_of
 from facho.web.admin import form_commands, olt_test
 from facho.web.admin.base import (
@@ -168,10 +168,7 @@ class OltAdmin(WithSuspension, SwitchableAdmin[Olt]):
     fieldsets = (
         (None, {"fields": ("name", "enabled", ("brand", "model"), ("address", "port"), "site")}),
         (_("Access"), {"fields": ("snmp_version", *CREDENTIALS)}),
-        (
-            _("Limits"),
-            {"fields": ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")},
-        ),
+        (_("Limits"), {"fields": LIMITS}),
         (_("Detected by the engine"), {"classes": ("tab",), "fields": readonly_fields[:-1]}),
     )
 

@@ -14,7 +14,7 @@ from facho.apps.hosts.models import Brand, Olt, OltModel, SnmpVersion
 from facho.engine.commands.credentials import CredentialFields, build_credentials
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.input_checks import LARGEST, LONGEST_NAME
-from facho.engine.commands.olts import AUTO, NewOlt, OltChanges, OltLimits
+from facho.engine.commands.olts import AUTO, LIMITS, NewOlt, OltChanges, OltLimits
 from facho.snmp.usm import Auth, Priv
 from facho.web.api.input import Given
 
@@ -24,7 +24,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "community": "credentials.community",
     "user": "credentials.user",
 }
-_LIMITS: Final = ("max_in_flight", "max_varbinds", "max_requests_per_second", "shortest_interval_s")
 
 
 def _secret_field(longest: int = 255) -> serializers.CharField:
@@ -88,7 +87,7 @@ def new_olt(given: Mapping[str, Any]) -> NewOlt:
         brand=given["brand"].name if "brand" in given else AUTO,
         **{name: given[name] for name in ("port", "site", "enabled", "credentials") if name in given},
     )
-    limits = OltLimits(**{limit: given[limit] for limit in _LIMITS if limit in given})
+    limits = OltLimits(**{limit: given[limit] for limit in LIMITS if limit in given})
     return replace(
         new,
         limits=limits,
@@ -102,8 +101,8 @@ def olt_changes(olt: Olt, given: Mapping[str, Any]) -> OltChanges:
     names = ("name", "address", "port", "site", "credentials", "enabled")
     same = {name: given[name] for name in names if name in given}
     limits = None
-    if any(limit in given for limit in _LIMITS):
-        limits = OltLimits(**{limit: given.get(limit, getattr(olt, limit)) for limit in _LIMITS})
+    if any(limit in given for limit in LIMITS):
+        limits = OltLimits(**{limit: given.get(limit, getattr(olt, limit)) for limit in LIMITS})
     return OltChanges(
         **same,
         version=given.get("snmp_version"),
