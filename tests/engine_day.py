@@ -13,7 +13,7 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import Collection, PartResult, PartState
+from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.coordinate.coordinator import CoordinatorResult, coordinator_step
 from facho.engine.coordinate.maintenance import abort_in_maintenance

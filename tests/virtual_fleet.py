@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from facho.engine.process.snmp_loop import SnmpLoop
+from facho.engine.schedule.runner import SnmpLoop
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.sim.olt import Address
 from facho.sim.process import ProcessReport

@@ -27,9 +27,7 @@ from facho.backends.poller_process import PollerProcess
 from facho.celery import settings
 from facho.config import Config
 from facho.core.pool import SNMP_QUEUES
-from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.pollers import PollerActivity
-from facho.engine.schedule.runner import Runtime
+from facho.engine.schedule.runner import PollerActivity, Runtime, SnmpLoop
 from facho.engine.schedule.scheduler import SchedulerLoop
 from tests.services import warm
 from tests.services.redis import Redis

@@ -23,9 +23,8 @@ from facho.engine.collect.work_builder import profile_of
 from facho.engine.commands.jobs import NewJob, create_job
 from facho.engine.commands.olts import NewOlt, add_olt
 from facho.engine.commands.runs import collect_all, run_now
-from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.schedule.assign import claim_execution
-from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.runner import Runtime, SnmpLoop, run_execution
 from facho.sim import snmprec
 from facho.sim.fleet import Fleet, FleetConfig
 from facho.snmp import Target

@@ -23,7 +23,8 @@ from facho.apps.snmp_jobs.selectors import members_to_ask
 from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import Collection, Part, PartResult, PartState, Work
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.request_plan import Part, Work
 from facho.engine.collect.work_builder import OltSnapshot, Planned
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.process.leases import (

@@ -22,10 +22,8 @@ from facho.config import Config
 from facho.core.pool import SNMP_QUEUES
 from facho.databases import most_connections
 from facho.engine.process.loops import run_loop, run_step
-from facho.engine.process.snmp_loop import SnmpLoop
-from facho.engine.schedule.pollers import PollerActivity
 from facho.engine.schedule.probes import run_probe_loop
-from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.runner import PollerActivity, Runtime, SnmpLoop, run_execution
 from facho.vendors import builtin
 
 # The share of the time to stop in that executions are given to end by themselves.

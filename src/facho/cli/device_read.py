@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from facho.core.reasons import Reason
-from facho.engine.collect.column_reader import TimeLeft, add_load
+from facho.engine.collect.column_reader import TimeLeft, add_load, apply_request_rules
 from facho.engine.collect.identify import identify, identity_of, text_of
-from facho.engine.collect.request_plan import SuffixFinder
-from facho.engine.collect.session import apply_request_rules
-from facho.engine.collect.work import KnownOnu
+from facho.engine.collect.request_plan import KnownOnu, SuffixFinder
 from facho.sim import snmprec
 from facho.snmp import Client, Load, Missing, Oid, SnmpError, Target, Value
 from facho.snmp.client import Agent

@@ -24,8 +24,7 @@ CHECK_EVERY_S: Final = 0.3
 def manual_runtime(config: Config) -> Iterator[Runtime]:
     from facho.apps.db.database import database_now
     from facho.backends.poller_process import worker_name
-    from facho.engine.process.snmp_loop import SnmpLoop
-    from facho.engine.schedule.runner import Runtime
+    from facho.engine.schedule.runner import Runtime, SnmpLoop
 
     ending = threading.Event()
     with SnmpLoop() as snmp:

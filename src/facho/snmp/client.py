@@ -11,11 +11,10 @@ from typing import Final, Self
 from weakref import WeakValueDictionary
 
 from facho.snmp.errors import ClientClosed
-from facho.snmp.get import GetResult, get_many
 from facho.snmp.message import Community, Security, Version, peek_request_id
 from facho.snmp.pacing import Decide, Learned, Limits, decide
 from facho.snmp.peer import MAX_TAG, MOST_OCTETS, MOST_ROWS, Dropped, Peer, ReceiveLimit, RequestSettings
-from facho.snmp.requester import Requester
+from facho.snmp.requester import GetResult, Requester, get_many
 from facho.snmp.transport import DEFAULT_PORT, Endpoint, SocketAddress, resolve
 from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity

@@ -12,6 +12,7 @@ import secrets
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from facho.core.reasons import Param, Reason, text_reason
@@ -193,7 +194,6 @@ class Peer:
         decide: Decide = decide,
     ) -> None:
         self.address = address
-        self.engine = Engine(loop.time)
         self.window = RequestWindow(loop, decide, self._oldest)
         self.dropped = Dropped()
         self.answered_from: SocketAddress | None = None
@@ -209,6 +209,11 @@ class Peer:
     @property
     def name(self) -> str:
         return address_name(self.address)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The SNMPv3 engine at the address."""
+        return Engine(self._loop.time)
 
     @property
     def pending(self) -> int:

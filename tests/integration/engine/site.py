@@ -10,8 +10,9 @@ from typing import Any, Final
 from unittest.mock import Mock, patch
 
 from facho.engine.collect.collector import collect
-from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartResult, Work
-from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
+from facho.engine.collect.part_results import Collection, PartResult
+from facho.engine.collect.request_plan import AskedColumn, KnownOnu, Part, Work
+from facho.engine.schedule.runner import SnmpLoop, SnmpTask
 from facho.sim.fleet import FleetConfig
 from facho.sim.report import OltReport
 from facho.sim.scenario import Scenario

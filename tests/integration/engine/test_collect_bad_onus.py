@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from facho.core.request_rules import RequestPace
-from facho.engine.collect.work import Batching, PartState
+from facho.engine.collect.part_results import PartState
+from facho.engine.collect.request_plan import Batching
 from facho.snmp import Learned, Limits
 from tests.integration.engine.site import FAMILIES, site
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from facho.engine.collect.work import PartResult, PartState
+from facho.engine.collect.part_results import PartResult, PartState
 from facho.engine.collect.work_builder import leave_out_missing
 from tests.integration.engine.site import Site, site
 

@@ -13,8 +13,9 @@ import pytest
 
 from facho.core.request_rules import RequestPace
 from facho.engine.collect.collector import collect
-from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartState
-from facho.engine.process.snmp_loop import SnmpTask
+from facho.engine.collect.part_results import Collection, PartState
+from facho.engine.collect.request_plan import AskedColumn, KnownOnu, Part
+from facho.engine.schedule.runner import SnmpTask
 from facho.snmp import Learned, Target
 from facho.vendors import Entity, Key
 from tests.integration.engine.site import FAMILIES, Site, site

@@ -49,9 +49,9 @@ from facho.cli.snmp_options import (
 )
 from facho.cli.system import database_now, system
 from facho.core.reasons import Reason, several
+from facho.engine.collect.column_reader import Guard
 from facho.engine.collect.identify import identify
 from facho.engine.collect.request_plan import is_under
-from facho.engine.collect.session import Guard
 from facho.sim import snmprec
 from facho.sim.masking import mask_recording
 from facho.snmp import Client, SnmpError, Target

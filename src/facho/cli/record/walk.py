@@ -8,9 +8,8 @@ from typing import Final
 
 from facho.cli.device_read import DeviceRead, read_online_onus
 from facho.cli.progress import Steps
-from facho.engine.collect.column_reader import TimeLeft, add_load
+from facho.engine.collect.column_reader import Guard, TimeLeft, add_load, apply_request_rules
 from facho.engine.collect.request_plan import is_under
-from facho.engine.collect.session import Guard, apply_request_rules
 from facho.sim.snmprec import Record
 from facho.snmp import Agent, Client, Limits, Missing, Oid, SnmpError, Target, Value, WalkResult
 from facho.snmp.errors import BadOid, BerError, DeadlineExceeded, NoAnswer, SecurityError

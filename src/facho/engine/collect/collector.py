@@ -11,9 +11,20 @@ from typing import Any, Final, Protocol, TypeVar
 from facho.core.reason_texts import CPU_TOO_HIGH
 from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import RequestPace
-from facho.engine.collect.column_reader import Answers, Progress, get_values, walk_columns
+from facho.engine.collect.column_reader import (
+    Answers,
+    Guard,
+    NoAddress,
+    Progress,
+    Session,
+    get_values,
+    walk_columns,
+)
 from facho.engine.collect.part_results import (
     DISCOVERY,
+    Collection,
+    PartResult,
+    PartState,
     fail_part,
     join_results,
     judge_part,
@@ -22,16 +33,18 @@ from facho.engine.collect.part_results import (
     skip_part,
 )
 from facho.engine.collect.request_plan import (
+    AskedColumn,
     CannotAsk,
     GetPlan,
+    KnownOnu,
+    Part,
+    Work,
     check_allowed,
     check_walkable,
     plan_get,
     resolve_read_as,
     split_addressable,
 )
-from facho.engine.collect.session import Guard, NoAddress, Session
-from facho.engine.collect.work import AskedColumn, Collection, KnownOnu, Part, PartResult, PartState, Work
 from facho.snmp import Client
 from facho.snmp.errors import BadOid
 from facho.vendors import Decoded, Decoder, Entity, Facts, Key, Profile, State

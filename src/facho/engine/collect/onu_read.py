@@ -15,15 +15,8 @@ from facho.apps.discovery.findings import Finding
 from facho.apps.hosts.selectors import PLACE_FACTS, AskedFact
 from facho.apps.snmp_jobs.models import JobKind
 from facho.core.reasons import Reason, to_json
-from facho.engine.collect.request_plan import is_addressable, tables_of
-from facho.engine.collect.work import (
-    AskedColumn,
-    Collection,
-    KnownOnu,
-    Part,
-    PartResult,
-    PartState,
-)
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.request_plan import AskedColumn, KnownOnu, Part, is_addressable, tables_of
 from facho.vendors import Entity, Profile
 from facho.vendors.facts import FACTS
 from facho.vendors.schema import ReadMethod, Table

@@ -1,4 +1,4 @@
-"""Judges the answers of a part: whether it succeeded, why not, and which columns the OLT does not have.
+"""The results of parts, judged by their answers: success, error and missing columns.
 
 SNMP cannot tell an empty table from one that is not there. So a column counts as missing only where it must
 have rows: for ONUs that the OLT has just named, and for its own ports, boards and health. ONUs that wait to
@@ -7,21 +7,99 @@ be provisioned are mostly none, and are always asked for.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from facho.core.reasons import NO_REASON, Reason, several
 from facho.core.request_rules import too_many_unanswered
 from facho.engine.collect.column_reader import Answers, add_load
-from facho.engine.collect.request_plan import tables_of
-from facho.engine.collect.work import Part, PartResult, PartState, Work
+from facho.engine.collect.request_plan import AskedColumn, Part, Work, tables_of
+from facho.masking import mask_secrets
 from facho.snmp import SnmpError, Value
 from facho.snmp.errors import DeadlineExceeded, TooMuch
+from facho.snmp.pacing import Learned
+from facho.snmp.peer import Load
 from facho.snmp.values import Unknown, json_value
 from facho.vendors import Decoded, Entity, Profile, UnreadableRows
 from facho.vendors.errors import BadIndex
 from facho.vendors.index import split_arcs
+
+
+class PartState(enum.StrEnum):
+    SUCCESS = "success"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(slots=True)
+class PartResult:
+    """The result of one part. `decoded` has the rows that came, also if it failed."""
+
+    part: Part
+    state: PartState
+    error: Reason = NO_REASON
+    # The OLT did not answer at all.
+    silent: bool = False
+    seconds: float = 0.0
+    decoded: Decoded | None = None
+    # Rows of columns without a profile: name -> index in dots -> value for JSON.
+    raw: dict[str, dict[str, object]] = field(default_factory=dict)
+    rows: int = 0
+    onus_asked: int = 0
+    # ONUs with missing values, by interface, and why.
+    unanswered: dict[str, Reason] = field(default_factory=dict)
+    # OIDs of columns that the OLT does not have, and of those that it has.
+    missing_columns: frozenset[str] = frozenset()
+    found: frozenset[str] = frozenset()
+    load: Load = field(default_factory=Load)
+    # The columns that were read in fact, with those of `Part.otherwise` if they were needed.
+    asked: tuple[AskedColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Reasons hold what the OLT said, and are stored and shown.
+        self.error = self.error.with_texts(_clean_text)
+        clean = {reason: reason.with_texts(_clean_text) for reason in set(self.unanswered.values())}
+        self.unanswered = {onu: clean[reason] for onu, reason in self.unanswered.items()}
+
+    @property
+    def has_onus(self) -> bool:
+        return self.decoded is not None and len(self.decoded.onus) > 0
+
+
+def _clean_text(text: str) -> str:
+    """Mask secrets, and drop NUL, which PostgreSQL refuses."""
+    return mask_secrets(text).replace("\0", "")
+
+
+@dataclass(slots=True)
+class Collection:
+    """The results of all parts of an execution, which fails if the first part, the master's, fails."""
+
+    parts: list[PartResult]
+    learned: Learned | None = None
+    cpu_pct: float | None = None
+    uptime_s: float | None = None
+
+    @property
+    def was_asked(self) -> bool:
+        """Tell whether a request was sent; if all columns were left out, none was."""
+        return any(part.load.requests for part in self.parts)
+
+    @property
+    def succeeded(self) -> bool:
+        return self.parts[0].state is PartState.SUCCESS
+
+    @property
+    def silent(self) -> bool:
+        return self.parts[0].silent
+
+    @property
+    def error(self) -> Reason:
+        return self.parts[0].error
+
 
 DISCOVERY: Final = "discovery"
 _ALWAYS_THERE: Final = frozenset({Entity.PORT, Entity.BOARD, Entity.FAN, Entity.OLT})

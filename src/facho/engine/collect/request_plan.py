@@ -1,15 +1,20 @@
-"""Plans the requests for the columns of a part by the vendor's profile, without sending any."""
+"""What one execution has to read, and the requests that the vendor's profile needs for it; none is sent.
+
+`Work` is all that a poller needs of an execution: plain data that crosses threads and layers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
 from facho.core.reasons import Reason, ReasonError
-from facho.engine.collect.work import AskedColumn, KnownOnu
-from facho.snmp import Oid
+from facho.core.request_rules import RequestPace
+from facho.snmp import Oid, Target
+from facho.snmp.pacing import Learned
 from facho.vendors import Entity, Key, Profile
 from facho.vendors.encode import IndexWriter, is_packed_in
 from facho.vendors.index import CompiledIndex, compile_index, split_arcs
@@ -24,6 +29,81 @@ from facho.vendors.schema import (
     Table,
     packings_of,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedColumn:
+    """A column to read, and the column of the profile that has the rules for its values."""
+
+    name: str
+    oid: str
+    # Empty for an OID of the operator's own: its values go to the execution's result as they are.
+    read_as: str = ""
+    # A helper without a fact of its own, needed to decode others: the names behind an index.
+    helps: bool = False
+    # What it is read for; the same column may have facts of other entities too.
+    entity: str = Entity.ONU.value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The share of one node in an execution; that of the master comes first."""
+
+    # None for a collection by hand without a job.
+    node_id: int | None
+    job: str
+    kind: str
+    task_type: str
+    # Facts such as "serial" or "onu_rx_dbm"; what was collected when is stored by them.
+    facts: tuple[str, ...]
+    columns: tuple[AskedColumn, ...]
+    # Tables that are expensive to walk; a discovery reads them only if the others have no ONU.
+    otherwise: tuple[AskedColumn, ...] = ()
+    # Missing columns, which are not asked for.
+    missing_columns: tuple[AskedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOnu:
+    """An ONU that can be asked about."""
+
+    key: Key
+    technology: str = ""
+    online: bool = False
+    # Not in the tables of discoveries; found in another one.
+    undiscovered: bool = False
+    # The raw index at which the OLT has it; empty if not known.
+    index: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """The batch sizes of a GET, and the percentage of unanswered ONUs above which it has failed."""
+
+    size: int = 200
+    sub_size: int = 50
+    most_unanswered: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that a poller needs to run an execution without the database."""
+
+    execution_id: int
+    # New for each start of the execution; part of the request ids.
+    run_id: int
+    olt_id: int
+    olt: str
+    target: Target
+    profile: Profile
+    parts: tuple[Part, ...]
+    known: tuple[KnownOnu, ...] = ()
+    learned: Learned | None = None
+    pace: RequestPace = RequestPace.NORMAL
+    batching: Batching = field(default_factory=Batching)
+    # Most values in one GET; the limits of the target are those of walks.
+    varbinds: int = 20
+    time_limit: timedelta = timedelta(minutes=30)
 
 
 class CannotAsk(ReasonError, ValueError):

@@ -27,15 +27,8 @@ from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
-from facho.engine.collect.work import (
-    AskedColumn,
-    Batching,
-    KnownOnu,
-    Part,
-    PartResult,
-    PartState,
-    Work,
-)
+from facho.engine.collect.part_results import PartResult, PartState
+from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
 from facho.vendors import GENERIC, Entity, Profile, builtin

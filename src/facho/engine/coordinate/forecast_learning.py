@@ -19,7 +19,7 @@ from facho.apps.execution_coordinator.models import CoordinatorState, TaskForeca
 from facho.apps.executions.models import Execution, State
 from facho.config import Config
 from facho.core.forecast import Learned, learn
-from facho.engine.collect.work import PartState
+from facho.engine.collect.part_results import PartState
 from facho.engine.coordinate.forecasts import Key, decode_learned
 
 LEARNING: Final = "learning"

@@ -15,11 +15,13 @@ from facho.apps.hosts.models import Olt
 from facho.config import Config
 from facho.core.execution_end import AttemptEnd, EndState, OltBefore, end_failed_attempt, judge_olt
 from facho.core.reasons import Reason
-from facho.engine.collect.work import PartResult, PartState
+from facho.engine.collect.part_results import PartResult, PartState
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, count_failed_slot, slot_from_row
 from facho.engine.events.coordinator_log import log_ended_executions
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.execution_row import (
+    LockedNode,
+    check_lease,
     end_attempt,
     lock_failed_node,
     may_queue,
@@ -27,7 +29,6 @@ from facho.engine.record.execution_row import (
     write_manual_execution,
 )
 from facho.engine.record.olt_state import update_reachability
-from facho.engine.record.recording import LockedNode, check_lease
 from facho.masking import mask_secrets
 
 

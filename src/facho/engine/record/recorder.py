@@ -11,21 +11,27 @@ from facho.apps.db import sql
 from facho.apps.executions.models import State
 from facho.config import Config
 from facho.core.execution_end import decide_end
-from facho.engine.collect.work import Collection
+from facho.engine.collect.part_results import Collection
 from facho.engine.collect.work_builder import Planned
 from facho.engine.process.leases import StartedExecution
-from facho.engine.record.chassis import write_chassis
 from facho.engine.record.execution_row import (
+    Recording,
+    check_lease,
     lock_failed_node,
+    summarise,
     write_execution,
     write_node_state,
     write_quotas,
 )
-from facho.engine.record.olt_state import write_olt_state, write_reachability
-from facho.engine.record.onus import store_onus, write_collected, write_onu_history, write_unreadable_rows
-from facho.engine.record.optics import write_optics
-from facho.engine.record.outages import write_outages
-from facho.engine.record.recording import Recording, check_lease, summarise
+from facho.engine.record.olt_state import write_chassis, write_olt_state, write_reachability
+from facho.engine.record.onus import (
+    store_onus,
+    write_collected,
+    write_onu_history,
+    write_optics,
+    write_outages,
+    write_unreadable_rows,
+)
 
 log = logging.getLogger(__name__)
 

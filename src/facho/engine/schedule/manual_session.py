@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from facho.apps.db.database import release_connection
 from facho.core.reasons import NO_REASON, Reason
-from facho.engine.collect.session import Guard, request_tag
-from facho.engine.collect.work import Part, PartResult, PartState
+from facho.engine.collect.column_reader import Guard, request_tag
+from facho.engine.collect.part_results import PartResult, PartState
+from facho.engine.collect.request_plan import Part
 from facho.engine.process.leases import LeaseLost, start_execution
-from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record.no_collection import record_by_hand
-from facho.engine.schedule.runner import Runtime, abandon_execution, retry_while_leased
+from facho.engine.schedule.runner import Runtime, SnmpTask, abandon_execution, retry_while_leased
 from facho.snmp import Client, Load, SnmpError
 
 

@@ -23,10 +23,9 @@ from facho.engine.collect.identify import probe as probe_olt
 from facho.engine.collect.work_builder import first_column, target_of
 from facho.engine.events.types import OltReachable
 from facho.engine.process.loops import run_loop
-from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record.olt_state import request_replan
 from facho.engine.record.suspension import resume_node, resume_olt
-from facho.engine.schedule.runner import Runtime
+from facho.engine.schedule.runner import Runtime, SnmpTask
 from facho.keys import KeyProblem
 from facho.snmp import Client, Oid, SnmpError, Target
 

@@ -1,28 +1,36 @@
-"""Runs one execution, in the thread of a poller or of a person's command."""
+"""Runs one execution, in the thread of a poller or of a person's command, and counts how busy pollers are.
+
+A process has one asyncio loop for SNMP, in a thread of its own; pollers submit coroutines and wait.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Final, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
 
+import uvloop
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from facho.apps.db import sql
 from facho.apps.db.database import Clock, release_connection
 from facho.apps.executions.models import State
+from facho.apps.zabbix_pollers.models import PollerStats, PollerStatus
+from facho.apps.zabbix_pollers.selectors import last_poller_stats, poller_stats
 from facho.config import Config
 from facho.core.pool import SNMP_QUEUES
 from facho.core.reasons import Reason, text_reason
 from facho.engine.collect.collector import collect
 from facho.engine.collect.work_builder import NothingToAsk, plan_execution
 from facho.engine.events.stream import publish
-from facho.engine.events.types import ExecutionLostLease
+from facho.engine.events.types import ExecutionLostLease, SaturationEnded, SaturationStarted
 from facho.engine.process.leases import (
     HeldLease,
     LeaseKeeper,
@@ -31,15 +39,71 @@ from facho.engine.process.leases import (
     release_lease,
     start_execution,
 )
-from facho.engine.process.snmp_loop import SnmpLoop, SnmpTask
 from facho.engine.record.no_collection import hand_back, record_failure
 from facho.engine.record.recorder import record
 from facho.keys import KeyProblem
+from facho.snmp import Client
 
 log = logging.getLogger(__name__)
 
 _PAUSE_S: Final = 0.5
 T = TypeVar("T")
+
+
+class SnmpLoop:
+    """Started when it is entered. Its clients may be used from its own coroutines only.
+
+    `client` is for executions. `probe_client` is for probes, which keep to limits of their own.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._loop = loop or uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="snmp", daemon=True)
+        self.client = Client()
+        self.probe_client = Client()
+
+    def __enter__(self) -> SnmpLoop:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.submit(_close(self.client, self.probe_client)).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+
+async def _close(*clients: Client) -> None:
+    for client in clients:
+        client.close()
+
+
+class SnmpTask:
+    """Runs the coroutines of one execution on the loop, one after the other, until it is cancelled."""
+
+    def __init__(self, snmp: SnmpLoop) -> None:
+        self._snmp = snmp
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._current: Future[Any] | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Raises concurrent.futures.CancelledError when another thread cancelled it."""
+        with self._lock:
+            future = self._snmp.submit(coroutine)
+            self._current = future
+            if self._cancelled:
+                future.cancel()
+        return future.result()
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._cancelled = True
+            if self._current is not None:
+                self._current.cancel()
 
 
 @dataclass(slots=True)
@@ -178,3 +242,87 @@ def abandon_execution(started: StartedExecution, runtime: Runtime) -> None:
 
 def _ids(started: StartedExecution) -> dict[str, int]:
     return {"olt_id": started.olt_id, "execution_id": started.execution_id}
+
+
+@dataclass(slots=True)
+class _Poller:
+    node_id: int | None = None
+    since: datetime | None = None
+    busy: timedelta = timedelta()
+    completed: int = 0
+    delayed: int = 0
+
+
+class PollerActivity:
+    """The activity of each poller of this process: kept in memory, and written now and then."""
+
+    def __init__(self, worker: str, pollers: int, now: datetime) -> None:
+        self._worker = worker
+        self._began = now
+        self._pollers = [_Poller() for _ in range(pollers)]
+        self._lock = threading.Lock()
+        self._changed = True
+
+    def begin(self, number: int, started: StartedExecution) -> None:
+        with self._lock:
+            poller = self._pollers[number]
+            poller.node_id, poller.since = started.node_id, started.started_at
+            poller.delayed += started.delayed
+            self._changed = True
+
+    def end(self, number: int, now: datetime) -> None:
+        with self._lock:
+            poller = self._pollers[number]
+            if poller.since is not None:
+                poller.busy += max(timedelta(), now - poller.since)
+                poller.completed += 1
+            poller.node_id, poller.since = None, None
+            self._changed = True
+
+    def write(self, now: datetime, *, always: bool = False) -> None:
+        with self._lock:
+            if not (self._changed or always):
+                return
+            rows = [self._row(number, poller, now) for number, poller in enumerate(self._pollers, 1)]
+            self._changed = False
+        given = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(rows))
+        with sql.write_transaction():
+            sql.execute(_SHOW.format(given), [value for row in rows for value in row])
+
+    def _row(self, number: int, poller: _Poller, now: datetime) -> tuple[Any, ...]:
+        """Return the values of the columns, in the order of _SHOWN."""
+        running = now - poller.since if poller.since is not None else timedelta()
+        return (
+            self._worker,
+            number,
+            (PollerStatus.FREE if poller.since is None else PollerStatus.BUSY).value,
+            poller.node_id,
+            (poller.busy + running).total_seconds(),
+            (now - self._began).total_seconds(),
+            poller.completed,
+            poller.delayed,
+            sql.db_time(now),
+        )
+
+
+_SHOWN: Final = (
+    "status", "current_node_id", "busy_time", "total_time", "tasks_completed", "tasks_delayed", "heartbeat"
+)  # fmt: skip
+_SHOW: Final = (
+    f"INSERT INTO pollers (worker, poller_id, {', '.join(_SHOWN)}) VALUES {{}}"  # noqa: S608
+    " ON CONFLICT (worker, poller_id) DO UPDATE SET "
+    + ", ".join(f"{each} = excluded.{each}" for each in _SHOWN)
+)
+
+
+def write_poller_stats(now: datetime, config: Config) -> PollerStats | None:
+    """Write a row of statistics, unless a process wrote one lately."""
+    last = last_poller_stats(now)
+    if last is not None and now - last.timestamp < config.poller_stats_every:
+        return None
+    stats = poller_stats(now, config, last)
+    PollerStats.objects.bulk_create([stats], ignore_conflicts=True)
+    if stats.is_saturated != bool(last and last.is_saturated):
+        changed = SaturationStarted if stats.is_saturated else SaturationEnded
+        publish(changed(busy_percentage=stats.busy_percentage, queue_size=stats.queue_size), now)
+    return stats

@@ -19,8 +19,8 @@ from facho.engine.coordinate.maintenance import abort_in_maintenance
 from facho.engine.process.leases import SEND_SHARE
 from facho.engine.process.loops import StepFailures, run_step
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.pollers import PollerActivity, write_poller_stats
 from facho.engine.schedule.recovery import Recovered, extend_leases_after_clock_jump, recover
+from facho.engine.schedule.runner import PollerActivity, write_poller_stats
 from facho.engine.schedule.slots import QueueResult, queue_due_slots, reset_slots_too_far_ahead
 
 _CHECK_EVERY: Final = timedelta(seconds=60)

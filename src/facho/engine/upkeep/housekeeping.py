@@ -12,7 +12,7 @@ from facho.apps.db.database import Clock, database_now
 from facho.apps.history.store import close_hours
 from facho.config import Config
 from facho.engine.process.loops import run_loop, run_step
-from facho.engine.record.optics import update_baselines
+from facho.engine.record.onus import update_baselines
 from facho.engine.upkeep.olt_removal import continue_removals
 from facho.engine.upkeep.retention import remove_old
 from facho.engine.upkeep.storage import take_sample

@@ -17,7 +17,7 @@ from facho.apps.maintenance.selectors import maintained_until
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import masters_of_chained
 from facho.core.reasons import NO_REASON, Reason, from_json
-from facho.engine.collect.work import PartState
+from facho.engine.collect.part_results import PartState
 
 _EXECUTIONS_SHOWN: Final = 20
 _PART_STATES: Final = {

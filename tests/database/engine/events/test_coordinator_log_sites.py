@@ -15,9 +15,8 @@ from facho.config import Config
 from facho.core.reasons import text_reason
 from facho.engine.process.leases import StartedExecution
 from facho.engine.record.suspension import resume_node, resume_olt, suspend_node, suspend_olt
-from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.recovery import extend_leases_after_clock_jump, recover
-from facho.engine.schedule.runner import Runtime, abandon_execution
+from facho.engine.schedule.runner import Runtime, abandon_execution, write_poller_stats
 from facho.engine.schedule.slots import reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt
 

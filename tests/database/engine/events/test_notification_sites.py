@@ -14,8 +14,8 @@ from facho.apps.zabbix_pollers.store import update_heartbeat
 from facho.config import Config
 from facho.core.reasons import text_reason
 from facho.engine.record.suspension import resume_node, suspend_node
-from facho.engine.schedule.pollers import write_poller_stats
 from facho.engine.schedule.probes import Probe, record_answer
+from facho.engine.schedule.runner import write_poller_stats
 from tests.engine_day import Day
 from tests.factories import at, make_job, make_node, make_olt
 

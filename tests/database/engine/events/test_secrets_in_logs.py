@@ -29,11 +29,10 @@ from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.coordinate.coordinator import coordinator_step
 from facho.engine.events.coordinator_log import log_writer
 from facho.engine.process.loops import run_step
-from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.recorder import record
 from facho.engine.schedule import runner
 from facho.engine.schedule.assign import claim_executions
-from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.runner import Runtime, SnmpLoop, run_execution
 from facho.engine.schedule.slots import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.snmp.usm import Auth, Priv, User

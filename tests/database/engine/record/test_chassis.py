@@ -15,8 +15,9 @@ from facho.apps.hosts.models import Olt
 from facho.cli.olt import show
 from facho.cli.olt.details import chassis_json
 from facho.cli.onu import unprovisioned
-from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState
-from facho.engine.record.chassis import store_chassis
+from facho.engine.collect.part_results import PartResult, PartState
+from facho.engine.collect.request_plan import AskedColumn, Part
+from facho.engine.record.olt_state import store_chassis
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE

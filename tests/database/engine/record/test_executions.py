@@ -21,11 +21,10 @@ from facho.config import Config
 from facho.core.reasons import in_english
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.commands.runs import run_now
-from facho.engine.process.snmp_loop import SnmpTask
 from facho.engine.record import onus
 from facho.engine.schedule.assign import claim_executions
 from facho.engine.schedule.probes import AT_ONCE, claim_due_probes, run_probes
-from facho.engine.schedule.runner import Runtime, run_execution
+from facho.engine.schedule.runner import Runtime, SnmpTask, run_execution
 from facho.engine.schedule.slots import queue_due_slots
 from facho.sim.fleet import FleetConfig
 from facho.sim.presets import PRESETS

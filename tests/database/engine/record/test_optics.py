@@ -18,7 +18,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.config import Config
 from facho.core.optics import Limits
-from facho.engine.record.optics import publish_optical_changes, update_baselines
+from facho.engine.record.onus import publish_optical_changes, update_baselines
 from facho.vendors import Key, State
 from tests.factories import make_olt
 from tests.findings import NOW, an_olt, facts

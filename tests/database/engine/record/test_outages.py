@@ -20,7 +20,7 @@ from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationNotice, NotificationRule
 from facho.cli.olt import outages as list_outages
 from facho.config import Config
-from facho.engine.record.outages import update_outages
+from facho.engine.record.onus import update_outages
 from facho.vendors import Key, State
 from tests.findings import NOW, an_olt, discovered, facts
 

@@ -22,8 +22,7 @@ from facho.core.reasons import in_english
 from facho.core.roles import Role
 from facho.core.severity import Severity
 from facho.engine.collect.column_reader import Answers
-from facho.engine.collect.part_results import judge_part
-from facho.engine.collect.work import Collection
+from facho.engine.collect.part_results import Collection, judge_part
 from facho.engine.collect.work_builder import plan_execution
 from facho.engine.commands.olts import OltChanges, update_olt
 from facho.engine.events.notification_texts import compose_message

@@ -17,8 +17,8 @@ from facho.config import Config
 from facho.core.reasons import text_reason
 from facho.engine.process.leases import HeldLease, LeaseKeeper, LeaseLost, StartedExecution, start_execution
 from facho.engine.record import no_collection
+from facho.engine.record.execution_row import ExecutionBefore, check_lease
 from facho.engine.record.no_collection import hand_back, record_failure
-from facho.engine.record.recording import ExecutionBefore, check_lease
 from facho.engine.schedule.recovery import Recovered, recover
 from facho.engine.schedule.slots import queue_due_slots
 from tests.factories import at, make_execution, make_node

@@ -15,16 +15,15 @@ from facho.apps.executions.models import Execution, State
 from facho.cli.manual_execution import wait_for_turn
 from facho.config import current
 from facho.core.reasons import text_reason
-from facho.engine.collect.session import Guard
-from facho.engine.collect.work import PartResult
+from facho.engine.collect.column_reader import Guard
+from facho.engine.collect.part_results import PartResult
 from facho.engine.commands.runs import collect_all
 from facho.engine.process.leases import LeaseLost, StartedExecution
-from facho.engine.process.snmp_loop import SnmpLoop
 from facho.engine.record.no_collection import record_by_hand
 from facho.engine.schedule import manual_session, runner
 from facho.engine.schedule.assign import claim_execution
 from facho.engine.schedule.manual_session import ManualResult, Questions, run_manual_session
-from facho.engine.schedule.runner import Runtime
+from facho.engine.schedule.runner import Runtime, SnmpLoop
 from facho.snmp import Client, Load
 from facho.snmp.errors import AddressError
 from tests.factories import make_olt

@@ -12,7 +12,7 @@ from facho.apps.zabbix_pollers.models import PollerStats
 from facho.config import Config
 from facho.engine.coordinate.changes import handle_changes
 from facho.engine.schedule import scheduler, slots
-from facho.engine.schedule.pollers import write_poller_stats
+from facho.engine.schedule.runner import write_poller_stats
 from facho.engine.schedule.scheduler import scheduler_step
 from facho.engine.schedule.slots import QueueResult, queue_due_slots, reset_slots_too_far_ahead
 from tests.factories import at, make_execution, make_job, make_node, make_olt

@@ -11,8 +11,7 @@ import pytest
 
 from facho.engine.collect import collector, request_plan
 from facho.engine.collect.column_reader import Answers
-from facho.engine.collect.request_plan import GetPlan
-from facho.engine.collect.work import AskedColumn, KnownOnu, Part, Work
+from facho.engine.collect.request_plan import AskedColumn, GetPlan, KnownOnu, Part, Work
 from facho.snmp import Load, Target
 from facho.vendors import Key, builtin
 from facho.vendors.index import join_arcs

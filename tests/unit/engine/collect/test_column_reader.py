@@ -6,7 +6,7 @@ import asyncio
 from typing import Any, cast
 
 from facho.engine.collect.column_reader import walk_columns
-from facho.engine.collect.work import AskedColumn
+from facho.engine.collect.request_plan import AskedColumn
 from facho.snmp import Agent, WalkResult
 from facho.snmp.errors import TooMuch, UnreadableRows
 from facho.snmp.walk import Column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from facho.engine.collect.collector import KnownOnus, known_after_discovery, known_after_part
-from facho.engine.collect.work import KnownOnu
+from facho.engine.collect.request_plan import KnownOnu
 from facho.vendors import Entity, Facts, Key, State
 
 A, B, C = (Key(0, 1, 0, onu) for onu in range(3))

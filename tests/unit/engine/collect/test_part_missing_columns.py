@@ -6,7 +6,7 @@ import pytest
 
 from facho.engine.collect.column_reader import Answers
 from facho.engine.collect.part_results import find_missing_columns
-from facho.engine.collect.work import AskedColumn, Part
+from facho.engine.collect.request_plan import AskedColumn, Part
 from facho.engine.collect.work_builder import leave_out_missing
 from facho.vendors import Decoder, builtin
 

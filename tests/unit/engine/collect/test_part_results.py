@@ -8,8 +8,8 @@ import pytest
 
 from facho.core.reasons import text_reason
 from facho.engine.collect.column_reader import Answers, Rows
-from facho.engine.collect.part_results import join_results, judge_part, largest_cpu
-from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState, Work
+from facho.engine.collect.part_results import PartResult, PartState, join_results, judge_part, largest_cpu
+from facho.engine.collect.request_plan import AskedColumn, Part, Work
 from facho.snmp import Load, SnmpError, Target
 from facho.snmp.errors import DeadlineExceeded, NoAnswer, UnreadableRows
 from facho.vendors import Decoder, Entity, Key, builtin

@@ -6,7 +6,9 @@ import pytest
 
 from facho.core.reasons import Reason
 from facho.engine.collect.request_plan import (
+    AskedColumn,
     CannotAsk,
+    KnownOnu,
     SuffixFinder,
     check_allowed,
     check_walkable,
@@ -14,7 +16,6 @@ from facho.engine.collect.request_plan import (
     resolve_read_as,
     split_addressable,
 )
-from facho.engine.collect.work import AskedColumn, KnownOnu
 from facho.vendors import Decoder, Entity, Key, Profile, builtin
 from facho.vendors.index import join_arcs, split_arcs
 from facho.vendors.parse import parse_profile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from facho.engine.collect.session import apply_request_rules, merge_learned, request_tag
+from facho.engine.collect.column_reader import apply_request_rules, merge_learned, request_tag
 from facho.snmp import Learned, Limits, Target
 from facho.snmp.peer import MAX_TAG
 from facho.vendors import Profile, builtin

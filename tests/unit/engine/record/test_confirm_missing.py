@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from facho.apps.discovery.selectors import Census
-from facho.engine.collect.work import AskedColumn, Collection, Part, PartResult, PartState
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.request_plan import AskedColumn, Part
 from facho.engine.record.olt_state import Inventory, confirm_missing
 from facho.vendors import Decoder, builtin
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from facho.core.reasons import text_reason
-from facho.engine.collect.work import AskedColumn, Part, PartResult, PartState
+from facho.engine.collect.part_results import PartResult, PartState
+from facho.engine.collect.request_plan import AskedColumn, Part
 from facho.engine.record.onus import collected_data, findings_of, kept_facts, tables_read
 from facho.vendors import Decoder, Profile
 from facho.vendors.parse import parse_profile

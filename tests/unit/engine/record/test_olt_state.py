@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from facho.engine.collect.work import Collection, Part, PartResult, PartState
+from facho.engine.collect.part_results import Collection, PartResult, PartState
+from facho.engine.collect.request_plan import Part
 from facho.engine.collect.work_builder import OltSnapshot
 from facho.engine.record.olt_state import changed_columns
 from facho.vendors import Decoder, builtin
