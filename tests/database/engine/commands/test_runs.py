@@ -10,19 +10,23 @@ import pytest
 from django.db import connection, connections, transaction
 
 from facho.apps.db import database
+from facho.apps.execution_coordinator.selectors import owed_by
 from facho.apps.executions.models import Execution, State, Trigger
-from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost
+from facho.apps.snmp_jobs.selectors import master_of, members_to_ask
 from facho.core.reasons import text_reason
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.jobs import disable_jobs
 from facho.engine.commands.nodes import disable_nodes
 from facho.engine.commands.olts import disable_olts
 from facho.engine.commands.runs import abort_execution, run_now
+from facho.engine.coordinate.changes import handle_changes
 from facho.engine.process import command_transaction
 from tests.factories import add_job, add_olts, at, next_run, node_of, queue, refused
 from tests.waiting import PATIENCE_S, wait_until
 
 NOW = at("10:30")
+OPTICS = ("optics", "olt-1")
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +100,21 @@ def test_what_is_disabled_is_refused() -> None:
     disable_olts(["olt-1"], NOW)
     with refused("node", "the OLT olt-1 is disabled"):
         run_now(node(), NOW)
+
+
+def test_a_node_that_sql_chained_runs_alone_until_it_is_planned_again() -> None:
+    """Whoever asks for the members gets the same answer: the quota, the execution and the person."""
+    add_job("optics", "olt-1", kind="get", facts=["onu_rx_dbm"])
+    master, chained = node(), node_of("optics", "olt-1").id
+    SnmpJob.objects.filter(name="optics").update(master=SnmpJob.objects.get(name="state"))
+
+    def members() -> tuple[list[int], list[int], int]:
+        asked = [each.node_id for each in members_to_ask(master)]
+        return asked, [each.node_id for each in owed_by([master])[master]], master_of(node_of(*OPTICS)).id
+
+    assert members() == ([master], [master], chained)
+    handle_changes(NOW)
+    assert members() == ([master, chained], [master, chained], master)
 
 
 def test_a_disabled_master_refuses_for_its_chain() -> None:
