@@ -107,7 +107,7 @@ class Config:
     queue_overload_after: timedelta = _seconds(
         60, "the queue is overloaded when its oldest execution waits longer"
     )
-    worker_seen_within: timedelta = _seconds(15, "a worker not seen for so long is gone")
+    worker_seen_within: timedelta = _seconds(15, "a worker without a heartbeat for this long counts as gone")
 
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
     coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
@@ -173,7 +173,7 @@ class Config:
         False, "whether messages may go to this machine itself, its link or a multicast group"
     )
 
-    emergency_failures: int = _setting(3, "failed executions in a row after which an OLT is planned anew")
+    emergency_failures: int = _setting(3, "failed executions in a row after which an OLT is replanned")
 
     outage_onus: int = _setting(8, "ONUs of a port that make an outage when they go offline together")
     outage_share: float = _setting(50.0, "percentage of the ONUs of a port that makes an outage too")
@@ -189,7 +189,7 @@ class Config:
 
     log_bytes: int = _setting(10_000_000, "a log file that would become longer than this is rotated")
     log_backups: int = _setting(5, "how many rotated files of each log are kept")
-    log_queue: int = _setting(10_000, "most entries of the coordinator's log that wait for the database")
+    log_queue: int = _setting(10_000, "most entries of the coordinator log that wait for the database")
 
     keep_executions: timedelta = _days(30, "how long ended executions and skipped slots are kept")
     keep_poller_stats: timedelta = _days(30, "how long poller statistics are kept")
@@ -201,8 +201,8 @@ class Config:
     keep_plans: timedelta = _days(7, "how long plans of past hours are kept")
     keep_login_attempts: timedelta = _days(30, "how long failed log-ins are kept")
     keep_tokens: timedelta = _days(90, "how long revoked and expired tokens are kept")
-    keep_logs: timedelta = _days(7, "how long the coordinator's log is kept in the database")
-    keep_log_rows: int = _setting(1_000_000, "most entries of the coordinator's log in the database")
+    keep_logs: timedelta = _days(7, "how long the coordinator log is kept in the database")
+    keep_log_rows: int = _setting(1_000_000, "most entries of the coordinator log in the database")
     retention_chunk: int = _setting(500, "most old rows that are removed at once")
 
     @property

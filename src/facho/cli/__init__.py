@@ -74,7 +74,7 @@ EXAMPLES = """
 
 `facho job add states --kind table --fact state --interval 5m --all`  asks all OLTs every five minutes
 
-`facho doctor`  checks whether all is well
+`facho doctor`  checks the health of the system
 
 `facho snmp walk 10.0.0.1 1.3.6.1.2.1.2.2.1.2`  reads a column of a device
 

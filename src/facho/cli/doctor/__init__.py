@@ -27,14 +27,14 @@ _EXAMPLES: Final = """
 
 `facho doctor --json`
 
-Exit codes: 0 all is well, or there are warnings; 1 there are errors.
+Exit codes: 0 no errors (there may be warnings), 1 errors.
 """
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
 
 
 @app.command(epilog=_EXAMPLES)
 def doctor(as_json: AsJson = False) -> None:
-    """Check whether all is well, and say what to do."""
+    """Check the health of the system, and say what to do."""
     checkup = Checkup()
     checkup.findings.extend(_run_checks(checkup))
     print_checkup(checkup, as_json=as_json)

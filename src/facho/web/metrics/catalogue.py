@@ -41,7 +41,7 @@ def _counter(name: str, what: str, *labels: str) -> Metric:
 _OF_THE_SYSTEM: Final = (
     _gauge("build_info", "1; which version this is, and on what it runs", "version", "python", "database"),
     _gauge("step_age_seconds", "since the last step of a loop: scheduler or coordinator", "loop"),
-    _gauge("workers", "processes that lend pollers and were heard of lately"),
+    _gauge("workers", "processes with pollers and a recent heartbeat"),
     _gauge("pollers", "pollers of these workers"),
     _gauge("pollers_busy", "of these, those that have an execution"),
     _gauge("pollers_busy_ratio", "share of their time in the last minute that they worked, 0 to 1"),
@@ -51,11 +51,11 @@ _OF_THE_SYSTEM: Final = (
     _gauge("executions_open", "executions that have not ended: waiting, pending or running", "state"),
     _gauge("nodes", "nodes that are enabled; of these: suspended, and overdue (due and not queued)", "state"),
     _gauge("olts", "OLTs: enabled, disabled; of the enabled: suspended, unreachable, maintenance", "state"),
-    _gauge("olts_without_trackers", "enabled OLTs with slots in this hour that nobody counts"),
+    _gauge("olts_without_trackers", "enabled OLTs with slots but no tracker in this hour"),
     _gauge("quotas", "quotas of this hour by their status", "status"),
-    _gauge("quotas_at_risk", "quotas of this hour that cannot be kept any more"),
+    _gauge("quotas_at_risk", "quotas of this hour that can no longer be met"),
     _gauge("violations", "violations of the last 24 hours by severity", "severity"),
-    _gauge("outages_open", "outages of ports that go on, by cause", "cause"),
+    _gauge("outages_open", "open outages of ports, by cause", "cause"),
     _gauge("notifications", "messages that wait, and those of the last 24 hours that failed", "status"),
     _gauge("log_lines_lost", "lines of the coordinator's log that were lost in the last 24 hours"),
     _gauge("database_bytes", "size of the database"),
@@ -84,9 +84,7 @@ _OF_EACH_OLT: Final = (
     _counter("snmp_varbinds", "values that it answered", "olt"),
     _counter("snmp_bytes", "bytes sent to it and received from it", "olt", "direction"),
     _counter("snmp_seconds", "time in which it was being asked", "olt"),
-    _gauge(
-        "onus", "its ONUs by state; absent are those that discoveries do not have any more", "olt", "state"
-    ),
+    _gauge("onus", "its ONUs by state; absent are those that discoveries no longer find", "olt", "state"),
 )
 _OF_EACH_ONU: Final = (
     _gauge("onu_state", "1, with the state of an ONU", "olt", "onu", "place", "serial", "state"),
