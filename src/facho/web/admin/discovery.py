@@ -201,7 +201,7 @@ class PortOutageAdmin(OltRowsAdmin[PortOutage]):
 @admin.register(Collected)
 class CollectedAdmin(OltRowsAdmin[Collected]):
     list_display = ("olt", "datum", "collected_at")
-    list_display_links = ("datum",)
+    list_display_links = ("olt", "datum")
     list_filter = ("datum", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "datum")
 
@@ -209,6 +209,6 @@ class CollectedAdmin(OltRowsAdmin[Collected]):
 @admin.register(UnreadableRows)
 class UnreadableRowsAdmin(OltRowsAdmin[UnreadableRows]):
     list_display = ("olt", "table", "rows", "example", "since", "last_seen")
-    list_display_links = ("table",)
+    list_display_links = ("olt", "table")
     list_filter = (("olt", AutocompleteSelectFilter),)
     search_fields = ("olt__name", "table")

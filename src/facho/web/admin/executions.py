@@ -173,7 +173,7 @@ class AttemptAdmin(ReadOnlyAdmin[Attempt]):
 @admin.register(SkippedSlots)
 class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
     list_display = ("olt", "job", "first_slot", "last_slot", "count", "reason", "more")
-    list_display_links = ("first_slot",)
+    list_display_links = ("olt", "first_slot")
     list_filter = (word_filter("why", _("reason"), DELAY_TEXTS), ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "node__job__name", "detail")
     readonly_fields = ("job", "reason", "more")
@@ -194,7 +194,7 @@ class SkippedSlotsAdmin(OltRowsAdmin[SkippedSlots]):
 @admin.register(ExecutionTotals)
 class ExecutionTotalsAdmin(OltRowsAdmin[ExecutionTotals]):
     list_display = ("olt", "kind", "succeeded", "failed", "delayed", "retries", "requests", "timeouts")
-    list_display_links = ("kind",)
+    list_display_links = ("olt", "kind")
     list_filter = ("kind", ("olt", AutocompleteSelectFilter))
     search_fields = ("olt__name", "kind")
     readonly_fields = ("time_taken", "waited", "sent", "received")

@@ -92,6 +92,14 @@ def test_a_list_takes_as_many_queries_for_50_rows_as_for_5(admin_client: Client)
 
 
 @pytest.mark.parametrize("model", LISTED)
+def test_only_boxes_are_named_boxes_on_a_phone(admin_client: Client, model: type[Model]) -> None:
+    """Unfold takes a first column that is no link for the box that selects the row."""
+    fill(1)
+    page = admin_client.get(page_of(model, "changelist"), headers={"accept-language": "en"}).content.decode()
+    assert 'name="_selected_action"' in page or 'data-label="Select record"' not in page
+
+
+@pytest.mark.parametrize("model", LISTED)
 def test_a_list_can_be_searched_or_has_no_box_for_it(admin_client: Client, model: type[Model]) -> None:
     fill(1)
     assert admin_client.get(page_of(model, "changelist"), {"q": "zzz"}).status_code == 200
