@@ -34,7 +34,7 @@ class NotificationKindChoices(models.TextChoices):
 
 
 class Language(models.TextChoices):
-    THE_SETTING = "", _("that of the settings")
+    THE_SETTING = "", _("default from the settings")
     SPANISH = "es", "Español"
     ENGLISH = "en", "English"
 

@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                     "language",
                     models.CharField(
                         blank=True,
-                        choices=[("", "that of the settings"), ("es", "Español"), ("en", "English")],
+                        choices=[("", "default from the settings"), ("es", "Español"), ("en", "English")],
                         default="",
                         max_length=2,
                         verbose_name="language",
