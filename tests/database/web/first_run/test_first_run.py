@@ -136,6 +136,7 @@ def test_the_usual_jobs_are_shown_with_what_they_would_do_and_nothing_is_made(ad
     jobs, what_if, _ = steps_of(olt)
     page = admin.get(jobs)
     assert {row["usual"].offer for row in page.context["form"].rows()} >= {"discovery", "state", "optics"}
+    assert f'<a href="/olts/{olt.pk}/">Ahora no</a>' in page.content.decode()
     all_of_them = page.context["load"].after.p50_min
     assert all_of_them > 0
     one = admin.post(what_if, {"take_state": "on", **intervals(page)}).context["load"]
