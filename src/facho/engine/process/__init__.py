@@ -1,1 +1,1 @@
-"""The parts of an engine process: loops, the SNMP event loop, leases, transactions of commands."""
+"""The parts of an engine process: loops, leases, transactions of commands."""
