@@ -36,19 +36,19 @@ demo: $(VENV)/.ready ## Run the whole system against a simulated fleet
 # output is shown when all have ended.
 test: setup ## Run every test: quick ones, with real services, on PostgreSQL, in a browser
 	@$(BIN)/python -m tests.services prepare
-	@failed=""; beside=; said=$$(mktemp); \
-	trap 'kill $$beside 2>/dev/null; rm -f $$said' EXIT; trap 'exit 1' INT TERM; \
+	@failed=""; background=; output=$$(mktemp); \
+	trap 'kill $$background 2>/dev/null; rm -f $$output' EXIT; trap 'exit 1' INT TERM; \
 	stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" || failed="$$failed $$name"; }; \
-	tell() { [ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }; }; \
+	report_failures() { [ -z "$$failed" ] || { echo "Failures are above, in:$$failed"; exit 1; }; }; \
 	stage quick -n auto $(FIRST_TESTS); \
 	( failed=""; running=; trap 'kill $$running 2>/dev/null' EXIT; trap 'exit 1' TERM; \
 	  stage() { name=$$1; shift; $(BIN)/python -m pytest "$$@" & running=$$!; \
 	    wait $$running || failed="$$failed $$name"; running=; }; \
 	  $(if $(BROWSER_TESTS),stage browser $(BROWSER_TESTS);) \
 	  stage postgresql -n 2 $(BY_FILE) --database postgresql -m both_databases $(BOTH_DATABASES_TESTS); \
-	  tell ) >$$said 2>&1 & beside=$$!; \
+	  report_failures ) >$$output 2>&1 & background=$$!; \
 	stage services -n 3 $(BY_FILE) $(OTHER_TESTS); \
-	wait $$beside || failed="$$failed browser-or-postgresql"; beside=; cat $$said; tell
+	wait $$background || failed="$$failed browser-or-postgresql"; background=; cat $$output; report_failures
 
 lint: setup ## Check style, types and import contracts
 	@$(BIN)/ruff check .
