@@ -75,7 +75,7 @@ def demo(
         int, typer.Option(min=1, max=65535, envvar="DEMO_PORT", help="Port of the pages.")
     ] = 8000,
     seconds: Annotated[
-        float, typer.Option(min=0, help="End after so many seconds; 0 goes on until Ctrl-C.")
+        float, typer.Option(min=0, help="End after this many seconds; 0 runs until Ctrl-C.")
     ] = 0,
 ) -> None:
     """Start six simulated OLTs of four vendors with 3,000 ONUs, and collect from them."""
