@@ -20,16 +20,9 @@ from facho.apps.db.database import database_now
 from facho.config import current
 from facho.core.roles import Role, role_named
 from facho.engine.commands.tokens import create_token, revoke_tokens
-from facho.web.admin.base import (
-    FachoModelAdmin,
-    M,
-    ReadOnlyAdmin,
-    display,
-    list_filter,
-    recent_filter,
-    show_outcome,
-    site,
-)
+from facho.web.admin.base import FachoModelAdmin, M, ReadOnlyAdmin, show_outcome, site
+from facho.web.admin.columns import display
+from facho.web.admin.filters import list_filter, recent_filter
 
 if TYPE_CHECKING:
     _Form = ModelForm[ApiToken]

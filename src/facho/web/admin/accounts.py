@@ -19,7 +19,8 @@ from facho.apps.access.models import RoleName
 from facho.apps.access.selectors import role_of_account
 from facho.core.roles import OF_PEOPLE, Role
 from facho.engine.commands import users as commands
-from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, display, site
+from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, site
+from facho.web.admin.columns import display
 
 if TYPE_CHECKING:
 

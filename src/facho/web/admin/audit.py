@@ -17,8 +17,10 @@ from facho.apps.access.audit_actions import Action
 from facho.apps.access.audit_recording import audited_of
 from facho.apps.access.models import AuditEntry
 from facho.apps.access.selectors import Change, changes_of
-from facho.web.admin.base import ReadOnlyAdmin, choice_badge, display, list_filter, recent_filter
+from facho.web.admin.base import ReadOnlyAdmin
+from facho.web.admin.columns import choice_badge, display
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import list_filter, recent_filter
 
 _COLOURS = {
     Action.ADD: "success",

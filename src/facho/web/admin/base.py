@@ -1,8 +1,7 @@
-"""Base classes of the admin: changes by commands, read-only lists, columns and filters."""
+"""Base classes of the admin: changes by commands, actions and read-only lists."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
@@ -15,28 +14,19 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.db.models.expressions import Combinable
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
-from unfold.contrib.filters.admin import DropdownFilter
-from unfold.decorators import display as unfold_display
 
 from facho.apps.access.audit_recording import audited_of
-from facho.apps.reason_words import reason_words
-from facho.config import current
 from facho.core.interval import format_interval
-from facho.core.quota import hour_of
-from facho.core.reasons import in_english
 from facho.engine.commands.errors import CommandError
-from facho.web.admin.quick_lists import badged, tick_box
+from facho.web.admin.columns import display, reason_column
+from facho.web.admin.quick_lists import tick_box
 
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
@@ -57,70 +47,6 @@ else:
         pass
 
     _Paginator = Paginator
-
-
-Column = TypeVar("Column", bound=Callable[..., Any])
-
-
-def display(
-    *, description: Any, ordering: str | Combinable | None = None, label: Mapping[Any, str] | None = None
-) -> Callable[[Column], Column]:
-    """Decorate a column. With `label` it is a badge: the method returns a key of it and the text."""
-    dressed: Callable[[Any], Any] = unfold_display(description=description, ordering=ordering)
-    return dressed if label is None else lambda column: dressed(badged(column, label))
-
-
-def choice_badge(column: str, description: Any, colours: Mapping[Any, str]) -> Callable[..., Any]:
-    """Return a badge with the name of a choice."""
-
-    @display(description=description, ordering=column, label=colours)
-    def badge(_admin: Any, row: Any) -> tuple[Any, str]:
-        return getattr(row, column), getattr(row, f"get_{column}_display")()
-
-    return badge
-
-
-def word_badge(
-    column: str, description: Any, words: Mapping[str, Any], colours: Mapping[Any, str]
-) -> Callable[..., Any]:
-    """Return a badge with the name of a code, and nothing for an empty one."""
-
-    @display(description=description, ordering=column, label=colours)
-    def badge(_admin: Any, row: Any) -> tuple[str, str] | None:
-        code = getattr(row, column)
-        return (code, str(words.get(code, code))) if code else None
-
-    return badge
-
-
-def word_column(column: str, description: Any, words: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a column with the names of codes."""
-    return _shown_by(lambda code: str(words.get(code, code)), column, description, ordering=column)
-
-
-def reason_column(column: str, description: Any) -> Callable[..., Any]:
-    return _shown_by(reason_words, column, description)
-
-
-def json_column(column: str, description: Any) -> Callable[..., Any]:
-    """Return a field with indented JSON, and nothing for an empty value."""
-    return _shown_by(lambda value: readable_json(value) if value else "", column, description)
-
-
-def bytes_column(column: str, description: Any, *, ordering: str | None = None) -> Callable[..., Any]:
-    return _shown_by(
-        lambda size: "" if size is None else filesizeformat(size), column, description, ordering=ordering
-    )
-
-
-def _shown_by(
-    show: Callable[[Any], str], column: str, description: Any, *, ordering: str | None = None
-) -> Callable[..., Any]:
-    @display(description=description, ordering=ordering)
-    def shown(_admin: Any, row: Any) -> str:
-        return show(getattr(row, column))
-
-    return shown
 
 
 class UpToPaginator(_Paginator):
@@ -407,85 +333,6 @@ class ReadOnlyInline(FachoInline[M, P]):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return False
-
-
-def list_filter(
-    parameter: str,
-    title_: Any,
-    choices: Callable[[type[Model]], Iterable[tuple[str, Any]]],
-    narrow: Callable[[QuerySet[Any], str], QuerySet[Any]],
-    base: type[admin.SimpleListFilter] = admin.SimpleListFilter,
-) -> type[admin.SimpleListFilter]:
-    """Return a filter that `narrow` applies with the value of one of the choices, which are of a model."""
-
-    class ListFilter(base):  # type: ignore[valid-type, misc]  # either of two
-        title = title_
-        parameter_name = parameter
-
-        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-            return [(str(value), str(name)) for value, name in choices(model_admin.model)]
-
-        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
-            return narrow(queryset, self.value()) if self.value() else queryset
-
-    return ListFilter
-
-
-def choice_filter(
-    parameter: str, title: Any, choices: Mapping[str, tuple[Any, Callable[[QuerySet[Any]], QuerySet[Any]]]]
-) -> type[admin.SimpleListFilter]:
-    """Return a filter by choices, each with its name and the rows that it leaves."""
-
-    def narrow(rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        return choices[value][1](rows) if value in choices else rows
-
-    return list_filter(
-        parameter, title, lambda _model: [(value, name) for value, (name, _narrow) in choices.items()], narrow
-    )
-
-
-def word_filter(column: str, title: Any, words: Mapping[str, Any]) -> type[admin.SimpleListFilter]:
-    """Return a filter by a column of codes, which are shown by the given names."""
-    return list_filter(
-        column, title, lambda _model: words.items(), lambda rows, value: rows.filter(**{column: value})
-    )
-
-
-def values_filter(column: str, title: Any) -> type[admin.SimpleListFilter]:
-    """Return a drop-down filter by the values of a text column."""
-
-    def values(model: type[Model]) -> list[tuple[str, str]]:
-        rows = model._default_manager.exclude(**{column: ""}).order_by(column)
-        return [(each, each) for each in rows.values_list(column, flat=True).distinct()]
-
-    return list_filter(
-        column, title, values, lambda rows, value: rows.filter(**{column: value}), DropdownFilter
-    )
-
-
-def recent_filter(column: str, title: Any, *, by_the_clock: bool = False) -> type[admin.SimpleListFilter]:
-    """Return a filter by age. With `by_the_clock` the first choice is the current clock hour."""
-
-    def in_this_hour(rows: QuerySet[Any]) -> QuerySet[Any]:
-        hour = hour_of(timezone.now(), current().time_zone)
-        return rows.filter(**{f"{column}__gte": hour.start, f"{column}__lt": hour.end})
-
-    def within(ago: timedelta) -> Callable[[QuerySet[Any]], QuerySet[Any]]:
-        return lambda rows: rows.filter(**{f"{column}__gte": timezone.now() - ago})
-
-    this_hour = ("hour", (gettext_lazy("this hour"), in_this_hour))
-    last_hour = ("1h", (gettext_lazy("last hour"), within(timedelta(hours=1))))
-    days = {
-        "24h": (gettext_lazy("last 24 hours"), within(timedelta(hours=24))),
-        "7d": (gettext_lazy("last 7 days"), within(timedelta(days=7))),
-    }
-    return choice_filter(column, title, dict([this_hour if by_the_clock else last_hour, *days.items()]))
-
-
-def readable_json(value: Any) -> str:
-    """Return indented JSON as HTML."""
-    text = json.dumps(in_english(value), indent=2, ensure_ascii=False, default=str)
-    return format_html('<pre class="fd-json">{}</pre>', text)
 
 
 class WithSuspension:

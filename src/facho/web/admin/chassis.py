@@ -13,8 +13,10 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.chassis.models import OltHealth, PonPort, Unprovisioned
 from facho.apps.chassis.selectors import PortCount, onus_by_port
-from facho.web.admin.base import M, OltRowsAdmin, display, word_badge, word_column, word_filter
+from facho.web.admin.base import M, OltRowsAdmin
+from facho.web.admin.columns import display, word_badge, word_column
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import word_filter
 from facho.web.words.states import BOARD_STATES, LINK_STATES, PORT_CAUSES
 
 _PORT_COLOURS = {"up": "success", "down": "danger", "unknown": "default"}

@@ -24,20 +24,10 @@ from facho.engine.coordinate.plan_progress import PLANS
 from facho.engine.upkeep.retention import RETENTION
 from facho.engine.upkeep.retention_holds import HOLD
 from facho.engine.upkeep.schema import SCHEMA
-from facho.web.admin.base import (
-    OltRowsAdmin,
-    ReadOnlyAdmin,
-    bytes_column,
-    choice_filter,
-    display,
-    json_column,
-    readable_json,
-    recent_filter,
-    show_outcome,
-    word_column,
-    word_filter,
-)
+from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, show_outcome
+from facho.web.admin.columns import bytes_column, display, json_column, readable_json, word_column
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import choice_filter, recent_filter, word_filter
 from facho.web.words.colours import LEVEL_COLOURS
 from facho.web.words.events import EVENTS
 

@@ -15,18 +15,10 @@ from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, Un
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
 from facho.apps.written import about
-from facho.web.admin.base import (
-    OltRowsAdmin,
-    ReadOnlyInline,
-    choice_badge,
-    choice_filter,
-    display,
-    recent_filter,
-    word_badge,
-    word_column,
-    word_filter,
-)
+from facho.web.admin.base import OltRowsAdmin, ReadOnlyInline
+from facho.web.admin.columns import choice_badge, display, word_badge, word_column
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import choice_filter, recent_filter, word_filter
 from facho.web.words.colours import ONU_COLOURS, ONU_EVENT_COLOURS
 from facho.web.words.states import DOWN_CAUSES, ONU_STATES
 

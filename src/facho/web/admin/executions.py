@@ -17,20 +17,17 @@ from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, Sk
 from facho.apps.reason_words import reason_words
 from facho.apps.written import duration
 from facho.engine.commands import runs
-from facho.web.admin.base import (
-    OltRowsAdmin,
-    ReadOnlyAdmin,
-    ReadOnlyInline,
+from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
+from facho.web.admin.columns import (
     bytes_column,
     choice_badge,
     display,
     json_column,
     reason_column,
-    show_outcomes,
     word_column,
-    word_filter,
 )
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import word_filter
 from facho.web.words.colours import STATE_COLOURS
 
 

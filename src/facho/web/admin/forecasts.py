@@ -15,7 +15,8 @@ from facho.apps.execution_coordinator.models import TaskForecast
 from facho.apps.written import duration, localized
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict
-from facho.web.admin.base import OltRowsAdmin, display, json_column
+from facho.web.admin.base import OltRowsAdmin
+from facho.web.admin.columns import display, json_column
 from facho.web.admin.quotas import TASK_TYPE_FILTER
 
 # Errors in per cent: good up to the first, too large for a plan above the second.

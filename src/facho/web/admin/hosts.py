@@ -32,14 +32,13 @@ from facho.web.admin.base import (
     SwitchableAdmin,
     WithSuspension,
     count_deleted,
-    display,
-    json_column,
     show_outcomes,
-    values_filter,
 )
+from facho.web.admin.columns import display, json_column
 from facho.web.admin.credentials import FIELDS as CREDENTIALS
 from facho.web.admin.credentials import OltForm, describe_credentials
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import values_filter
 
 _V3_CONDITIONS = dict.fromkeys(CREDENTIALS[1:], "snmp_version == '3'")
 

@@ -23,14 +23,9 @@ from facho.config import current
 from facho.core.interval import format_interval
 from facho.core.maintenance import WEEKDAYS, Span, now_and_next
 from facho.engine.commands import maintenance
-from facho.web.admin.base import (
-    RemovableAdmin,
-    SwitchableAdmin,
-    choice_filter,
-    display,
-    show_outcomes,
-    values_filter,
-)
+from facho.web.admin.base import RemovableAdmin, SwitchableAdmin, show_outcomes
+from facho.web.admin.columns import display
+from facho.web.admin.filters import choice_filter, values_filter
 from facho.web.admin.job_forms import IntervalField
 
 if TYPE_CHECKING:

@@ -28,16 +28,9 @@ from facho.core.interval import format_interval
 from facho.engine.commands import notifications as commands
 from facho.engine.commands.errors import CommandError
 from facho.engine.events import outgoing_messages
-from facho.web.admin.base import (
-    OltRowsAdmin,
-    SwitchableAdmin,
-    choice_badge,
-    display,
-    readable_json,
-    recent_filter,
-    show_outcome,
-    show_outcomes,
-)
+from facho.web.admin.base import OltRowsAdmin, SwitchableAdmin, show_outcome, show_outcomes
+from facho.web.admin.columns import choice_badge, display, readable_json
+from facho.web.admin.filters import recent_filter
 from facho.web.admin.notification_forms import ChannelForm, RuleForm
 from facho.web.words.colours import SEVERITY_COLOURS
 

@@ -19,8 +19,10 @@ from facho.apps.written import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.coordinate.plan_reports import plan_hours, plan_lines, suggest_shift
-from facho.web.admin.base import choice_badge, choice_filter, display, recent_filter, show_outcomes
+from facho.web.admin.base import show_outcomes
+from facho.web.admin.columns import choice_badge, display
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import choice_filter, recent_filter
 from facho.web.admin.quotas import _OfAnHour
 from facho.web.components.quotas import draw_bar, risk_mark
 from facho.web.words.plans import describe_shift, describe_slower_job

@@ -13,7 +13,9 @@ from facho.apps.zabbix_pollers.models import Poller, PollerStats, PollerStatus, 
 from facho.config import current
 from facho.core.durations import about
 from facho.core.pool import is_alive
-from facho.web.admin.base import ReadOnlyAdmin, choice_badge, display, recent_filter
+from facho.web.admin.base import ReadOnlyAdmin
+from facho.web.admin.columns import choice_badge, display
+from facho.web.admin.filters import recent_filter
 
 
 @admin.register(Worker)

@@ -23,18 +23,10 @@ from facho.apps.written import duration
 from facho.config import current
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation
-from facho.web.admin.base import (
-    M,
-    OltRowsAdmin,
-    choice_badge,
-    choice_filter,
-    display,
-    list_filter,
-    readable_json,
-    recent_filter,
-    show_outcome,
-)
+from facho.web.admin.base import M, OltRowsAdmin, show_outcome
+from facho.web.admin.columns import choice_badge, display, readable_json
 from facho.web.admin.exporting import export_csv
+from facho.web.admin.filters import choice_filter, list_filter, recent_filter
 from facho.web.components.filters import moment
 from facho.web.components.quotas import (
     SHARE,

@@ -28,10 +28,10 @@ from facho.web.admin.base import (
     SwitchableAdmin,
     WithSuspension,
     count_deleted,
-    display,
     seconds_as_interval,
     show_outcomes,
 )
+from facho.web.admin.columns import display
 from facho.web.admin.exporting import export_csv
 from facho.web.admin.job_forms import JobForm, JobOidForm, NodeForm
 from facho.web.components.filters import moment
