@@ -166,30 +166,30 @@ class _Simulation:
     def run(self, running: Running | None, queued: Iterable[Queued]) -> Plan:
         self.arrivals = [(task.next_slot, task.node_id, task) for task in self.tasks]
         heapq.heapify(self.arrivals)
-        self._take_in(queued)
-        clock: datetime | None = self._go_on(running) if running else self.now
+        self._add_queued(queued)
+        clock: datetime | None = self._finish_running(running) if running else self.now
         while clock is not None and not (self.stop_at_loss and self.lost):
             clock = self._step(clock)
         return Plan(tuple(self.entries), tuple(self.lost))
 
-    def _take_in(self, queued: Iterable[Queued]) -> None:
+    def _add_queued(self, queued: Iterable[Queued]) -> None:
         tasks = {task.node_id: task for task in self.tasks}
         for each in queued:
             if each.node_id in tasks:
-                self._wait(tasks[each.node_id], each.slot, each.since, each.run_now, each.by_hand)
+                self._enqueue(tasks[each.node_id], each.slot, each.since, each.run_now, each.by_hand)
 
-    def _go_on(self, running: Running) -> datetime:
+    def _finish_running(self, running: Running) -> datetime:
         """Let the running execution end, and return when."""
         end = max(self.now, running.until)
         if running.slot is not None:
             self.entries.append(Entry(running.node_id, running.slot, running.started, end))
-        self._arrive(end, running.node_id)
+        self._process_slots(end, running.node_id)
         self.last_job, self.last_end = running.job, end
         return end
 
     def _step(self, clock: datetime) -> datetime | None:
         """Start the first in order, or move the clock to the next one. Return None when nothing is left."""
-        self._arrive(clock, None)
+        self._process_slots(clock, None)
         opens = _next_open(clock, self.closed)
         if opens > clock:
             return opens
@@ -211,11 +211,11 @@ class _Simulation:
         if not chosen.by_hand:
             waited = self.last_end == clock and clock - chosen.slot > self.lag
             self.entries.append(Entry(task.node_id, chosen.slot, clock, end, self.last_job if waited else ""))
-        self._arrive(end, task.node_id)
+        self._process_slots(end, task.node_id)
         self.last_job, self.last_end = task.job, end
         return end
 
-    def _arrive(self, upto: datetime, runs: int | None) -> None:
+    def _process_slots(self, upto: datetime, runs: int | None) -> None:
         """Process the slots up to `upto`. A slot at the very end of the running execution finds it ended."""
         while self.arrivals:
             slot, node_id, task = self.arrivals[0]
@@ -223,9 +223,9 @@ class _Simulation:
                 return
             heapq.heapreplace(self.arrivals, (slot + task.interval, node_id, task))
             if _next_open(slot, self.closed) == slot:
-                self._came(task, slot, runs)
+                self._slot_due(task, slot, runs)
 
-    def _came(self, task: Task, slot: datetime, runs: int | None) -> None:
+    def _slot_due(self, task: Task, slot: datetime, runs: int | None) -> None:
         before = self.waits.get(task.node_id)
         if task.suspended:
             self.lost.append(LostSlot(task.node_id, slot, Why.SUSPENDED))
@@ -233,13 +233,13 @@ class _Simulation:
             self.lost.append(LostSlot(task.node_id, slot, Why.STILL_RUNNING))
         elif before is None or before.place.slot > slot:
             # A retry that is not due yet is replaced by the slot, which is the next attempt.
-            self._wait(task, slot, slot, False, False)
+            self._enqueue(task, slot, slot, False, False)
         elif before.by_hand:
-            self._wait(task, slot, before.place.slot, before.place.run_now, False)
+            self._enqueue(task, slot, before.place.slot, before.place.run_now, False)
         else:
             self.lost.append(LostSlot(task.node_id, slot, Why.OLT_BUSY))
 
-    def _wait(self, task: Task, slot: datetime, since: datetime, run_now: bool, by_hand: bool) -> None:
+    def _enqueue(self, task: Task, slot: datetime, since: datetime, run_now: bool, by_hand: bool) -> None:
         place = Waiting(task.node_id, 0, since, task.interval, task.priority, run_now)
         self.waits[task.node_id] = _WaitingTask(task, slot, by_hand, place)
 

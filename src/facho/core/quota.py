@@ -178,7 +178,7 @@ class LostSlots:
         return cls(written["why"], from_json(written["what"]), written["count"], written["lost_s"])
 
 
-def merged(reasons: Iterable[LostSlots]) -> list[LostSlots]:
+def merge_lost_slots(reasons: Iterable[LostSlots]) -> list[LostSlots]:
     """Each of them once, the largest first; beyond so many the rest is one."""
     found: dict[tuple[str, Reason], LostSlots] = {}
     for each in reasons:
@@ -191,7 +191,7 @@ def merged(reasons: Iterable[LostSlots]) -> list[LostSlots]:
     rest = LostSlots(OTHER, count=0)
     for each in ordered[_MOST - 1 :]:
         rest = _plus(rest, each)
-    return merged([*ordered[: _MOST - 1], rest])
+    return merge_lost_slots([*ordered[: _MOST - 1], rest])
 
 
 def _cut(text: str) -> str:
@@ -199,7 +199,7 @@ def _cut(text: str) -> str:
 
 
 def top(reasons: Iterable[LostSlots], most: int) -> Sequence[LostSlots]:
-    return merged(reasons)[:most]
+    return merge_lost_slots(reasons)[:most]
 
 
 def _plus(reason: LostSlots, other: LostSlots) -> LostSlots:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from facho.core.quota import LostSlots, merged
+from facho.core.quota import LostSlots, merge_lost_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class TaskReport:
 
 def reasons_of(written: Mapping[str, Any]) -> Sequence[LostSlots]:
     """Return the reasons of a task or of a whole report, the largest first."""
-    return merged(LostSlots.from_json(each) for each in written.get("reasons", ()))
+    return merge_lost_slots(LostSlots.from_json(each) for each in written.get("reasons", ()))
 
 
 def tasks_of(report: Mapping[str, Any]) -> Sequence[TaskReport]:

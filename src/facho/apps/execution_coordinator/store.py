@@ -17,7 +17,7 @@ from facho.apps.db import sql
 from facho.apps.db.sql import insert_rows, update_rows
 from facho.apps.execution_coordinator.models import OltConfiguration, QuotaStatus, QuotaTracker
 from facho.core.changes import fingerprint
-from facho.core.quota import Hour, LostSlots, Outcome, merged
+from facho.core.quota import Hour, LostSlots, Outcome, merge_lost_slots
 
 _AT_ONCE: Final = 500
 
@@ -103,7 +103,7 @@ def _upsert_statement(rows: int) -> str:
 
 
 def _reasons(counted: Iterable[CountedSlots]) -> list[LostSlots]:
-    return merged(each.reason for each in counted if each.reason is not None)
+    return merge_lost_slots(each.reason for each in counted if each.reason is not None)
 
 
 def _add_reasons(new: Mapping[TrackerKey, Sequence[LostSlots]]) -> None:
@@ -113,7 +113,7 @@ def _add_reasons(new: Mapping[TrackerKey, Sequence[LostSlots]]) -> None:
     rows = []
     for row_id, key, before in _known_reasons(new):
         if key in new:
-            every = merged([*map(LostSlots.from_json, before), *new[key]])
+            every = merge_lost_slots([*map(LostSlots.from_json, before), *new[key]])
             rows.append((row_id, json.dumps([reason.as_json() for reason in every])))
     rows.sort()
     statement = "UPDATE quota_tracker SET reasons = %s WHERE id = %s"

@@ -12,8 +12,8 @@ from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from facho.apps.executions.delay_texts import DELAY_TEXTS
+from facho.apps.localized_numbers import about
 from facho.apps.reason_words import reason_words
-from facho.apps.written import about
 from facho.core.delay import Why
 from facho.core.quota import ABORTED, FAILED, LATE, OTHER, LostSlots
 from facho.core.violation_report import TaskReport

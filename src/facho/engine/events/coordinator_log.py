@@ -20,9 +20,9 @@ from django.utils.translation import gettext as _
 from facho.apps.db import sql
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
+from facho.apps.localized_numbers import localized
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind
-from facho.apps.written import localized
 from facho.config import Config, current
 from facho.core.event_types import Level
 from facho.core.reasons import Reason, decode

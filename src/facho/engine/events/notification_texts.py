@@ -20,9 +20,9 @@ from django.utils.translation import ngettext
 from facho.apps.discovery.models import PortOutage
 from facho.apps.execution_coordinator.models import ViolationSeverity
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
+from facho.apps.localized_numbers import about as approximate
 from facho.apps.notifications.models import NotificationKindChoices
 from facho.apps.reason_words import reason_words
-from facho.apps.written import about as approximate
 from facho.config import Config
 from facho.core.interval import format_interval
 from facho.core.notifications import NotificationKind, NotifiedEvent

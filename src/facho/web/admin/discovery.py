@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.discovery.models import Collected, Onu, OnuEvent, PortOutage, UnreadableRows
 from facho.apps.discovery.onu_search import search_onus
 from facho.apps.discovery.selectors import interface_of, with_duplicate_serial
-from facho.apps.written import about
+from facho.apps.localized_numbers import about
 from facho.web.admin.base import OltRowsAdmin, ReadOnlyInline
 from facho.web.admin.columns import choice_badge, display, word_badge, word_column
 from facho.web.admin.exporting import export_csv

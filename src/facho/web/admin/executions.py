@@ -14,8 +14,8 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.db.database import database_now
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, SkippedSlots
+from facho.apps.localized_numbers import duration
 from facho.apps.reason_words import reason_words
-from facho.apps.written import duration
 from facho.engine.commands import runs
 from facho.web.admin.base import OltRowsAdmin, ReadOnlyAdmin, ReadOnlyInline, show_outcomes
 from facho.web.admin.columns import (

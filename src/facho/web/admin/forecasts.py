@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
 from facho.apps.execution_coordinator.models import TaskForecast
-from facho.apps.written import duration, localized
+from facho.apps.localized_numbers import duration, localized
 from facho.config import current
 from facho.core.forecast import Learned, Predicted, predict
 from facho.web.admin.base import OltRowsAdmin

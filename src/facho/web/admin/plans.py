@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.execution_coordinator.texts import WHY_LOST
-from facho.apps.written import localized, number
+from facho.apps.localized_numbers import localized, number
 from facho.config import current
 from facho.engine.commands.nodes import shift_grid
 from facho.engine.coordinate.plan_reports import plan_hours, plan_lines, suggest_shift

@@ -18,8 +18,8 @@ from unfold.contrib.filters.admin import AutocompleteSelectFilter
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import QuotaTracker, QuotaViolation
 from facho.apps.execution_coordinator.texts import hour_in_words, lost_in_words, missed_in_words
+from facho.apps.localized_numbers import duration
 from facho.apps.snmp_jobs.models import SnmpJob
-from facho.apps.written import duration
 from facho.config import current
 from facho.core.violation_report import reasons_of, tasks_of
 from facho.engine.commands.acknowledgements import acknowledge_violation

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, RelatedDropdownFilter
 
 from facho.apps.db.database import database_now
+from facho.apps.localized_numbers import about
 from facho.apps.snmp_jobs.models import SnmpJob, SnmpJobHost, SnmpJobOid
-from facho.apps.written import about
 from facho.engine.commands import jobs, runs
 from facho.engine.commands.errors import CommandError
 from facho.engine.commands.nodes import disable_nodes, enable_nodes

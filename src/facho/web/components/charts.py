@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
-from facho.apps import written
+from facho.apps import localized_numbers
 
 # Lines are drawn in a square of this size; its columns are the finest that can be seen.
 SIZE: Final = 1000
@@ -128,7 +128,7 @@ def value_axis(known: Iterable[float], wanted: int = 4) -> tuple[Span, list[Tick
         span = Span(span.low - step, span.high + step)
     count = round((span.high - span.low) / step)
     values = (span.low + number * step for number in range(count + 1))
-    return span, [Tick(100 - span.percent(value), written.number(value)) for value in values]
+    return span, [Tick(100 - span.percent(value), localized_numbers.number(value)) for value in values]
 
 
 def _round_step(rough: float) -> float:
@@ -227,15 +227,16 @@ def histogram(values: Iterable[float], step: float, *, weak_below: float) -> lis
         counts[math.floor(value / step) - first] += 1
     width, most = 100 / len(counts), max(counts)
     every = -(-len(counts) // _MOST_EDGES)
+    edges = [localized_numbers.number((first + number) * step) for number in range(len(counts) + 1)]
     return [
         Bar(
             number * width,
             width,
             100 * count / most,
             count,
-            f"{written.number((first + number) * step)} … {written.number((first + number + 1) * step)}",
+            f"{edges[number]} … {edges[number + 1]}",
             (first + number + 1) * step <= weak_below,
-            "" if number % every else written.number((first + number) * step),
+            "" if number % every else edges[number],
         )
         for number, count in enumerate(counts)
     ]

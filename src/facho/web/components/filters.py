@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import pgettext
 
-from facho.apps import written
+from facho.apps import localized_numbers
 from facho.apps.chassis.models import PonPort
 from facho.apps.discovery.models import EventKind, Onu, Optics
 from facho.apps.discovery.selectors import interface_of
@@ -41,23 +41,23 @@ register = template.Library()
 
 @register.filter
 def duration(length: timedelta | None) -> str:
-    return "" if length is None else written.duration(length)
+    return "" if length is None else localized_numbers.duration(length)
 
 
 @register.filter
 def seconds(length: float | None) -> str:
-    return "" if length is None else written.duration(timedelta(seconds=length))
+    return "" if length is None else localized_numbers.duration(timedelta(seconds=length))
 
 
 @register.filter
 def about_seconds(seconds: int) -> str:
-    return written.about(timedelta(seconds=seconds))
+    return localized_numbers.about(timedelta(seconds=seconds))
 
 
 @register.filter
 def since(then: datetime | None, now: datetime) -> str:
     """Return how long ago it was, or how long until it is."""
-    return "" if then is None else written.duration(abs(now - then))
+    return "" if then is None else localized_numbers.duration(abs(now - then))
 
 
 @register.filter
@@ -153,7 +153,7 @@ def optics_name(state: str) -> str:
 @register.filter
 def stretch_title(stretch: Stretch, now: datetime) -> str:
     """Return the tooltip of a stretch of the state band."""
-    length = written.duration(stretch.until - stretch.since)
+    length = localized_numbers.duration(stretch.until - stretch.since)
     return f"{states.stretch_name(stretch)}, {moment(stretch.since, now)}, {length}"
 
 

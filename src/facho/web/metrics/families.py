@@ -35,7 +35,7 @@ class _Families(Collector):
         return self._families
 
 
-def written(metrics: Iterable[Metric], samples: Iterable[Sample], *, open_metrics: bool) -> bytes:
+def render_metrics(metrics: Iterable[Metric], samples: Iterable[Sample], *, open_metrics: bool) -> bytes:
     """Render all metrics in their order, including those without samples."""
     families = {
         metric.name: Family(metric.name.removesuffix("_total"), metric.what, metric.kind)

@@ -20,7 +20,7 @@ from facho.config import current
 from facho.core.roles import Role
 from facho.web.api.authentication import BearerToken
 from facho.web.metrics.catalogue import METRICS, ONU_METRICS
-from facho.web.metrics.families import OPEN_METRICS, content_type, written
+from facho.web.metrics.families import OPEN_METRICS, content_type, render_metrics
 from facho.web.metrics.reading import onu_samples, samples
 from facho.web.server.answer_cache import AnswerBusy, AnswerCache
 
@@ -61,11 +61,11 @@ def _answer(name: str, compute: Callable[[bool], bytes], *, open_metrics: bool) 
 
 
 def _fleet(open_metrics: bool) -> bytes:
-    return written(METRICS, samples(database_now(), current()), open_metrics=open_metrics)
+    return render_metrics(METRICS, samples(database_now(), current()), open_metrics=open_metrics)
 
 
 def _onus_of(olt: Olt, open_metrics: bool) -> bytes:
-    return written(ONU_METRICS, onu_samples(olt), open_metrics=open_metrics)
+    return render_metrics(ONU_METRICS, onu_samples(olt), open_metrics=open_metrics)
 
 
 def _refused(sentence: str, status: HTTPStatus) -> HttpResponse:

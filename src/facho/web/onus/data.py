@@ -15,7 +15,7 @@ from facho.apps.discovery.models import EventKind, Onu, OnuEvent, Presence
 from facho.apps.discovery.onu_events import port_of
 from facho.apps.discovery.selectors import events_of, interface_of, onus_collected_at
 from facho.apps.history.selectors import Series, onu_series
-from facho.apps.written import number
+from facho.apps.localized_numbers import number
 from facho.config import Config
 from facho.web.components.charts import Chart, Period, Values, line_chart
 from facho.web.components.state_band import (

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from facho.apps.executions.delay_texts import DELAY_TEXTS
 from facho.apps.executions.models import State
 from facho.apps.executions.selectors import QueuedExecution, WaitCause
-from facho.apps.written import duration
+from facho.apps.localized_numbers import duration
 from facho.core.delay import Why
 from facho.web.components.timeline import Lane, TimelineRun
 

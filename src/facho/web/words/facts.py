@@ -12,7 +12,7 @@ from django.utils.formats import date_format, localize
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from facho.apps.written import about
+from facho.apps.localized_numbers import about
 from facho.vendors import Entity
 from facho.vendors.facts import FACTS, Kind
 from facho.web.words.states import DOWN_CAUSES, ONU_STATES

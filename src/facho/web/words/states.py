@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import pgettext_lazy
 
 from facho.apps.discovery.models import Presence
-from facho.apps.written import localized
+from facho.apps.localized_numbers import localized
 from facho.web.components.state_band import Stretch
 
 if TYPE_CHECKING:
