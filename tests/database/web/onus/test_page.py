@@ -180,7 +180,7 @@ def test_an_operator_reads_it_now_and_sees_the_answer_when_it_comes(client: Clie
     assert "<b>The OLT would have to be walked for it:</b> Model, IP address" in answered
     answered = client.get(path, headers={"Accept-Language": "es"}).content.decode()
     assert "<dt>Potencia en la ONU</dt><dd>-19,5 dBm</dd>" in answered
-    assert "<b>Habría que recorrer la OLT para leerlo:</b> Modelo, Dirección IP" in answered
+    assert "<b>Habría que recorrer las tablas de la OLT para leerlo:</b> Modelo, Dirección IP" in answered
 
 
 def test_a_reading_that_cannot_be_is_refused_with_the_reason(client: Client) -> None:
