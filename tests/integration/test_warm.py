@@ -15,8 +15,8 @@ import pytest
 from tests.services import warm
 from tests.waiting import wait_until
 
-# Runs until it is told to end.
-LASTING: Final = ("sim", "--olts", "1", "--onus", "1")
+# Runs until it is told to end. On a free port, since two run at once.
+LASTING: Final = ("sim", "--olts", "1", "--onus", "1", "--base-port", "0")
 
 
 @pytest.fixture
