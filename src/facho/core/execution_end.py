@@ -93,8 +93,8 @@ class NodeBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class OltBefore:
-    """What was known of an OLT before an attempt ended."""
+class OltReachability:
+    """Whether an OLT answered, and its failures in a row, before an attempt ended."""
 
     away_since: datetime | None = None
     failed_in_a_row: int = 0
@@ -134,7 +134,7 @@ def decide_end(
     summary: CollectionSummary,
     number: int,
     node: NodeBefore | None,
-    olt: OltBefore,
+    olt: OltReachability,
     now: datetime,
     *,
     is_collection: bool,
@@ -203,7 +203,7 @@ def count_parts(summary: CollectionSummary) -> tuple[Mapping[int, SlotOutcome], 
 
 
 def judge_olt(
-    before: OltBefore,
+    before: OltReachability,
     state: EndState,
     summary: CollectionSummary | None,
     *,
@@ -230,7 +230,7 @@ def _is_reachable(summary: CollectionSummary | None) -> bool | None:
     return not summary.silent
 
 
-def _reachability_change(before: OltBefore, summary: CollectionSummary | None) -> ReplanReason | None:
+def _reachability_change(before: OltReachability, summary: CollectionSummary | None) -> ReplanReason | None:
     if summary is None or not summary.was_asked:
         return None
     if summary.silent:

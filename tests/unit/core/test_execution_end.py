@@ -15,7 +15,7 @@ from facho.core.execution_end import (
     CollectionSummary,
     EndState,
     NodeBefore,
-    OltBefore,
+    OltReachability,
     ReplanReason,
     Suspension,
     decide_end,
@@ -30,7 +30,7 @@ NOW: Final = datetime(2025, 6, 10, 10, 0, tzinfo=UTC)
 DELAY: Final = timedelta(seconds=120)
 MINUTE: Final = timedelta(minutes=1)
 NODE: Final = NodeBefore(max_attempts=3, retry_delay=DELAY)
-AWAY: Final = OltBefore(away_since=NOW - MINUTE)
+AWAY: Final = OltReachability(away_since=NOW - MINUTE)
 RETRY: Final = AttemptEnd(EndState.WAITING, NOW + DELAY)
 OVER: Final = AttemptEnd(EndState.FAILED)
 
@@ -49,7 +49,7 @@ def decide(
     *,
     number: int = 1,
     node: NodeBefore | None = NODE,
-    olt: OltBefore = OltBefore(),  # noqa: B008
+    olt: OltReachability = OltReachability(),  # noqa: B008
     is_collection: bool = True,
 ) -> CollectionEnd:
     return decide_end(summary, number, node, olt, NOW, is_collection=is_collection, emergency_failures=5)
@@ -131,18 +131,22 @@ def test_nothing_is_counted_while_another_attempt_follows() -> None:
 @pytest.mark.parametrize(
     ("summary", "before", "reachable", "replan"),
     [
-        pytest.param(collected(COMPLETED), OltBefore(), True, None, id="it answers as before"),
+        pytest.param(collected(COMPLETED), OltReachability(), True, None, id="it answers as before"),
         pytest.param(collected(COMPLETED), AWAY, True, ReplanReason.BACK, id="it is back"),
         pytest.param(collected(FAILED), AWAY, True, ReplanReason.BACK, id="an error is an answer"),
         pytest.param(
-            collected(FAILED, silent=True), OltBefore(), False, ReplanReason.UNREACHABLE, id="it went away"
+            collected(FAILED, silent=True),
+            OltReachability(),
+            False,
+            ReplanReason.UNREACHABLE,
+            id="it went away",
         ),
         pytest.param(collected(FAILED, silent=True), AWAY, False, None, id="it is still away"),
         pytest.param(collected(SKIPPED, was_asked=False), AWAY, None, None, id="it was not asked"),
     ],
 )
 def test_an_olt_that_goes_away_or_is_back_is_replanned(
-    summary: CollectionSummary, before: OltBefore, reachable: bool | None, replan: ReplanReason | None
+    summary: CollectionSummary, before: OltReachability, reachable: bool | None, replan: ReplanReason | None
 ) -> None:
     after = decide(summary, olt=before).olt
     assert (after.reachable, after.replan) == (reachable, replan)
@@ -160,7 +164,7 @@ def test_an_olt_that_goes_away_or_is_back_is_replanned(
 def test_executions_that_fail_in_a_row_are_counted_until_they_are_an_emergency(
     number: int, failures: int, after: int, replan: ReplanReason | None
 ) -> None:
-    olt = decide(collected(FAILED), number=number, olt=OltBefore(failed_in_a_row=failures)).olt
+    olt = decide(collected(FAILED), number=number, olt=OltReachability(failed_in_a_row=failures)).olt
     assert (olt.failed_in_a_row, olt.replan) == (after, replan)
 
 
@@ -168,22 +172,22 @@ def test_executions_that_fail_in_a_row_are_counted_until_they_are_an_emergency(
 def test_a_success_ends_the_row_of_failures_and_a_skipped_one_does_not(
     outcome: SlotOutcome, after: int
 ) -> None:
-    assert decide(collected(outcome), olt=OltBefore(failed_in_a_row=4)).olt.failed_in_a_row == after
+    assert decide(collected(outcome), olt=OltReachability(failed_in_a_row=4)).olt.failed_in_a_row == after
 
 
 def test_that_an_olt_is_back_is_said_rather_than_that_much_fails_on_it() -> None:
-    before = OltBefore(away_since=NOW - MINUTE, failed_in_a_row=4)
+    before = OltReachability(away_since=NOW - MINUTE, failed_in_a_row=4)
     assert decide(collected(FAILED), number=3, olt=before).olt.replan is ReplanReason.BACK
 
 
 @pytest.mark.parametrize("outcome", [COMPLETED, FAILED])
 def test_a_reading_of_one_onu_does_not_count_but_shows_that_the_olt_answers(outcome: SlotOutcome) -> None:
-    before = OltBefore(away_since=NOW - MINUTE, failed_in_a_row=4)
+    before = OltReachability(away_since=NOW - MINUTE, failed_in_a_row=4)
     after = decide(collected(outcome), node=None, olt=before, is_collection=False).olt
     assert (after.reachable, after.failed_in_a_row, after.replan) == (True, 4, ReplanReason.BACK)
 
 
 def test_an_olt_that_could_not_be_asked_at_all_failed_and_nothing_is_known_of_it() -> None:
-    before = OltBefore(away_since=NOW - MINUTE, failed_in_a_row=4)
+    before = OltReachability(away_since=NOW - MINUTE, failed_in_a_row=4)
     after = judge_olt(before, EndState.FAILED, None, is_collection=True, emergency_failures=5)
     assert (after.reachable, after.failed_in_a_row, after.replan) == (None, 5, ReplanReason.FAILURES)

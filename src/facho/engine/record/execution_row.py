@@ -31,7 +31,7 @@ from facho.core.execution_end import (
     CollectionSummary,
     EndState,
     NodeBefore,
-    OltBefore,
+    OltReachability,
     Suspension,
 )
 from facho.core.quota import FAILED, Outcome, SlotOutcome
@@ -52,7 +52,7 @@ class ExecutionBefore:
     """An execution that this process holds, and its OLT, before its attempt ends."""
 
     slot: Slot
-    olt: OltBefore
+    olt: OltReachability
     # Since when the stored states of its ONUs come from collections that broke off.
     unsure_since: datetime | None
     # It reads one ONU, and is no collection of the OLT.
@@ -104,7 +104,7 @@ def check_lease(started: StartedExecution, now: datetime) -> ExecutionBefore:
     slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable = rows[0]
     return ExecutionBefore(
         slot_from_row(started.olt_id, sql.parse_time(slot), json.loads(owes)),
-        OltBefore(None if away_since is None else sql.parse_time(away_since), failed_in_a_row),
+        OltReachability(None if away_since is None else sql.parse_time(away_since), failed_in_a_row),
         None if unsure_since is None else sql.parse_time(unsure_since),
         is_onu_read=onu_id is not None,
         is_run_now=trigger == Trigger.RUN_NOW,

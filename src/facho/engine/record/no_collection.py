@@ -13,7 +13,7 @@ from facho.apps.executions.models import QUEUED, Attempt, Execution, State, Trig
 from facho.apps.executions.store import close_attempt
 from facho.apps.hosts.models import Olt
 from facho.config import Config
-from facho.core.execution_end import AttemptEnd, EndState, OltBefore, end_failed_attempt, judge_olt
+from facho.core.execution_end import AttemptEnd, EndState, OltReachability, end_failed_attempt, judge_olt
 from facho.core.reasons import Reason
 from facho.engine.collect.part_results import PartResult, PartState
 from facho.engine.coordinate.quotas import Slot, count_aborted_slots, count_failed_slot, slot_from_row
@@ -95,7 +95,7 @@ def _fail(
     now: datetime,
     config: Config,
     *,
-    olt: OltBefore | None = None,
+    olt: OltReachability | None = None,
 ) -> None:
     """`olt` is read if it is needed and not given."""
     end_attempt(
@@ -118,9 +118,9 @@ def _fail(
         update_reachability(attempt.olt_id, before, after, now)
 
 
-def _read_olt(olt_id: int) -> OltBefore:
+def _read_olt(olt_id: int) -> OltReachability:
     row = Olt.objects.values_list("unreachable_since", "failed_in_a_row").get(id=olt_id)
-    return OltBefore(*row)
+    return OltReachability(*row)
 
 
 def record_by_hand(started: StartedExecution, part: PartResult, now: datetime) -> None:

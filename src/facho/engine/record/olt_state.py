@@ -22,7 +22,7 @@ from facho.apps.history.models import Subject
 from facho.apps.history.store import append_frame
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import JobKind
-from facho.core.execution_end import OltAfter, OltBefore, ReplanReason
+from facho.core.execution_end import OltAfter, OltReachability, ReplanReason
 from facho.core.reasons import NO_REASON, Reason
 from facho.core.request_rules import update_missing_columns
 from facho.engine.collect.part_results import ENOUGH, Collection, PartResult, PartState
@@ -197,7 +197,7 @@ def _has_rows(part: PartResult, technology: str) -> bool:
 
 
 def update_reachability(
-    olt_id: int, before: OltBefore, after: OltAfter, now: datetime, *, error: Reason = NO_REASON
+    olt_id: int, before: OltReachability, after: OltAfter, now: datetime, *, error: Reason = NO_REASON
 ) -> None:
     """Count failures in a row, and replan and report an OLT that went away, is back or fails too often.
 
