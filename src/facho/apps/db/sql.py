@@ -17,6 +17,8 @@ from django.db import connection, models, transaction
 from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
+from facho.apps.db.binary_arrays import Encode, binary_cursor, encode_columns, encoder_of
+
 Row = tuple[Any, ...]
 Model = type[models.Model]
 
@@ -53,18 +55,11 @@ def fetch_rows(statement: str, values: Sequence[Any]) -> list[Row]:
 
 def fetch_blobs(statement: str, values: Sequence[Any]) -> list[bytes]:
     """Return the bytes of rows with one column."""
-    if connection.vendor == "postgresql":
-        return _fetch_binary(statement, values)
-    return [data for (data,) in fetch_rows(statement, values)]
-
-
-def _fetch_binary(statement: str, values: Sequence[Any]) -> list[bytes]:
-    """Avoid Django's cursors: those have every byte sent as two letters, which takes much longer."""
-    from psycopg import Cursor
-
-    connection.ensure_connection()
-    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
-        cursor.execute(statement.encode(), values, binary=True)
+    if connection.vendor != "postgresql":
+        return [data for (data,) in fetch_rows(statement, values)]
+    # Django's own cursors have every byte sent as two letters, which takes much longer.
+    with binary_cursor() as cursor:
+        cursor.execute(statement, values)
         return [data for (data,) in cursor.fetchall()]
 
 
@@ -139,13 +134,28 @@ def update_rows(
     columns = [_column(model, name) for name in ("pk", *fields)]
     table = connection.ops.quote_name(model._meta.db_table)
     adapted = _adapt_columns(columns, rows, is_adapted=is_adapted)
+    if connection.vendor == "postgresql":
+        _execute_arrays(_unnest(table, columns), columns, adapted)
+        return
+    sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
+    statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(_unnest(table, columns), adapted)
-        else:
-            sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
-            statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
-            cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
+        cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
+
+
+def _execute_arrays(
+    statement: str,
+    columns: Sequence[models.Field[Any, Any]],
+    arrays: Sequence[list[Any]],
+    others: Sequence[Any] = (),
+) -> None:
+    """Run a statement of PostgreSQL whose parameters are `others` and then a column of values each."""
+    encoded = encode_columns([_encoder(column) for column in columns], arrays)
+    if encoded is None:
+        execute(statement, [*others, *arrays])
+        return
+    with binary_cursor() as cursor:
+        cursor.execute(statement, [*others, *encoded])
 
 
 def insert_rows(
@@ -170,18 +180,16 @@ def insert_rows(
     adapted = _adapt_columns(given, rows, is_adapted=is_adapted)
     defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
     otherwise = " ON CONFLICT DO NOTHING" if unless_there else ""
+    if connection.vendor == "postgresql":
+        arrays = ", ".join(f"%s::{_type(column)}[]" for column in given)
+        constants = "".join(f", %s::{_type(column)}" for column in others)
+        statement = f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given{otherwise}"  # noqa: S608
+        _execute_arrays(statement, given, adapted, defaults)
+        return
+    places = ", ".join(["%s"] * (len(given) + len(others)))
+    values = [(*row, *defaults) for row in zip(*adapted, strict=True)]
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            arrays = ", ".join(f"%s::{_type(column)}[]" for column in given)
-            constants = "".join(f", %s::{_type(column)}" for column in others)
-            cursor.execute(
-                f"{into} SELECT given.*{constants} FROM unnest({arrays}) AS given{otherwise}",  # noqa: S608
-                [*defaults, *adapted],
-            )
-        else:
-            places = ", ".join(["%s"] * (len(given) + len(others)))
-            values = [(*row, *defaults) for row in zip(*adapted, strict=True)]
-            cursor.executemany(f"{into} VALUES ({places}){otherwise}", values)
+        cursor.executemany(f"{into} VALUES ({places}){otherwise}", values)
 
 
 def delete_rows(model: Model, keys: Sequence[Any]) -> None:
@@ -255,6 +263,11 @@ def _name(column: models.Field[Any, Any]) -> str:
     return connection.ops.quote_name(column.column)
 
 
+@cache
+def _encoder(column: models.Field[Any, Any]) -> Encode | None:
+    return encoder_of(_type(column))
+
+
 def _type(column: models.Field[Any, Any]) -> str:
     """Return the type of the column's values: an automatic key is a plain number."""
     name = column.rel_db_type(connection) if column.primary_key else column.db_type(connection)
@@ -276,7 +289,7 @@ def _fetch_arrays(model: Model, olt_id: int, columns: Sequence[str]) -> list[lis
     names = list(dict.fromkeys(("id", *columns)))
     arrays = ", ".join(f"array_agg({_quote(column)})" for column in names)
     rows = f"SELECT {_join(names)} FROM {_table(model)} WHERE olt_id = %s ORDER BY id"  # noqa: S608
-    with connection.cursor() as cursor:
+    with binary_cursor() as cursor:
         cursor.execute(f"SELECT {arrays} FROM ({rows}) AS found", [olt_id])  # noqa: S608
         found = [array or [] for array in cursor.fetchone()]
     by_name = dict(zip(names, _sort_by_first(found), strict=True))
