@@ -29,7 +29,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, compress, pairwise
 from operator import sub
 from typing import Any, Final, NamedTuple
@@ -173,6 +173,7 @@ _CHECK: Final = struct.Struct("<I")
 _ID_WIDTH: Final = 8
 # Rosters stay the same for many hours, so decoded ones are cached.
 _REMEMBERED: Final = 64
+_MOST_QUANTISED: Final = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +191,9 @@ class Fact:
         return -(1 << (8 * self.width - 1))
 
     def quantised(self, values: Sequence[float | None]) -> array[int]:
-        nothing, steps = self.nothing, self.steps
-        try:
-            return integer_array(
-                self.width, [nothing if value is None else round(value * steps) for value in values]
-            )
-        except (OverflowError, ValueError):
-            return integer_array(self.width, map(self._quantised, values))
+        return integer_array(self.width, map(_quantised_values(self).__getitem__, values))
 
-    def _quantised(self, value: float | None) -> int:
-        """Quantise a column that contains values out of range or not-a-number."""
+    def quantise(self, value: float | None) -> int:
         try:
             found = self.nothing if value is None else round(value * self.steps)
         except (OverflowError, ValueError):
@@ -209,6 +203,25 @@ class Fact:
     def values(self, quantised: Iterable[int]) -> list[float | None]:
         nothing, steps = self.nothing, self.steps
         return [None if value == nothing else value / steps for value in quantised]
+
+
+class _QuantisedValues(dict[float | None, int]):
+    """The values of a fact in steps. The same few thousand come again and again: each is computed once."""
+
+    def __init__(self, fact: Fact) -> None:
+        super().__init__()
+        self._fact = fact
+
+    def __missing__(self, value: float | None) -> int:
+        if len(self) >= _MOST_QUANTISED:
+            self.clear()
+        found = self[value] = self._fact.quantise(value)
+        return found
+
+
+@cache
+def _quantised_values(fact: Fact) -> _QuantisedValues:
+    return _QuantisedValues(fact)
 
 
 FACTS: Final[Mapping[str, Fact]] = {

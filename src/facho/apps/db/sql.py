@@ -129,18 +129,35 @@ def update_rows(
 
     `is_adapted` says that the values are plain texts and numbers, which the database takes as they are.
     """
-    if not rows:
+    if rows:
+        keys, *columns = map(list, zip(*rows, strict=True))
+        update_columns(model, fields, keys, columns, is_adapted=is_adapted)
+
+
+def update_columns(
+    model: Model,
+    fields: Sequence[str],
+    keys: list[Any],
+    values: Sequence[list[Any]],
+    *,
+    is_adapted: bool = False,
+) -> None:
+    """Update the rows with these keys. `values` has a list for each of `fields`, as long as the keys.
+
+    `is_adapted` is that of `update_rows`.
+    """
+    if not keys or not fields:
         return
     columns = [_column(model, name) for name in ("pk", *fields)]
     table = connection.ops.quote_name(model._meta.db_table)
-    adapted = _adapt_columns(columns, rows, is_adapted=is_adapted)
+    adapted = _adapt_columns(columns, [keys, *values], is_adapted=is_adapted)
     if connection.vendor == "postgresql":
         _execute_arrays(_unnest(table, columns), columns, adapted)
         return
     sets = ", ".join(f"{_name(column)} = %s" for column in columns[1:])
     statement = f"UPDATE {table} SET {sets} WHERE {_name(columns[0])} = %s"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.executemany(statement, [(*row[1:], row[0]) for row in zip(*adapted, strict=True)])
+        cursor.executemany(statement, list(zip(*adapted[1:], adapted[0], strict=True)))
 
 
 def _execute_arrays(
@@ -177,7 +194,7 @@ def insert_rows(
     others = [field for field in model._meta.concrete_fields if field not in given and not field.primary_key]
     table = connection.ops.quote_name(model._meta.db_table)
     into = f"INSERT INTO {table} ({', '.join(map(_name, (*given, *others)))})"
-    adapted = _adapt_columns(given, rows, is_adapted=is_adapted)
+    adapted = _adapt_columns(given, list(map(list, zip(*rows, strict=True))), is_adapted=is_adapted)
     defaults = [field.get_db_prep_save(field.get_default(), connection) for field in others]
     otherwise = " ON CONFLICT DO NOTHING" if unless_there else ""
     if connection.vendor == "postgresql":
@@ -224,13 +241,11 @@ def _referring(model: Model) -> Iterator[models.ForeignKey[Any, Any]]:
 
 
 def _adapt_columns(
-    columns: Sequence[models.Field[Any, Any]], rows: Sequence[tuple[Any, ...]], *, is_adapted: bool
-) -> list[list[Any]]:
-    """Return the values column by column."""
-    by_column = zip(*rows, strict=True)
+    columns: Sequence[models.Field[Any, Any]], values: Sequence[list[Any]], *, is_adapted: bool
+) -> Sequence[list[Any]]:
     if is_adapted:
-        return [list(values) for values in by_column]
-    return [_adapted(column, values) for column, values in zip(columns, by_column, strict=True)]
+        return values
+    return [_adapted(column, each) for column, each in zip(columns, values, strict=True)]
 
 
 def _adapted(column: models.Field[Any, Any], values: Sequence[Any]) -> list[Any]:

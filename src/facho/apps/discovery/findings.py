@@ -206,12 +206,12 @@ class DiscoveryMatcher:
     def _place_rows(self, rows: FindingRows) -> None:
         positions = self._match_rows(rows)
         self._vacate_places(rows, positions)
-        for row in self._new_or_moved(rows, positions):
-            place = _place_of(rows, row)
-            if positions[row] == NEW:
-                positions[row] = self._roster.add(place)
-            else:
-                self._roster.move(positions[row], place)
+        changed = self._new_or_moved(rows, positions)
+        new = [row for row in changed if positions[row] == NEW]
+        for row in changed:
+            if positions[row] != NEW:
+                self._roster.move(positions[row], _place_of(rows, row))
+        _add_new(self._roster, rows, positions, new)
         rows.positions = self._roster.compact(positions)
 
     def _match_rows(self, rows: FindingRows) -> list[int]:
@@ -345,10 +345,13 @@ class TableMatcher:
         serials, macs = (rows.values(stored) for stored in IDENTITY)
         known = self._roster.identities
         elsewhere = {identity for identity in (*known.serials, *known.macs) if not is_blank(identity)}
-        for row, position in enumerate(positions):
-            if position == NEW and elsewhere.isdisjoint((serials[row], macs[row])):
-                positions[row] = self._roster.add(_place_of(rows, row))
-                self._roster.editable("named_by")[positions[row]] = rows.finding.task
+        new = [
+            row
+            for row, position in enumerate(positions)
+            if position == NEW and elsewhere.isdisjoint((serials[row], macs[row]))
+        ]
+        for position in _add_new(self._roster, rows, positions, new):
+            self._roster.editable("named_by")[position] = rows.finding.task
 
     def _find_strangers(self, rows: FindingRows) -> set[int]:
         """Return the positions at whose places another ONU is now: its values are its own."""
@@ -373,6 +376,14 @@ class TableMatcher:
 def _is_unmoved(roster: Roster, rows: FindingRows) -> bool:
     """Return whether the places of the finding are those of the roster, in its order: the usual case."""
     return rows.addresses == roster["address"]
+
+
+def _add_new(roster: Roster, rows: FindingRows, positions: list[int], new: Sequence[int]) -> range:
+    """Add the ONUs of these rows to the roster, and set their positions."""
+    added = roster.add([_place_of(rows, row) for row in new])
+    for row, position in zip(new, added, strict=True):
+        positions[row] = position
+    return added
 
 
 def _place_of(rows: FindingRows, row: int) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.db import models
 
 from facho.apps.db import sql
-from facho.apps.db.sql import db_text, fetch_columns, insert_rows, update_rows
+from facho.apps.db.sql import db_text, fetch_columns, insert_rows, update_columns, update_rows
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.discovery.onu_identity import Identities, is_blank
 from facho.vendors import Key
@@ -39,6 +39,8 @@ class StoredFact:
     plain: Callable[[list[object]], list[Any]]
     # Converts one value that differs to what may be stored.
     clean: Callable[[Any], Any]
+    # Tells quickly that `clean` would leave every value of a column as it is; False where it is not known.
+    is_clean: Callable[[Sequence[Any]], bool] = lambda _: False
 
 
 def _texts(values: list[object]) -> list[Any]:
@@ -64,6 +66,11 @@ def _number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+def _are_finite(values: Sequence[Any]) -> bool:
+    """Return whether there are only finite numbers and None: any other number is one in the sum too."""
+    return math.isfinite(sum(filter(None, values)))
+
+
 def whole(value: Any) -> int | None:
     return int(value) if _number(value) is not None and abs(value) <= _LARGEST else None
 
@@ -77,7 +84,7 @@ def _word(name: str) -> StoredFact:
 
 
 def _measure(name: str) -> StoredFact:
-    return StoredFact(name, (name,), None, _unchanged, _number)
+    return StoredFact(name, (name,), None, _unchanged, _number, _are_finite)
 
 
 def _identity(name: str) -> StoredFact:
@@ -240,18 +247,21 @@ class Roster:
             self._before[column] = values
             new = range(self.known, self.size)
             if new:
-                self.editable(column).extend(self._initial(column, position) for position in new)
+                self.editable(column).extend(self._initial_values(column, new))
 
-    def _initial(self, column: str, position: int) -> Any:
-        return self._places[position][PLACE.index(column)] if column in PLACE else _EMPTY.get(column, "")
+    def _initial_values(self, column: str, positions: range) -> list[Any]:
+        if column not in PLACE:
+            return [_EMPTY.get(column, "")] * len(positions)
+        number = PLACE.index(column)
+        return [self._places[position][number] for position in positions]
 
-    def add(self, place: tuple[Any, ...]) -> int:
-        """Add a new ONU of which only the place is known. Return its position."""
-        position = self.size
-        self._places[position] = place
-        for column in self._before:
-            self.editable(column).append(self._initial(column, position))
-        return position
+    def add(self, places: Sequence[tuple[Any, ...]]) -> range:
+        """Add new ONUs of which only the places are known. Return their positions."""
+        positions = range(self.size, self.size + len(places))
+        self._places.update(zip(positions, places, strict=True))
+        for column in self._before if places else ():
+            self.editable(column).extend(self._initial_values(column, positions))
+        return positions
 
     def move(self, position: int, place: tuple[Any, ...]) -> None:
         """Put a known ONU at a place, which the one that was there before must have left."""
@@ -270,6 +280,10 @@ class Roster:
     def fill(self, stored: StoredFact, positions: Positions, values: Sequence[Any], *, keep: bool) -> None:
         """Set the values at these positions. With `keep`, an empty value keeps what was there."""
         if isinstance(positions, range) and self[stored.name] == values:
+            return
+        is_whole = isinstance(positions, range) and len(values) == self.size
+        if is_whole and not keep and stored.is_clean(values):
+            self._now[stored.name] = list(values)
             return
         column, clean, empty = self.editable(stored.name), stored.clean, stored.empty
         for position, value in zip(positions, values, strict=True):
@@ -360,8 +374,14 @@ class Roster:
     def _write_group(self, group: Iterable[str], written: Container[int] = ()) -> None:
         """Write the columns of a group that changed, for every ONU that changed in one of them."""
         columns = [column for column in group if self._differing(column)]
-        changed = (position for position in self.differing(*columns) if position not in written)
-        _update(columns, [self._row(position, columns) for position in sorted(changed)])
+        changed = [position for position in sorted(self.differing(*columns)) if position not in written]
+        keys, *values = (self._pick(each, changed) for each in (self.ids, *map(self.__getitem__, columns)))
+        update_columns(Onu, columns, keys, values, is_adapted=True)
+
+    def _pick(self, values: list[Any], positions: Sequence[int]) -> list[Any]:
+        if len(positions) == len(values):
+            return values
+        return [values[position] for position in positions]
 
     def _write_presence(self, now: datetime) -> None:
         at = sql.db_time(now)
