@@ -24,7 +24,7 @@ class Benchmarks(LazyGroup):
         name: name
         for name in (
             "snmp", "adapt", "decode", "sim", "collect", "scheduler", "coordinator", "forecast", "plan",
-            "workers", "history", "web", "files",
+            "workers", "million", "history", "web", "files",
         )
     }  # fmt: skip
 

@@ -19,19 +19,12 @@ def create_nodes(nodes: int, addresses: Sequence[tuple[str, int]]) -> None:
 
     from facho.apps.db import sql
     from facho.apps.db.database import database_now
-    from facho.apps.hosts.credentials import Credentials
-    from facho.apps.hosts.models import Brand, Olt
+    from facho.apps.hosts.models import Olt
     from facho.apps.snmp_jobs.models import SnmpJobHost
     from facho.engine.commands.jobs import NewJob, create_job
 
-    brand = Brand.objects.get(name="huawei")
-    made = [
-        Olt(name=f"olt-{number:05d}", brand=brand, address=host, port=port)
-        for number, (host, port) in enumerate(addresses)
-    ]
-    for olt in made:
-        olt.credentials = Credentials(COMMUNITY)
-    olts = Olt.objects.bulk_create(made)
+    create_olts(addresses)
+    olts = list(Olt.objects.order_by("name"))
     jobs = [
         create_job(
             NewJob(f"job-{number}", "huawei", "table", INTERVAL, _FACTS[number % len(_FACTS)]), database_now()
@@ -66,6 +59,21 @@ def spread_slots(first: datetime) -> None:
         ["next_run_at"],
         [(node, first + number * apart) for number, pair in enumerate(pairs) for node in pair],
     )
+
+
+def create_olts(addresses: Sequence[tuple[str, int]]) -> list[str]:
+    """Create very many OLTs at once, one for each address. Return their names, in the same order."""
+    from facho.apps.hosts.credentials import Credentials
+    from facho.apps.hosts.models import Brand, Olt
+
+    brand = Brand.objects.get(name="huawei")
+    made = [
+        Olt(name=f"olt-{number:05d}", brand=brand, address=host, port=port)
+        for number, (host, port) in enumerate(addresses)
+    ]
+    for olt in made:
+        olt.credentials = Credentials(COMMUNITY)
+    return [olt.name for olt in Olt.objects.bulk_create(made)]
 
 
 def create_olts_and_jobs(

@@ -143,7 +143,7 @@ def measure(load: Load, database_url: str, note: Note) -> Result:
     note("preparing the database")
     with private_system(database_url, pollers=str(load.pollers)) as config:
         note(f"starting {load.olts:,} OLTs")
-        _allow_files(load.olts + _OTHER_FILES)
+        allow_files(load.olts + _OTHER_FILES)
         with FleetProcess(FleetConfig(olts=load.olts, onus=_ONUS), prebuilt=True) as fleet:
             note(f"making {load.nodes:,} nodes")
             create_nodes(load.nodes, fleet.addresses)
@@ -180,7 +180,7 @@ def _measure(load: Load, config: Config, note: Note) -> Result:
     )
 
 
-def _allow_files(files: int) -> None:
+def allow_files(files: int) -> None:
     """Raise the limit of open files, which the fleet inherits: it has a socket for each OLT."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < files:

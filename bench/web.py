@@ -169,7 +169,7 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
         headers = log_in(config.time_zone.key)
         with _running_web() as (port, cpu_s):
             costs, missing = measure_pages(
-                pages(work.rows), work.rounds, _http_get(port, headers), cpu_s, note
+                pages(work.rows), work.rounds, http_get(port, headers), cpu_s, note
             )
             wanted = [each.page for each in costs if each.page.name in LOADED]
             loads = tuple(_measure_load(wanted, port, headers, work.seconds, note))
@@ -242,7 +242,7 @@ def headers_for(headers: Mapping[str, dict[str, str]], path: str) -> dict[str, s
     return headers[max((begin for begin in headers if path.startswith(begin)), key=len)]
 
 
-def _http_get(port: int, headers: Mapping[str, dict[str, str]]) -> Get:
+def http_get(port: int, headers: Mapping[str, dict[str, str]]) -> Get:
     """Return a function that gets paths on one connection, as a browser does."""
     connection = http.client.HTTPConnection(HOST, port, timeout=_PATIENCE_S)
 
@@ -257,15 +257,19 @@ def _http_get(port: int, headers: Mapping[str, dict[str, str]]) -> Get:
 @contextmanager
 def _running_web() -> Iterator[tuple[int, Callable[[], float]]]:
     """Start one web process; yield its port, and a function that returns its CPU time."""
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     with facho_process("web", "--address", f"{HOST}:{port}") as web:
-        _wait_for(port, web)
+        wait_for_web(port, web)
         yield port, lambda: cpu_s_of(web.pid)
 
 
-def _wait_for(port: int, web: subprocess.Popen[bytes]) -> None:
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind((HOST, 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for_web(port: int, web: subprocess.Popen[bytes]) -> None:
     patience = time.monotonic() + _PATIENCE_S
     while time.monotonic() < patience and web.poll() is None:
         try:

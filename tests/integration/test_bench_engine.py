@@ -99,3 +99,41 @@ def test_workers_tell_how_throughput_grows(own_postgres: Postgres, own_redis: Re
     assert told["values_per_cpu_second"] > 0
     assert told["next_node_ms_p95"] > 0
     assert [(each["workers"], each["to_one_worker"]) for each in told["growth"]] == [(1, 1.0)]
+
+
+_GROUPS = {"workers", "beat", "web", "database", "broker", "fleet"}
+_SMALL_MILLION = ("--onus", "60", "--olts", "3", "--interval", "3", "--minutes", "0.1", "--sample", "60")
+
+
+def check_million(told: Any) -> None:
+    assert told["stored_equals_served"], told["differences"]
+    assert told["compared_values"] == 60 * 8
+    assert told["runs_due"] > 0
+    assert told["skipped"] == told["missing"] == told["failed"] == told["overlaps"] == 0
+    assert told["quotas"]["violations"] == told["quotas"]["failed"] == told["quotas"]["skipped"] == 0
+    assert told["quotas"]["completed"] > 0
+    assert set(told["cores"]) == set(told["memory_mib"]) == _GROUPS
+    assert 0 < told["runs_on_time"] <= told["runs_due"]
+    assert told["page_errors"] == 0
+    assert told["delay_s_p50"] <= told["delay_s_p99"]
+    for name in ("values_per_second", "bytes_per_onu_day", "page_ms_p95", "history_bytes_per_sample"):
+        assert told[name] > 0
+    for name in ("workers", "web", "fleet"):
+        assert told["memory_mib"][name] > 0
+    # Values move, or storing them would be too easy.
+    assert 0 < told["changed_values_share"] < told["changed_onus_share"] < 1
+
+
+def test_million_runs_a_whole_system_and_finds_stored_what_was_served(tmp_path: Path) -> None:
+    check_million(result_of("million", *_SMALL_MILLION, home=tmp_path / "mine"))
+    assert not (tmp_path / "mine").exists()
+
+
+def test_million_counts_workers_and_servers_apart(own_postgres: Postgres, own_redis: Redis) -> None:
+    own_postgres.create_database("bench")
+    servers = ("--database-url", own_postgres.url("bench"), "--broker-url", own_redis.url)
+    told = result_of("million", *_SMALL_MILLION, *servers, "--workers", "1", "--fleets", "2")
+    check_million(told)
+    for name in ("beat", "database", "broker"):
+        assert told["memory_mib"][name] > 0
+    assert told["database_counts"]["transactions"] > 0

@@ -18,7 +18,7 @@ from facho.sim.families.family import Family
 from facho.sim.families.from_profile import from_profile
 from facho.sim.families.huawei import HUAWEI
 from facho.sim.families.zte import ZTE
-from facho.sim.model import OltModel, Shape
+from facho.sim.model import OltModel, Shape, Template
 from facho.sim.olt import Address, SimulatedOlt
 from facho.sim.report import OltReport, total
 from facho.sim.scenario import Scenario
@@ -41,7 +41,12 @@ class FleetError(Exception):
 @dataclass(frozen=True, slots=True)
 class FleetConfig:
     olts: int = 1
+    # The number of the first OLT: fleets of several processes have different ones.
+    first: int = 0
     onus: int = 64
+    # So many patterns of states, distances and optics, which OLTs have in turns; 0: each has its own. A large
+    # fleet then needs little memory, and few tables are encoded when values change.
+    templates: int = 0
     # One, or several separated by commas, in turns.
     family: str = "huawei"
     scenario: Scenario = field(default_factory=Scenario)
@@ -75,7 +80,8 @@ class Fleet:
         self._communities = CommunitySecurity(config.community)
         self._recording = None if config.recording is None else replay(config.recording)
         _check(config, families)
-        self.olts = [self._olt(number) for number in range(config.olts)]
+        self._templates: dict[tuple[str, Template], EncodedTables] = {}
+        self.olts = [self._olt(number) for number in range(config.first, config.first + config.olts)]
 
     def _olt(self, number: int) -> SimulatedOlt:
         config = self.config
@@ -85,7 +91,7 @@ class Fleet:
             layout = _layout(self._families[kind], shape)
         else:
             kind, layout = config.recording.stem, self._recording
-        model = OltModel(number, shape, seed=config.seed, born=self._born, name=f"{kind}-{number:03d}")
+        model = self._model(number, shape, kind)
         seed = config.seed * 100_003 + number
         security = EngineSecurity(
             self._communities,
@@ -93,9 +99,34 @@ class Fleet:
             SIMULATED_USERS.values(),
             lambda: self._clock() - model.booted_at,
         )
-        olt = SimulatedOlt(EncodedTables(layout, model), security, self._clock, seed)
+        tables = EncodedTables(layout, model)
+        olt = SimulatedOlt(tables, security, self._clock, seed)
         olt.scenario = config.scenario
+        if model.template is not None and not config.scenario.cuts:
+            tables.share(self._template_tables(tables, kind))
         return olt
+
+    def _model(self, number: int, shape: Shape, kind: str) -> OltModel:
+        count = self.config.templates
+        return OltModel(
+            number,
+            shape,
+            seed=self.config.seed,
+            born=self._born,
+            name=f"{kind}-{number:03d}",
+            template=Template(number % count, count) if count else None,
+        )
+
+    def _template_tables(self, tables: EncodedTables, kind: str) -> EncodedTables:
+        """Return the tables of the OLT's template: those of a model whose state nobody changes."""
+        own = tables.model
+        assert own.template is not None
+        key = kind, own.template
+        if key not in self._templates:
+            model = self._model(own.number, own.shape, kind)
+            model.motion, model.dim = own.motion, own.dim
+            self._templates[key] = EncodedTables(tables.layout, model)
+        return self._templates[key]
 
     def _family_of(self, number: int) -> str:
         names = list(self._families) if self.config.profile else _family_names(self.config)
@@ -133,6 +164,7 @@ class Fleet:
         if config.addresses:
             # Free means free on the first address; the others then use the same port.
             port = config.base_port or (self.olts[0].address[1] if number else 0)
+            number += config.first
             return f"127.1.{number // 250}.{number % 250 + 1}", port
         return config.host, config.base_port + number if config.base_port else 0
 

@@ -63,29 +63,59 @@ class Motion:
     flapping: float = 0.0
     flap_period_s: float = 120.0
     flap_down_s: float = 30.0
+    # The fraction of ONUs whose optics are off their usual values, others at each refresh, and how far.
+    jitter: float = 0.0
+    jitter_db: float = 0.05
     refresh_s: float = 5.0
 
     @property
     def still(self) -> bool:
-        return not (self.drift_db or self.flapping)
+        return not (self.drift_db or self.flapping or self.jitter)
 
 
 _STILL: Final = Motion()
 _FLAP_CAUSES: Final = (Cause.LOS, Cause.DYING_GASP, Cause.LOFI, Cause.REBOOT)
 
 
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A pattern of ONUs that several OLTs have: the same states, distances and optics, other identities.
+
+    Tables change at other moments in each of `count` templates, so that they are not all encoded at once.
+    """
+
+    number: int
+    count: int
+
+
 class OltModel:
     """One OLT. The same seed and number give the same OLT; times are seconds since 1970."""
 
-    def __init__(self, number: int, shape: Shape, *, seed: int, born: float, name: str) -> None:
+    def __init__(
+        self,
+        number: int,
+        shape: Shape,
+        *,
+        seed: int,
+        born: float,
+        name: str,
+        template: Template | None = None,
+    ) -> None:
         self.number = number
         self.shape = shape
         self.name = name
         self.born = born
         self.motion = _STILL
-        random = Random(f"{seed}/{number}")
+        self.template = template
+        self._pattern = f"{seed}/{number if template is None else template.number}"
+        # As a share of the refresh.
+        self._phase = 0.0 if template is None else template.number / template.count
+        random = Random(self._pattern)
         self.booted_at = born - random.uniform(1, 400) * DAY
         self._noise = array("Q", random.randbytes(8 * shape.onus))
+        # Noise of the last moment that was asked for.
+        self._passing_noise: tuple[float, array[int]] = (0.0, array("Q"))
+        self._flapping: tuple[float, frozenset[int]] = (0.0, frozenset())
         self._states: dict[int, OnuState] = {}
         self.dark_ports: set[int] = set()
         # Additional loss in dB by port, as of a bent fibre.
@@ -105,14 +135,44 @@ class OltModel:
 
     def state(self, row: int, now: float) -> OnuState:
         state = self._states.get(row) or self._initial_state(row)
-        if self.motion.flapping and state.online:
-            return self._flapped(row, state, now)
+        if self.motion.flapping and state.online and row in self._flapping_rows():
+            return self._flapped(row, now)
         return state
 
     def online(self, row: int, now: float) -> bool:
-        if self.motion.flapping or row in self._states:
+        if row in self._states or (self.motion.flapping and row in self._flapping_rows()):
             return self.state(row, now).online
         return self._noise[row] & 1023 >= 70
+
+    def epoch(self, now: float) -> float:
+        """Return the last moment at which values that change by themselves have changed."""
+        every = self.motion.refresh_s
+        offset = self._phase * every
+        return (now - offset) // every * every + offset
+
+    def _flapping_rows(self) -> frozenset[int]:
+        fraction, rows = self._flapping
+        if fraction != self.motion.flapping:
+            fraction = self.motion.flapping
+            limit = fraction * 0x10000
+            rows = frozenset(row for row, noise in enumerate(self._noise) if (noise >> 40 & 0xFFFF) < limit)
+            self._flapping = fraction, rows
+        return rows
+
+    def _jitter(self, row: int, now: float) -> int:
+        """Return 48 random bits of this ONU and moment, or 0 while its optics are as usual."""
+        moment, noise = self._passing_noise
+        if moment != now:
+            noise = array("Q", Random(f"{self._pattern}/{now}").randbytes(8 * self.shape.onus))
+            self._passing_noise = now, noise
+        bits = noise[row]
+        return bits >> 16 if (bits & 0xFFFF) < self.motion.jitter * 0x10000 else 0
+
+    def _power_jitter(self, row: int, now: float, shift: int) -> float:
+        if not self.motion.jitter or not (bits := self._jitter(row, now)):
+            return 0.0
+        steps = round(self.motion.jitter_db * 100)
+        return ((bits >> shift & 0xFFFF) % (2 * steps + 1) - steps) / 100
 
     def _initial_state(self, row: int) -> OnuState:
         """Return the first state of an ONU: about seven in a hundred are offline, for usual causes."""
@@ -126,11 +186,9 @@ class OltModel:
         cause = Cause.DYING_GASP if lot < 40 else Cause.LOS if lot < 60 else Cause.DEACTIVATED
         return OnuState(False, cause, since - DAY, since)
 
-    def _flapped(self, row: int, state: OnuState, now: float) -> OnuState:
+    def _flapped(self, row: int, now: float) -> OnuState:
         noise = self._noise[row]
         motion = self.motion
-        if (noise >> 40 & 0xFFFF) >= motion.flapping * 0x10000:
-            return state
         phase = (noise >> 10 & 0xFFFF) / 0x10000 * motion.flap_period_s
         since_down = (now + phase) % motion.flap_period_s
         cause = _FLAP_CAUSES[noise >> 20 & 3]
@@ -154,6 +212,9 @@ class OltModel:
 
     def rx_dbm(self, row: int, now: float) -> float:
         """Return the power that the ONU receives from the OLT."""
+        return self._received_dbm(row, now) + self._power_jitter(row, now, 0)
+
+    def _received_dbm(self, row: int, now: float) -> float:
         noise = self._noise[row]
         base = -14.0 - (noise >> 24 & 0xFFF) % 1300 / 100
         if self.dim:
@@ -165,16 +226,20 @@ class OltModel:
         return base + motion.drift_db * math.sin(math.tau * (now / motion.drift_period_s + phase))
 
     def olt_rx_dbm(self, row: int, now: float) -> float:
-        return self.rx_dbm(row, now) - 1.5 - (self._noise[row] >> 30 & 0x7F) / 100
+        loss = 1.5 + (self._noise[row] >> 30 & 0x7F) / 100
+        return self._received_dbm(row, now) - loss + self._power_jitter(row, now, 16)
 
-    def tx_dbm(self, row: int) -> float:
-        return 1.5 + (self._noise[row] >> 36 & 0x7F) / 100
+    def tx_dbm(self, row: int, now: float) -> float:
+        return 1.5 + (self._noise[row] >> 36 & 0x7F) / 100 + self._power_jitter(row, now, 32)
 
-    def temperature_c(self, row: int) -> float:
-        return 36.0 + (self._noise[row] >> 43 & 0x7F) / 8
+    def temperature_c(self, row: int, now: float) -> float:
+        usual = 36.0 + (self._noise[row] >> 43 & 0x7F) / 8
+        # Whole degrees seldom change.
+        return usual + (self.motion.jitter > 0 and self._jitter(row, now) & 3 == 1)
 
-    def voltage_v(self, row: int) -> float:
-        return 3.2 + (self._noise[row] >> 48 & 0xF) / 100
+    def voltage_v(self, row: int, now: float) -> float:
+        usual = 3.2 + (self._noise[row] >> 48 & 0xF) / 100
+        return usual + (self.motion.jitter > 0 and self._jitter(row, now) & 4 == 4) / 50
 
     def bias_ma(self, row: int) -> int:
         return 8 + (self._noise[row] >> 52 & 0xF)

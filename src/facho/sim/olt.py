@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, cast
 
@@ -188,6 +188,20 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         for row in self.model.shape.rows_of_port(port):
             self.model.bring_back(row, now)
         self._tables.forget_state()
+
+    def served_rows(self, rows: Sequence[int], columns: Sequence[str], at: float) -> list[dict[str, Any]]:
+        """Return rows as they are served at a moment: the index in dots, and the plain values of columns."""
+        layout = self._tables.layout
+        numbers = {placed.spec.name: number for number, placed in enumerate(layout.columns)}
+        chosen = [numbers[name] for name in columns]
+        index = layout.columns[chosen[0]].index
+        return [
+            {
+                "index": ".".join(map(str, index.arcs[row])),
+                "values": [self._tables.value(number, row, at) for number in chosen],
+            }
+            for row in rows
+        ]
 
     def build_all(self) -> None:
         """Encode every table now rather than at the first request."""

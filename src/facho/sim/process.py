@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Final, Self
@@ -46,6 +46,14 @@ class ProcessReport:
     @property
     def total(self) -> OltReport:
         return total(self.olts)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRow:
+    """The index of a row, in dots, and its values before they are encoded."""
+
+    index: str
+    values: tuple[Any, ...]
 
 
 class FleetGate:
@@ -129,6 +137,21 @@ class FleetProcess:
         values = [each.value if isinstance(each, Cause) else each for each in arguments]
         self._order_report({"method": method, "arguments": values, "olt": olt})
 
+    @property
+    def pid(self) -> int:
+        if self._child is None:
+            raise FleetError("the process of the simulated fleet has not been started")
+        return self._child.pid
+
+    def values(self, olt: int, rows: Sequence[int], columns: Sequence[str], at: float) -> list[ServedRow]:
+        """Return rows as the OLT served them at a moment, by the names of columns in the simulator.
+
+        Past and future moments are possible as long as nobody changes the state of the OLT.
+        """
+        order = {"values": {"rows": list(rows), "columns": list(columns), "at": at}, "olt": olt}
+        found = self._ask(json.dumps(order))["rows"]
+        return [ServedRow(each["index"], tuple(each["values"])) for each in found]
+
     def hold(self, olt: int, *, skip: int = 0, under: str = "") -> FleetGate:
         """As `SimulatedOlt.hold`: hold the requests to an OLT until the gate is released."""
         if not 0 <= olt < len(self.addresses):
@@ -201,6 +224,9 @@ async def _serve(
             order = json.loads(line)
             if "hold" in order or "gate" in order:
                 write(_execute_gate(fleet, gates, order))
+                continue
+            if "values" in order:
+                write({"rows": fleet.olts[order["olt"]].served_rows(**order["values"])})
                 continue
             _execute(fleet, order)
             write(

@@ -30,7 +30,16 @@ class BadKnob(ValueError):
     """A value that a knob cannot have; the message says which it can."""
 
 
-_FRACTIONS: Final = ("request_loss", "answer_loss", "duplicate", "reorder", "corrupt", "wrong_id", "flapping")
+_FRACTIONS: Final = (
+    "request_loss",
+    "answer_loss",
+    "duplicate",
+    "reorder",
+    "corrupt",
+    "wrong_id",
+    "flapping",
+    "jitter",
+)
 _MIN_MESSAGE: Final = 484
 
 
@@ -96,6 +105,8 @@ class Scenario:
     flapping: float = 0.0
     flap_period_s: float = 120.0
     flap_down_s: float = 30.0
+    jitter: float = 0.0
+    jitter_db: float = 0.05
     refresh_s: float = 5.0
 
     def __post_init__(self) -> None:

@@ -61,6 +61,8 @@ class ColumnSpec(Generic[Facts]):
     changes: Changes = Changes.NEVER
     # Read from the ONU itself at each request, which is slow on real OLTs.
     optics: bool = False
+    # The same for all OLTs of a template.
+    of_template: bool = False
 
 
 class Column(NamedTuple):
@@ -132,6 +134,7 @@ class Layout(Generic[Facts]):
     def __init__(self, specs: Iterable[ColumnSpec[Facts]], spaces: Mapping[str, IndexSpace]) -> None:
         placed = [PlacedColumn(spec, spaces[spec.index]) for spec in specs]
         self.columns = sorted((column for column in placed if len(column.index)), key=lambda each: each.first)
+        self.of_template = frozenset(n for n, each in enumerate(self.columns) if each.spec.of_template)
         self._firsts = [column.first for column in self.columns]
         self._by_prefix = {column.prefix: number for number, column in enumerate(self.columns)}
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)

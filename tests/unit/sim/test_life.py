@@ -57,6 +57,26 @@ def test_an_agent_refuses_answers_of_many_octets() -> None:
     assert asker.bulk(SERIAL, repetitions=15).size <= 1000
 
 
+def powers(asker: Asker) -> list[object]:
+    return [value for _, value in asker.bulk(RX_POWER, repetitions=60).rows]
+
+
+def test_optics_differ_a_little_for_some_onus_after_each_refresh() -> None:
+    usual = powers(Asker(onus=60))
+    asker = Asker(Scenario(jitter=0.3, jitter_db=0.05, refresh_s=60.0), onus=60)
+    first = powers(asker)
+    asker.clock.now += 1.0
+    assert powers(asker) == first
+    asker.clock.now += 60.0
+    second = powers(asker)
+    assert second != first
+    for value, now in [*zip(usual, first, strict=True), *zip(usual, second, strict=True)]:
+        assert isinstance(value, int)
+        assert isinstance(now, int)
+        assert abs(value - now) <= 5
+    assert sum(value != now for value, now in zip(usual, first, strict=True)) < 40
+
+
 def test_zero_repetitions_hang_where_asked() -> None:
     asker = Asker(combine(["zero-hang"]))
     assert asker.ask(GET_BULK, [SERIAL], 0, 0) is None
@@ -104,3 +124,36 @@ def test_what_was_done_to_the_plant_survives_a_change_of_scenario() -> None:
     asker.olt.cut_fibre(0)
     asker.olt.scenario = Scenario()
     assert {value for _, value in asker.walk(RUN_STATUS)[:64]} == {2}
+
+
+def test_olts_of_a_template_have_the_same_optics_as_their_pattern_and_other_serials() -> None:
+    moving = Scenario(jitter=0.3, flapping=0.2, refresh_s=60.0)
+    pattern = Asker(moving, onus=60)
+    others = [Asker(moving, onus=60, templates=4, first=number) for number in (4, 8)]
+    for _ in range(3):
+        for asker in (pattern, *others):
+            asker.clock.now += 60.0
+        for column in (RUN_STATUS, RX_POWER):
+            rows = pattern.bulk(column, repetitions=60).rows
+            assert all(other.bulk(column, repetitions=60).rows == rows for other in others)
+    serials = [asker.bulk(SERIAL, repetitions=60).values for asker in (pattern, *others)]
+    assert len({str(value) for values in serials for value in values}) == 3 * 60
+
+
+def test_an_olt_whose_state_is_changed_leaves_its_template_and_keeps_the_other_values() -> None:
+    asker = Asker(Scenario(jitter=0.3, refresh_s=60.0), onus=60, templates=4, first=5)
+    online = asker.bulk(RUN_STATUS, repetitions=60).values.index(1)
+    before = asker.bulk(RX_POWER, repetitions=60).values
+    asker.olt.take_offline(online)
+    after = asker.bulk(RX_POWER, repetitions=60).values
+    assert [row for row in range(60) if before[row] != after[row]] == [online]
+
+
+def test_what_is_served_at_a_moment_can_be_computed_before_and_after() -> None:
+    asker = Asker(Scenario(jitter=0.3, refresh_s=60.0), onus=60, templates=4, first=7)
+    later = asker.clock.now + 60.0
+    expected = [row["values"] for row in asker.olt.served_rows(range(60), ["rx_power"], later)]
+    asker.clock.now += 200.0
+    assert asker.bulk(RX_POWER, repetitions=60).values != [value for [value] in expected]
+    asker.clock.now = later
+    assert asker.bulk(RX_POWER, repetitions=60).values == [value for [value] in expected]

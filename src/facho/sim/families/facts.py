@@ -129,11 +129,11 @@ _ONU: Final[Mapping[str, FactOf]] = {
     "last_distance_m": _last_distance,
     "mac_count": _while_online(lambda olt, row, _: olt.noise(row) & 7),
     "onu_rx_dbm": _while_online(lambda olt, row, now: olt.rx_dbm(row, now)),
-    "onu_tx_dbm": _while_online(lambda olt, row, _: olt.tx_dbm(row)),
+    "onu_tx_dbm": _while_online(lambda olt, row, now: olt.tx_dbm(row, now)),
     "olt_rx_dbm": _while_online(lambda olt, row, now: olt.olt_rx_dbm(row, now)),
     "catv_rx_dbm": always(None),
-    "temperature_c": _while_online(lambda olt, row, _: olt.temperature_c(row)),
-    "voltage_v": _while_online(lambda olt, row, _: olt.voltage_v(row)),
+    "temperature_c": _while_online(lambda olt, row, now: olt.temperature_c(row, now)),
+    "voltage_v": _while_online(lambda olt, row, now: olt.voltage_v(row, now)),
     "bias_ma": _while_online(lambda olt, row, _: olt.bias_ma(row)),
     "ip": _while_online(lambda olt, row, _: IPv4Address(0x0A00_0000 | olt.number << 16 | row + 1)),
     "ip_mac": _while_online(onu_mac),
@@ -207,6 +207,14 @@ MODEL_FACTS: Final[Mapping[Entity, Mapping[str, FactOf]]] = {
         "seen_at": lambda olt, _row, _now: _moment(olt.born),
     },
 }
+# The facts of an ONU that do not tell which OLT it belongs to: OLTs of one template have them in common.
+PATTERN_FACTS: Final = frozenset(
+    {
+        "admin_state", "state", "config_state", "match_state", "down_cause", "last_up", "last_down",
+        "last_dying_gasp", "distance_m", "last_distance_m", "onu_rx_dbm", "onu_tx_dbm", "olt_rx_dbm",
+        "temperature_c", "voltage_v", "bias_ma",
+    }
+)  # fmt: skip
 # The facts of an ONU that do not change with its state, so that their columns are encoded only once.
 CONSTANT_FACTS: Final = frozenset(
     {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, FactOf, always
+from facho.sim.families.facts import CONSTANT_FACTS, MODEL_FACTS, PATTERN_FACTS, FactOf, always
 from facho.sim.model import OltModel, Shape
 from facho.sim.tables import Changes, ColumnSpec, IndexSpace
 from facho.snmp.values import Counter64, Oid, TimeTicks, Value
@@ -61,7 +61,8 @@ def fact_column(name: str, space: str, table: Table, column: Column, fact_of: Fa
     if table.entity is Entity.OLT and column.fact == "uptime_s":
         changes = Changes.ALWAYS
     slow = table.slow or table.read_method is ReadMethod.GET_ONLINE
-    return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow)
+    of_template = table.entity is Entity.ONU and column.fact in PATTERN_FACTS
+    return ColumnSpec(name, column.source.oid, space, value_of, changes, optics=slow, of_template=of_template)
 
 
 def profile_columns(
