@@ -11,10 +11,11 @@ from facho.apps.db.database import database_now
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.credentials import Credentials
 from facho.apps.snmp_jobs.models import SnmpJobHost
+from facho.apps.zabbix_pollers.store import register_worker
 from facho.backends.celery_backend import CeleryBackend
 from facho.backends.embedded import read_message, write_message
 from facho.core.pool import DEFAULT, HIGH_PRIORITY, RETRY
-from tests.contract.backends import celery_app
+from tests.contract.backends import CONFIG, celery_app
 from tests.factories import make_execution, make_node, make_olt
 from tests.services.redis import Redis
 
@@ -55,9 +56,11 @@ def test_between_machines_it_is_an_id(
     queue: str,
     task: str,
 ) -> None:
-    execution = make_execution(node, database_now(), State.PENDING, **columns)
+    now = database_now()
+    register_worker("somebody", 1, now)
+    execution = make_execution(node, now, State.WAITING, **columns)
 
-    backend.submit(execution.id)
+    backend.assign(now, CONFIG)
 
     with own_redis.client() as client:
         (raw,) = client.lrange(queue, 0, -1)

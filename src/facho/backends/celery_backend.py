@@ -8,12 +8,11 @@ from typing import Any
 
 from kombu.exceptions import OperationalError
 
-from facho.apps.executions.models import Execution
 from facho.apps.executions.store import return_to_queue
 from facho.backends.celery_names import EXECUTE, EXECUTE_RETRY
 from facho.config import Config
-from facho.core.pool import RETRY, queue_of
-from facho.engine.schedule.assign import claim_executions
+from facho.core.pool import DEFAULT, RETRY
+from facho.engine.schedule.assign import claim_with_queues
 
 log = logging.getLogger(__name__)
 
@@ -24,10 +23,7 @@ class CeleryBackend:
     def __init__(self, app: Any) -> None:
         self._app = app
 
-    def submit(self, execution_id: int) -> None:
-        found = Execution.objects.filter(id=execution_id).values_list("run_now", "attempt").first()
-        run_now, attempt = found or (False, 0)
-        queue = queue_of(run_now=run_now, attempts=attempt)
+    def submit(self, execution_id: int, queue: str = DEFAULT) -> None:
         task = EXECUTE_RETRY if queue == RETRY else EXECUTE
         try:
             self._app.send_task(task, args=[execution_id], queue=queue)
@@ -40,5 +36,5 @@ class CeleryBackend:
             return_to_queue(id=execution_id)
 
     def assign(self, now: datetime, config: Config) -> None:
-        for execution_id in claim_executions(now, config):
-            self.submit(execution_id)
+        for each in claim_with_queues(now, config):
+            self.submit(each.execution_id, each.queue)

@@ -22,7 +22,12 @@ from facho.core.pool import ActiveExecution, FreePollers, Waiting, WorkerSeen, c
 
 
 def claim_executions(now: datetime, config: Config, *, at_most: int | None = None) -> list[int]:
-    """Return the ids of executions that are now PENDING, in the order in which they should start.
+    """Return the ids of the executions that `claim_with_queues` claims."""
+    return [each.execution_id for each in claim_with_queues(now, config, at_most=at_most)]
+
+
+def claim_with_queues(now: datetime, config: Config, *, at_most: int | None = None) -> list[Waiting]:
+    """Return executions that are now PENDING, in the order in which they should start.
 
     `at_most` is how many the caller itself can take, where it has no queue to share with others.
     """
@@ -37,9 +42,8 @@ def claim_executions(now: datetime, config: Config, *, at_most: int | None = Non
         waiting = (each for each in queue.waiting if free.serves(each.queue))
         most = free.total if at_most is None else min(free.total, at_most)
         chosen = choose(waiting, queue.busy_olts | _olts_left_alone(now, config), most, now, take=free.take)
-        ids = [each.execution_id for each in chosen]
-        _reserve(ids, now + config.lease)
-    return ids
+        _reserve([each.execution_id for each in chosen], now + config.lease)
+    return chosen
 
 
 def _reserve(ids: Sequence[int], until: datetime) -> None:
