@@ -36,22 +36,22 @@ def log_bytes_of(run: Callable[[], None]) -> int:
         _fetch("PRAGMA wal_checkpoint(TRUNCATE)")
         run()
         return database_file().with_name(f"{database_file().name}-wal").stat().st_size
-    _fetch("CREATE EXTENSION IF NOT EXISTS pg_walinspect", rows=False)
-    (start,) = _fetch("SELECT pg_current_wal_insert_lsn()")
+    _fetch("CREATE EXTENSION IF NOT EXISTS pg_walinspect")
+    start = _fetch("SELECT pg_current_wal_insert_lsn()")
     run()
     # Other tests write to other databases of the same server.
-    (found,) = _fetch(
+    found = _fetch(
         "SELECT sum(record_length) FROM pg_get_wal_records_info(%s, pg_current_wal_flush_lsn()), pg_database"
         " WHERE datname = current_database() AND block_ref LIKE '%%/' || oid || '/%%'",
         start,
     )
-    return int(found or 0)
+    return int(found)
 
 
-def _fetch(statement: str, *values: object, rows: bool = True) -> tuple[object, ...]:
+def _fetch(statement: str, *values: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
-        return cursor.fetchone() if rows else ()
+        return str(cursor.fetchone()[0]) if cursor.description else ""
 
 
 class Site:
