@@ -3,9 +3,9 @@
 It runs once before pytest, so that parallel workers never install at the same time. What could not be
 had is no error here: pytest names it, and decides.
 
-`python -m tests.services postgres -- COMMAND...` runs a command with a private PostgreSQL that goes away
-afterwards. Where the command has {url}, it gets the address of an empty database; so does FACHO_DATABASE_URL.
-Where it has {broker}, it gets that of a private Redis.
+`python -m tests.services postgres [--set NAME=VALUE]... -- COMMAND...` runs a command with a private
+PostgreSQL that goes away afterwards, `--set` being settings of the server. Where the command has {url}, it
+gets the address of an empty database; so does FACHO_DATABASE_URL. Where it has {broker}, it gets that of a private Redis.
 """
 
 import os
@@ -20,7 +20,7 @@ from tests.services.redis import run_redis
 from tests.services.unavailable import Unavailable
 
 DATABASE = "facho_bench"
-USAGE = "usage: python -m tests.services prepare | python -m tests.services postgres -- COMMAND..."
+USAGE = "usage: python -m tests.services prepare | postgres [--set NAME=VALUE]... -- COMMAND..."
 
 
 def prepare() -> None:
@@ -34,10 +34,11 @@ def prepare() -> None:
         print(f"Not installed: {why}", flush=True)
 
 
-def with_postgres(command: list[str]) -> int:
+def with_postgres(command: list[str], settings: tuple[str, ...]) -> int:
     """The status of the command."""
     with ExitStack() as stack:
-        server = stack.enter_context(run_postgres(stack.enter_context(temporary_folder())))
+        folder = stack.enter_context(temporary_folder())
+        server = stack.enter_context(run_postgres(folder, options=settings))
         server.create_database(DATABASE)
         url = server.url(DATABASE)
         broker = stack.enter_context(run_redis()).url if "{broker}" in command else ""
@@ -50,14 +51,16 @@ def with_postgres(command: list[str]) -> int:
                 return process.wait()
 
 
-def main(arguments: list[str]) -> int | str:
+def main(arguments: list[str], settings: tuple[str, ...] = ()) -> int | str:
     match arguments:
         case ["prepare"]:
             prepare()
             return 0
+        case ["postgres", "--set", setting, *rest]:
+            return main(["postgres", *rest], (*settings, setting))
         case ["postgres", "--", _, *_]:
             try:
-                return with_postgres(arguments[2:])
+                return with_postgres(arguments[2:], settings)
             except Unavailable as missing:
                 return str(missing)
         case _:

@@ -99,14 +99,18 @@ class Postgres(Databases):
 
 
 @contextlib.contextmanager
-def run_postgres(folder: Path, *, pattern: Path | None = None) -> Iterator[Postgres]:
+def run_postgres(
+    folder: Path, *, pattern: Path | None = None, options: tuple[str, ...] = ()
+) -> Iterator[Postgres]:
     """Its log is written in `folder`; data and socket are in a folder of their own, which goes away.
 
+    `options` are settings as NAME=VALUE.
     `pattern` is the data of a server that was stopped in order, to begin with a copy of it.
     """
     program = Path(packages.find("postgres", packages.POSTGRESQL)).resolve()
     with temporary_folder() as home:
         postgres = Postgres(home, program, folder / "postgres.log")
+        postgres.options = options
         try:
             if os.geteuid() == 0:
                 shutil.chown(home, *_account())
