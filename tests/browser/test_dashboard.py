@@ -1,6 +1,8 @@
 """The dashboard while somebody looks at it."""
 
-from playwright.sync_api import expect
+from http import HTTPStatus
+
+from playwright.sync_api import Response, expect
 
 from tests.browser.conftest import PHONE, Visiting
 
@@ -14,6 +16,26 @@ def test_it_says_so_when_the_server_is_gone_and_when_it_is_back(visit: Visiting)
     expect(warning).to_be_visible(timeout=120_000)
     page.unroute("**/live/")
     expect(warning).to_be_hidden(timeout=120_000)
+
+
+def test_a_part_that_has_not_changed_is_neither_sent_nor_replaced(visit: Visiting) -> None:
+    visitor = visit("admin", language="en")
+    page = visitor.go("/coordinator/dashboard/")
+
+    def is_unchanged(answer: Response) -> bool:
+        return answer.url.endswith("/live/") and answer.status == HTTPStatus.NOT_MODIFIED
+
+    with page.expect_response(is_unchanged, timeout=120_000) as first:
+        pass
+    assert first.value.request.header_value("if-none-match")
+    page.evaluate("document.querySelector('#live .fd-numbers').dataset.kept = 'yes'")
+    # The page has worked on one of them when it asks for the next.
+    for _ in range(2):
+        with page.expect_response(is_unchanged, timeout=120_000):
+            pass
+    expect(page.locator("#live .fd-numbers")).to_have_attribute("data-kept", "yes")
+    expect(page.get_by_text("The server does not answer")).to_be_hidden()
+    assert not visitor.complaints
 
 
 def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting) -> None:
