@@ -3,15 +3,16 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from django.core.asgi import get_asgi_application
+import django
 
 from facho.config import current, web_contradictions
 from facho.file_modes import repair_modes
 from facho.web.server.slow_clients import cut_off_slow_clients
 
-_django = get_asgi_application()
+django.setup(set_prefix=False)
 
-from facho.web.server.query_limits import limit_queries  # noqa: E402  # it needs Django's settings
+from facho.web.server.handler import OneThreadHandler  # noqa: E402  # it needs Django's settings
+from facho.web.server.query_limits import limit_queries  # noqa: E402
 
 # Held until the process ends.
 _uses_database = ExitStack()
@@ -51,7 +52,7 @@ _check_database()
 # After the migrations, which may take longer than a query of a page may.
 limit_queries(current().query_timeout)
 application = cut_off_slow_clients(
-    _django,
+    OneThreadHandler(),
     write=current().write_timeout,
     answer=current().answer_timeout,
     body_bytes=current().body_bytes,

@@ -94,6 +94,7 @@ AUTH_PASSWORD_VALIDATORS = [
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
 AUTHENTICATION_BACKENDS = ["facho.web.access.accounts.Accounts"]
+SESSION_ENGINE = "facho.web.access.session_store"
 SESSION_COOKIE_AGE = int(CONFIG.session_age.total_seconds())
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_REFERRER_POLICY = "same-origin"

@@ -1,6 +1,8 @@
 """The dashboard while somebody looks at it."""
 
-from playwright.sync_api import expect
+from http import HTTPStatus
+
+from playwright.sync_api import Response, expect
 
 from tests.browser.conftest import PHONE, Visiting
 
@@ -14,6 +16,32 @@ def test_it_says_so_when_the_server_is_gone_and_when_it_is_back(visit: Visiting)
     expect(warning).to_be_visible(timeout=120_000)
     page.unroute("**/live/")
     expect(warning).to_be_hidden(timeout=120_000)
+
+
+def test_a_part_that_has_not_changed_is_neither_sent_nor_replaced(visit: Visiting) -> None:
+    visitor = visit("admin", language="en", alone=True)
+    page = visitor.go("/coordinator/dashboard/")
+    page.clock.install()
+    page.reload()
+
+    def poll() -> Response:
+        """Let the ten seconds pass after which the page asks again."""
+        with page.expect_response("**/overview/", timeout=120_000) as answer:
+            page.clock.run_for(10_000)
+        answer.value.finished()
+        return answer.value
+
+    def poll_until_unchanged() -> Response:
+        # A chart in it moves once a minute.
+        return next(each for each in iter(poll, None) if each.status == HTTPStatus.NOT_MODIFIED)
+
+    assert poll_until_unchanged().request.header_value("if-none-match")
+    page.evaluate("document.querySelector('#overview .fd-ended').dataset.kept = 'yes'")
+    poll_until_unchanged()
+    # The page has worked on an answer when it asks for the next.
+    poll_until_unchanged()
+    expect(page.locator("#overview .fd-ended")).to_have_attribute("data-kept", "yes")
+    assert not visitor.complaints
 
 
 def test_whoever_is_logged_out_meanwhile_comes_to_the_login_page(visit: Visiting) -> None:

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
 from facho.apps.execution_coordinator.models import CoordinatorLog
 from facho.core.roles import Role
+from facho.web.server.handler import OneThreadHandler
 from facho.web.server.slow_clients import cut_off_slow_clients
 from tests.api_clients import person
 from tests.sample_rows import NOW
@@ -65,7 +65,7 @@ def test_a_client_that_stops_reading_a_list_holds_no_transaction(client: Client)
         for _ in range(6000)
     )
     client.force_login(person(Role.VIEWER))
-    application = cut_off_slow_clients(get_asgi_application(), write=LONG, answer=LONG, body_bytes=10_000)
+    application = cut_off_slow_clients(OneThreadHandler(), write=LONG, answer=LONG, body_bytes=10_000)
     with served(application) as web, client_that_stops_reading(web.port, request_for_all_logs(client)):
         CoordinatorLog.objects.create(timestamp=NOW, level="INFO", event_type="PLAN_ADJUSTED", message="y")
         free = nobody_holds_the_wal if connection.vendor == "sqlite" else nobody_is_in_a_transaction

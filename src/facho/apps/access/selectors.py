@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
@@ -26,10 +26,33 @@ def role_of_account(user: User) -> Role | None:
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_facho_role"):
-        roles = (role_named(group.name) for group in user.groups.all())
-        user._facho_role = max((role for role in roles if role in OF_PEOPLE), default=None)  # type: ignore[attr-defined]
+        _keep_role(user, (group.name for group in user.groups.all()))
     found: Role | None = user._facho_role  # type: ignore[attr-defined]
     return found
+
+
+def _keep_role(user: User, groups: Iterable[str]) -> None:
+    roles = map(role_named, groups)
+    user._facho_role = max((role for role in roles if role in OF_PEOPLE), default=None)  # type: ignore[attr-defined]
+
+
+def read_account(user_id: int) -> User | None:
+    """Return a user with the role, by one plain statement: every request of a session needs both."""
+    rows: list[Any] = list(User.objects.raw(_ACCOUNT, [user_id]))
+    if not rows:
+        return None
+    user: User = rows[0]
+    _keep_role(user, (row.group_name for row in rows if row.group_name is not None))
+    return user
+
+
+# One row for each group of the user.
+_ACCOUNT: Final = (
+    "SELECT auth_user.*, auth_group.name AS group_name FROM auth_user"
+    " LEFT JOIN auth_user_groups ON auth_user_groups.user_id = auth_user.id"
+    " LEFT JOIN auth_group ON auth_group.id = auth_user_groups.group_id"
+    " WHERE auth_user.id = %s"
+)
 
 
 def administrators() -> QuerySet[User]:

@@ -6,11 +6,16 @@ from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
 
-from facho.apps.access.selectors import role_of
+from facho.apps.access.selectors import read_account, role_of
 from facho.core.roles import may
 
 
 class Accounts(ModelBackend):
+    def get_user(self, user_id: int) -> Any:
+        """Return the account of a session, or None if it may not log in any more."""
+        user = read_account(user_id)
+        return user if user is not None and self.user_can_authenticate(user) else None
+
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:  # noqa: ARG002
         """Check a permission in Django's form: `hosts.view_olt`."""
         app, _dot, name = perm.partition(".")

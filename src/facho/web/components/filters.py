@@ -45,6 +45,12 @@ def duration(length: timedelta | None) -> str:
 
 
 @register.filter
+def step_age(step: Any) -> str:
+    """Return how long ago the last step of a loop was; of one that is on time only the most: `≤ 1.0 s`."""
+    return duration(step.age) if step.stalled else f"≤ {duration(step.most_age)}"
+
+
+@register.filter
 def seconds(length: float | None) -> str:
     return "" if length is None else localized_numbers.duration(timedelta(seconds=length))
 

@@ -50,6 +50,12 @@ class LoopStep:
 
     age: timedelta | None
     state: StepState
+    every: timedelta
+
+    @property
+    def most_age(self) -> timedelta:
+        """Return the age rounded up to whole steps, which stays the same from poll to poll."""
+        return -(-(self.age or self.every) // self.every) * self.every
 
     @property
     def stalled(self) -> bool:
@@ -147,7 +153,9 @@ def _health_problems() -> tuple[str, ...]:
 
 def _busy_chart(now: datetime, config: Config) -> Chart:
     """Draw how busy the pollers were in the last hours, and the limit of saturation."""
-    period = Period(now - _CHART_PERIOD, now, config.time_zone)
+    # Up to a full minute: a chart that moves with every poll would never be unchanged.
+    end = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    period = Period(end - _CHART_PERIOD, end, config.time_zone)
     rows = PollerStats.objects.filter(timestamp__gte=period.start).order_by("timestamp")
     found = list(rows.values_list("timestamp", "busy_percentage"))
     busy = Values(
@@ -174,7 +182,7 @@ def read_last_steps(now: datetime, config: Config) -> tuple[LoopStep, LoopStep]:
 
 def _loop_step(last: system_status.Step, every: timedelta, config: Config) -> LoopStep:
     age = None if last.age is None else max(timedelta(0), last.age)
-    return LoopStep(age, state_of_step(last, every, config))
+    return LoopStep(age, state_of_step(last, every, config), every)
 
 
 def read_problems(maintained: Collection[int], limit: int) -> list[Problem]:

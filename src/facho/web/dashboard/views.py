@@ -16,8 +16,9 @@ from facho.apps.hosts.health import Health
 from facho.config import current
 from facho.core.roles import Role
 from facho.web.access.pages import for_role, part_for_role
-from facho.web.components.list_query import HOURS, parse_olt_query
+from facho.web.components.list_query import HOURS, OltQuery, parse_olt_query
 from facho.web.components.page import page_context
+from facho.web.components.shared_part import render_shared
 from facho.web.dashboard.data import read_live, read_overview
 from facho.web.dashboard.lanes import read_timeline
 
@@ -36,14 +37,14 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 @part_for_role(Role.VIEWER)
 def live_part(request: HttpRequest) -> HttpResponse:
     """Return the part that refreshes every two seconds; without a session, the browser logs in again."""
-    return render(request, "dashboard/live.html", _live())
+    return render_shared(request, "dashboard/live.html", _live)
 
 
 @require_safe
 @never_cache
 @part_for_role(Role.VIEWER)
 def overview_part(request: HttpRequest) -> HttpResponse:
-    return render(request, "dashboard/overview.html", _overview())
+    return render_shared(request, "dashboard/overview.html", _overview)
 
 
 def _live() -> dict[str, Any]:
@@ -60,15 +61,18 @@ def _overview() -> dict[str, Any]:
 def timeline_part(request: HttpRequest) -> HttpResponse:
     """Return a page of the timeline, which refreshes itself."""
     query = parse_olt_query(request.GET)
+    return render_shared(request, "dashboard/timeline.html", lambda: _timeline(query), about=repr(query))
+
+
+def _timeline(query: OltQuery) -> dict[str, Any]:
     found = read_timeline(query, database_now(), current())
-    context = {
+    return {
         "timeline": found,
         "query": query,
         "ticks": found.window.ticks(current().time_zone),
         "hours": HOURS,
         "healths": Health.choices,
     }
-    return render(request, "dashboard/timeline.html", context)
 
 
 @require_safe

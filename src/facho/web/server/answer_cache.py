@@ -1,11 +1,16 @@
-"""Answers that are computed at most once in a while, so that frequent requests do not load the database."""
+"""Answers that are computed at most once in a while, so that frequent requests do not load the database.
+
+Each process keeps its own answers.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Final, TypeVar
+from time import monotonic
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from django.core.cache import cache
 
@@ -19,26 +24,72 @@ class AnswerBusy(Exception):
     """Another thread is computing the answer and takes long."""
 
 
+class KeptAnswer(NamedTuple, Generic[T]):
+    answer: T
+    # In seconds of the monotonic clock, from the beginning of its computation.
+    began_s: float
+
+
 class AnswerCache:
-    """Computes one answer at a time and keeps it for a while."""
+    """Keeps answers for a while, and lets one thread at a time compute each of them.
+
+    Answers with different names are computed side by side.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lock = threading.Lock()
+        self._guard = threading.Lock()
+        # The locks of answers that are being computed, each with the number of threads that need it.
+        self._turns: dict[str, tuple[threading.Lock, int]] = {}
 
-    def get(self, name: str, max_age: timedelta, compute: Callable[[], T]) -> T:
+    def get(
+        self, name: str, max_age: timedelta, compute: Callable[[], T], stale_for: timedelta = timedelta(0)
+    ) -> T:
+        """Return the answer of that name, no older than `max_age`.
+
+        While another thread computes it, one that is older by less than `stale_for` is returned; without
+        one this waits. Raises AnswerBusy when that takes long.
+        """
         key = f"{self._name}.{name}"
-        found: T | None = cache.get(key)
-        if found is not None:
-            return found
-        if not self._lock.acquire(timeout=_WAIT_S):
-            raise AnswerBusy
-        try:
-            return cache.get(key) or self._store(key, max_age, compute())
-        finally:
-            self._lock.release()
+        fresh_s, keep_s = max_age.total_seconds(), (max_age + stale_for).total_seconds()
+        kept: KeptAnswer[T] | None = _read_kept(key, fresh_s)
+        if kept is not None:
+            return kept.answer
+        with self._turn(key) as lock:
+            if not lock.acquire(blocking=False):
+                kept = _read_kept(key, keep_s)
+                if kept is not None:
+                    return kept.answer
+                if not lock.acquire(timeout=_WAIT_S):
+                    raise AnswerBusy
+            try:
+                kept = _read_kept(key, fresh_s)
+                return (kept or _compute(key, keep_s, compute)).answer
+            finally:
+                lock.release()
 
-    @staticmethod
-    def _store(key: str, max_age: timedelta, answer: T) -> T:
-        cache.set(key, answer, max_age.total_seconds())
-        return answer
+    @contextmanager
+    def _turn(self, key: str) -> Iterator[threading.Lock]:
+        """Yield the lock of a key, which all threads share that need it at the same time."""
+        with self._guard:
+            lock, users = self._turns.get(key, (threading.Lock(), 0))
+            self._turns[key] = lock, users + 1
+        try:
+            yield lock
+        finally:
+            with self._guard:
+                lock, users = self._turns.pop(key)
+                if users > 1:
+                    self._turns[key] = lock, users - 1
+
+
+def _read_kept(key: str, max_age_s: float) -> KeptAnswer[T] | None:
+    kept: KeptAnswer[T] | None = cache.get(key)
+    return kept if kept is not None and monotonic() - kept.began_s < max_age_s else None
+
+
+def _compute(key: str, keep_s: float, compute: Callable[[], T]) -> KeptAnswer[T]:
+    began_s = monotonic()
+    kept = KeptAnswer(compute(), began_s)
+    cache.set(key, kept, keep_s)
+    return kept

@@ -156,5 +156,5 @@ def test_who_asks_all_the_time_does_not_fill_the_log(caplog: pytest.LogCaptureFi
 
 def test_who_asks_while_it_takes_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_cache, "_WAIT_S", 0.01)
-    with web._cache._lock:
+    with web._cache._turn("facho.health.all") as lock, lock:
         assert reasons() == {"health": "it takes long to find out"}

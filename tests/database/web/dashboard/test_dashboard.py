@@ -24,6 +24,7 @@ from facho.config import Config
 from facho.core.roles import Role
 from facho.engine.commands.users import set_password
 from facho.engine.upkeep.health import Health, Reason
+from facho.web.components import shared_part
 from facho.web.dashboard.data import LiveData, OverviewData, read_live, read_overview
 from facho.web.words.executions import wait_reason
 from tests.api_clients import person
@@ -37,6 +38,12 @@ LIVE = "/coordinator/dashboard/live/"
 OVERVIEW = "/coordinator/dashboard/overview/"
 TIMELINE = "/coordinator/dashboard/timeline/"
 NOON = NOW.replace(hour=12)
+
+
+@pytest.fixture(autouse=True)
+def parts_are_rendered_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits a second here to see what changed."""
+    monkeypatch.setattr(shared_part, "_MAX_AGE", timedelta(0))
 
 
 @pytest.fixture

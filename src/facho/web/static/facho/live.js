@@ -4,9 +4,24 @@
 // A button that is replaced between the press and the release of the mouse gets no click. The next poll brings
 // what this one does not show.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.target.querySelector(":active")) {
+  if (event.detail.xhr.status === 304 || event.detail.target.querySelector(":active")) {
     event.detail.shouldSwap = false;
   }
+});
+
+// The tag of what each part shows. If the server still has the same, it answers with 304 and without a body.
+// The browser's own cache is not used: nothing of these pages is stored.
+const shown = new WeakMap();
+
+document.addEventListener("htmx:configRequest", (event) => {
+  const tag = shown.get(event.detail.target);
+  if (tag && event.detail.verb === "get") {
+    event.detail.headers["If-None-Match"] = tag;
+  }
+});
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  shown.set(event.detail.target, event.detail.xhr.getResponseHeader("ETag"));
 });
 
 document.addEventListener("DOMContentLoaded", () => {

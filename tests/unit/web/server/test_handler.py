@@ -1,0 +1,42 @@
+"""Which requests go to the threads for polls."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from facho.web.server.handler import is_poll
+from facho.web.urls import urlpatterns
+
+WEB = Path(__file__).parents[4] / "src" / "facho" / "web"
+# For one person only: the first results of a new OLT, and the reading of an ONU.
+FOR_ONE = {"start-wait", "onu-reading"}
+
+
+def polled_names() -> set[str]:
+    """Return the names of the addresses that the templates ask for again and again."""
+    templates = "\n".join(path.read_text() for path in WEB.rglob("*.html"))
+    polled = re.findall(r"hx-get=\"{% url '([\w-]+)'[^>]*hx-trigger=\"every", templates)
+    return set(polled) - FOR_ONE
+
+
+@pytest.mark.parametrize("name", sorted(polled_names()))
+def test_the_parts_that_refresh_by_themselves_are_polls(name: str) -> None:
+    (route,) = (each for each in urlpatterns if each.name == name)
+    path = reverse(name, args=[7] if route.pattern.converters else [])
+    assert is_poll({"type": "http", "method": "GET", "path": path})
+    assert not is_poll({"type": "http", "method": "POST", "path": path})
+
+
+def test_all_of_them_were_found() -> None:
+    assert polled_names() == {"dashboard-live", "dashboard-overview", "timeline", "olt-live", "olt-facts"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/coordinator/dashboard/", "/olts/7/", "/api/v1/onus/", "/olts/7/live"]
+)
+def test_other_pages_are_none(path: str) -> None:
+    assert not is_poll({"type": "http", "method": "GET", "path": path})
