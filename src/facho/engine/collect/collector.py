@@ -153,6 +153,7 @@ class _Collector:
             return fail_part(part, error.reason)
         except NoAddress as unknown:
             return fail_part(part, unknown.error.reason, silent=True)
+        answers.move_to_rows()
         self._session.heard |= answers.heard
         self.uptime_s = self.uptime_s if answers.uptime_s is None else answers.uptime_s
         if answers.gone:
