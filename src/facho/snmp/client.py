@@ -11,10 +11,12 @@ from typing import Final, Self
 from weakref import WeakValueDictionary
 
 from facho.snmp.errors import ClientClosed
+from facho.snmp.get import GetResult, PositionResult, Unread, get_many, get_positions
+from facho.snmp.get_names import RowNames
 from facho.snmp.message import Community, Security, Version, peek_request_id
 from facho.snmp.pacing import Decide, Learned, Limits, decide
 from facho.snmp.peer import MAX_TAG, MOST_OCTETS, MOST_ROWS, Dropped, Peer, ReceiveLimit, RequestSettings
-from facho.snmp.requester import GetResult, Requester, get_many
+from facho.snmp.requester import Requester
 from facho.snmp.transport import DEFAULT_PORT, Endpoint, SocketAddress, resolve
 from facho.snmp.usm import User
 from facho.snmp.v3 import UserSecurity
@@ -187,6 +189,19 @@ class Agent:
     async def get_many(self, oids: Iterable[Oid], *, deadline: float | None = None) -> GetResult:
         """Read these OIDs in as few requests as the agent bears; `deadline` is in seconds, for all."""
         return await get_many(self._requester, list(dict.fromkeys(oids)), deadline)
+
+    async def get_rows(
+        self,
+        names: RowNames,
+        positions: Sequence[int],
+        into: list[Value | Unread],
+        *,
+        deadline: float | None = None,
+    ) -> PositionResult:
+        """Read these positions of a table as get_many does, `into` a list with a place for each of its
+        positions.
+        """
+        return await get_positions(self._requester, names, positions, into, deadline)
 
     async def first_row(self, column: Oid) -> tuple[bytes, Value] | None:
         """Return the first row of a column, or None when it has no rows. Raises SnmpError."""

@@ -14,7 +14,7 @@ from facho.snmp.values import Value, decode_value
 
 MAX_REQUEST_ID: Final = 0x7FFF_FFFF
 # Far more than any request asks for. One answer must not keep other agents waiting.
-_MOST_BINDINGS: Final = 1_000
+MOST_BINDINGS: Final = 1_000
 
 
 class Version(enum.IntEnum):
@@ -275,8 +275,8 @@ def iterate_bindings(bindings: bytes) -> Iterator[tuple[bytes, int, bytes]]:
         if name_end == name_start:
             raise BerError("an OID is empty")
         count += 1
-        if count > _MOST_BINDINGS:
-            raise BerError(f"there are more than {_MOST_BINDINGS} values")
+        if count > MOST_BINDINGS:
+            raise BerError(f"there are more than {MOST_BINDINGS} values")
         name = bindings[name_start:name_end]
         values.check_arcs(name)
         yield name, tag, bindings[value_start:value_end]

@@ -21,7 +21,7 @@ from facho.snmp.message import iterate_bindings
 from facho.snmp.values import END_OF_MIB_VIEW, Value, decode_value
 
 # A binding with a longer name has a length of two octets, which the patterns below do not cover.
-_LONGEST_NAME: Final = 100
+LONGEST_NAME: Final = 100
 # The longest value that is no string is an Opaque double.
 _LONGEST_NUMBER: Final = 11
 _SHORTEST_LARGE_ARC: Final = 5
@@ -65,7 +65,7 @@ class _DecodedValues(dict[bytes, Value]):
         return value
 
 
-_decoded: Final = _DecodedValues()
+decoded_values: Final = _DecodedValues()
 
 
 class _Shape:
@@ -95,7 +95,7 @@ class _Shape:
         self._suffix: Callable[[bytes], bytes] = itemgetter(slice(start, start + suffix_size))
         value = itemgetter(slice(start + suffix_size + (2 if strings else 0), None))
         self._values: Callable[[list[bytes]], Iterable[Value]] = (
-            partial(map, value) if strings else lambda rows: map(_decoded.__getitem__, map(value, rows))
+            partial(map, value) if strings else lambda rows: map(decoded_values.__getitem__, map(value, rows))
         )
 
     def read(self, bindings: bytes) -> tuple[list[bytes], list[Value], int]:
@@ -185,7 +185,7 @@ class ColumnReader:
             return None
         name_size = bindings[3]
         suffix_size = name_size - len(self.column)
-        if name_size > _LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
+        if name_size > LONGEST_NAME or suffix_size < 1 or len(bindings) < 5 + name_size:
             return None
         strings = bindings[4 + name_size] == values.OCTET_STRING
         compiled = self._compiled.get((suffix_size, strings))

@@ -10,6 +10,7 @@ import pytest
 
 from facho.snmp import values
 from facho.snmp.errors import TooMuch
+from facho.snmp.get import get_many
 from facho.snmp.message import (
     Community,
     Message,
@@ -22,7 +23,7 @@ from facho.snmp.message import (
 )
 from facho.snmp.pacing import Learned, Limits
 from facho.snmp.peer import Peer, ReceiveLimit, RequestSettings
-from facho.snmp.requester import SYS_UP_TIME, Requester, get_many
+from facho.snmp.requester import SYS_UP_TIME, Requester
 from facho.snmp.transport import Endpoint, SocketAddress
 from facho.snmp.values import Oid, TimeTicks, encode_value
 from facho.snmp.walk import WalkResult, walk_table

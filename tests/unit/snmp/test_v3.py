@@ -20,7 +20,15 @@ from facho.snmp.errors import (
     UnsupportedLevel,
     WrongDigest,
 )
-from facho.snmp.message import Message, PduType, Version, decode_bindings, encode_binding, encode_pdu
+from facho.snmp.message import (
+    Message,
+    PduType,
+    Version,
+    decode_bindings,
+    encode_binding,
+    encode_names,
+    encode_pdu,
+)
 from facho.snmp.pacing import Learned, Limits
 from facho.snmp.peer import Load, Peer, RequestSettings
 from facho.snmp.requester import Requester
@@ -437,7 +445,7 @@ class ScriptedEngine:
 
     async def ask(self) -> list[object]:
         # What is expected comes at once; without it the test would wait for the time-out of the question.
-        answer = await asyncio.wait_for(self.requester.ask_get([NAME], Load()), PATIENCE_S)
+        answer = await asyncio.wait_for(self.requester.ask_get(encode_names((NAME,)), Load()), PATIENCE_S)
         return [value for _, value in decode_bindings(answer.message.bindings)]
 
 

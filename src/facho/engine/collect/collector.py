@@ -106,8 +106,11 @@ class _Collector:
         self._progress = progress
         self._known: KnownOnus = {onu.key: onu for onu in work.known}
         self._end = time.monotonic() + work.time_limit.total_seconds()
-        # Only a GET has requests for single ONUs.
-        self._needs_known = any(part.kind == GET for part in work.parts)
+        # Only a GET has requests for single ONUs. The parts before the last one tell it which.
+        self._last_get = max(
+            (number for number, part in enumerate(work.parts) if part.kind == GET), default=0
+        )
+        self._parts_run = 0
         # Why the remaining parts are not run.
         self._stop_reason = NO_REASON
         self.learned = work.learned
@@ -116,6 +119,7 @@ class _Collector:
     def run_part(self, part: Part) -> PartResult:
         """Run the next part. If the first, that of the master, does not succeed, the others are skipped."""
         result = self._run_part(part)
+        self._parts_run += 1
         if part is self._work.parts[0] and result.state is not PartState.SUCCESS:
             code = "master_failed" if result.state is PartState.FAILED else "master_skipped"
             self._stop_reason = Reason.of(code, job=part.job)
@@ -153,6 +157,7 @@ class _Collector:
             return fail_part(part, error.reason)
         except NoAddress as unknown:
             return fail_part(part, unknown.error.reason, silent=True)
+        answers.move_to_rows()
         self._session.heard |= answers.heard
         self.uptime_s = self.uptime_s if answers.uptime_s is None else answers.uptime_s
         if answers.gone:
@@ -210,7 +215,7 @@ class _Collector:
 
     def _learn_onus(self, result: PartResult) -> None:
         """Update the known ONUs, so that a part right after a discovery asks for the ONUs it found."""
-        if result.decoded is None or not self._needs_known:
+        if result.decoded is None or self._parts_run >= self._last_get:
             return
         onus = result.decoded.onus
         if result.part.kind == DISCOVERY and result.state is PartState.SUCCESS:
@@ -243,22 +248,25 @@ def known_after_discovery(known: KnownOnus, onus: Facts, *, has_gaps: bool = Fal
 
 def known_after_part(known: KnownOnus, onus: Facts) -> KnownOnus:
     """Update known ONUs after any other part: none is removed, and new ones wait for a discovery."""
-    seen = {onu.key: onu for onu in _update_seen(known, onus) if onu.key in known}
-    # The index from a discovery is preferred to that of another table.
-    kept = {key: replace(onu, index=known[key].index or onu.index) for key, onu in seen.items()}
-    return {**known, **kept}
+    after = dict(known)
+    for onu in _update_seen(known, onus):
+        before = known.get(onu.key)
+        if before is not None and onu is not before:
+            # The index from a discovery is preferred to that of another table.
+            after[onu.key] = replace(onu, index=before.index or onu.index)
+    return after
 
 
 def _update_seen(known: KnownOnus, onus: Facts) -> Iterator[KnownOnu]:
+    """Yield the ONUs as they are now; the same object where nothing changed, which is usual."""
     states = onus.columns.get("state") or [None] * len(onus)
     rows = zip(onus.keys, onus.indexes, onus.technologies, states, strict=True)
     for key, index, technology, state in rows:
         before = known.get(key) or KnownOnu(key)
         # Without a state, keep the last one.
         online = state.meaning == "online" if isinstance(state, State) else before.online
-        yield replace(
-            before,
-            technology=technology or before.technology,
-            online=online,
-            index=index or before.index,
-        )
+        technology, index = technology or before.technology, index or before.index
+        if (technology, online, index) == (before.technology, before.online, before.index):
+            yield before
+        else:
+            yield KnownOnu(key, technology, online, before.undiscovered, index)

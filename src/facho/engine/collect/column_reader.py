@@ -8,13 +8,13 @@ Errors of the OLT are in the answers; what the guard raises is raised.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import Any, Final, cast
 
 from facho.core.reasons import Reason
 from facho.core.request_rules import RequestPace, batches, smaller_batch
-from facho.engine.collect.request_plan import AskedColumn, Batching, GetPlan, OnuRequest, Work
+from facho.engine.collect.request_plan import AskedColumn, Batching, GetGroup, GetPlan, Work
 from facho.snmp import (
     Agent,
     Client,
@@ -31,6 +31,8 @@ from facho.snmp import (
 )
 from facho.snmp.client import receive_limit_of
 from facho.snmp.errors import AddressError, DeadlineExceeded, NoAnswer, TooMuch
+from facho.snmp.get import UNREAD, PositionResult, Unread
+from facho.snmp.get_names import RowNames
 from facho.snmp.pacing import within
 from facho.snmp.requester import SYS_UP_TIME
 from facho.snmp.values import TimeTicks
@@ -177,6 +179,8 @@ _SILENT: Final = Reason.of("silent_about_onu")
 _TICKS_PER_S: Final = 100
 _NOT_ASKED_ALONE: Final = Reason.of("not_asked_alone")
 
+_WITHOUT_VALUE: Final = frozenset({Missing, Unread})
+
 Progress = Callable[[int], None]
 Rows = dict[str, dict[bytes, Value]]
 
@@ -187,6 +191,8 @@ class Answers:
 
     # By the OID of the profile's column.
     rows: Rows = field(default_factory=dict)
+    # The values of a GET, until they are moved to the rows.
+    got: list[GroupValues] = field(default_factory=list)
     # Of the operator's own OIDs, by name.
     own: Rows = field(default_factory=dict)
     errors: list[SnmpError] = field(default_factory=list)
@@ -209,6 +215,19 @@ class Answers:
     @property
     def silent(self) -> bool:
         return self.gone and not self.heard
+
+    def move_to_rows(self) -> None:
+        """Move the values of a GET to the rows. Not done on the SNMP loop: it takes long for many ONUs."""
+        for group in self.got:
+            for column, values in group.columns():
+                rows = dict(zip(group.suffixes, values, strict=True))
+                if not _WITHOUT_VALUE.isdisjoint(map(type, values)):
+                    if Missing.NO_SUCH_OBJECT in values:
+                        self.no_such_object.add(column)
+                    rows = {suffix: each for suffix, each in rows.items() if type(each) not in _WITHOUT_VALUE}
+                if rows:
+                    self.rows.setdefault(column, {}).update(cast(dict[bytes, Value], rows))
+        self.got.clear()
 
     def add(self, more: Answers) -> None:
         """Add the answers of a walk for the same part."""
@@ -312,6 +331,34 @@ async def get_values(
     return get.finish(plan)
 
 
+class GroupValues:
+    """The values of one group of a plan, ONU by ONU; UNREAD where none came."""
+
+    def __init__(self, group: GetGroup) -> None:
+        self.onus = group.onus
+        self.suffixes = group.suffixes
+        self.names = RowNames(tuple(group.columns), group.suffixes)
+        self.values: list[Value | Unread] = [UNREAD] * len(self.names)
+        self.failed: dict[int, SnmpError] = {}
+        self._columns = tuple(group.columns.values())
+
+    def columns(self) -> Iterator[tuple[str, list[Value | Unread]]]:
+        """Yield each column of the profile with its values, as many as there are ONUs."""
+        for number, column in enumerate(self._columns):
+            yield column, self.values[number :: len(self._columns)]
+
+    def unread(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return the positions of the ONUs in `rows` that neither have a value nor failed."""
+        values, failed = self.values, self.failed
+        return [
+            each for row in rows for each in self.of_row(row) if values[each] is UNREAD and each not in failed
+        ]
+
+    def of_row(self, row: int) -> range:
+        size = len(self._columns)
+        return range(row * size, row * size + size)
+
+
 class _Ended(Exception):
     """The OLT must not be sent further requests."""
 
@@ -350,11 +397,13 @@ class _BatchedGet:
 
     async def ask(self, plan: GetPlan) -> None:
         self._max_silent_onus = len(plan.onus) * self._batching.most_unanswered / 100
-        for most, requests in plan.groups.items():
-            self._agent = await self._session.get_agent(most)
-            self._agent_without_retries = await self._session.get_agent(most, retries=0)
-            for batch in batches(requests, self._batching.size):
-                await self._ask_batch(batch)
+        for group in plan.groups:
+            self._agent = await self._session.get_agent(group.most)
+            self._agent_without_retries = await self._session.get_agent(group.most, retries=0)
+            self._group = GroupValues(group)
+            self.answers.got.append(self._group)
+            for rows in batches(range(len(group.onus)), self._batching.size):
+                await self._ask_batch(rows)
 
     async def ask_own(self, columns: Sequence[AskedColumn]) -> None:
         if not columns:
@@ -381,21 +430,22 @@ class _BatchedGet:
     def _silent_onus(self) -> int:
         return len(self.answers.incomplete.keys() - self._answered)
 
-    async def _ask_batch(self, batch: Sequence[OnuRequest]) -> None:
+    async def _ask_batch(self, rows: Sequence[int]) -> None:
         self._before = self._agent.learned
-        left = await self._ask_once(self._agent, batch)
+        first, last = self._group.of_row(rows[0]), self._group.of_row(rows[-1])
+        left = await self._ask_once(self._agent, rows, range(first.start, last.stop))
         if left:
             await self._check_alive()
             await self._ask_smaller(left, smaller_batch(self._batching.size, sizes=self._sizes) or 1)
 
-    async def _ask_smaller(self, requests: Sequence[OnuRequest], size: int) -> None:
+    async def _ask_smaller(self, rows: Sequence[int], size: int) -> None:
         """Send each batch once, without retries: silent ONUs must not cost a time-out each time."""
-        for batch in batches(requests, size):
+        for batch in batches(rows, size):
             if self._silent_onus > self._max_silent_onus:
                 # The part has failed already: spare the OLT the rest.
                 self._mark_incomplete(batch, _NOT_ASKED_ALONE)
                 continue
-            left = await self._ask_once(self._agent_without_retries, batch)
+            left = await self._ask_once(self._agent_without_retries, batch, self._group.unread(batch))
             if not left:
                 continue
             await self._check_alive()
@@ -407,33 +457,36 @@ class _BatchedGet:
             # The time-outs were caused by the ONU, and must not slow down the requests to the OLT.
             await self._session.restore_learned(self._before)
 
-    async def _ask_once(self, agent: Agent, batch: Sequence[OnuRequest]) -> list[OnuRequest]:
-        """Send one batch, and return what is still unanswered."""
-        result = await self._get(agent, (oid for request in batch for oid in request.values))
-        left = [rest for request in batch if (rest := self._store_values(request, result)) is not None]
+    async def _ask_once(self, agent: Agent, rows: Sequence[int], positions: Sequence[int]) -> list[int]:
+        """Ask for these positions of the ONUs in `rows`, and return the rows that are still unanswered."""
+        group = self._group
+        result = await agent.get_rows(group.names, positions, group.values, deadline=self._clock.left)
+        self._count(result.load, result.read, result.failed)
+        if result.read == len(positions):
+            self._answered.update([group.onus[row] for row in rows])
+            return []
+        left = self._unanswered(rows, result)
         if result.error is not None and not _is_silence(result.error):
             raise _Ended(result.error)
         return left
 
-    def _store_values(self, request: OnuRequest, result: GetResult) -> OnuRequest | None:
-        """Store the values of one ONU, and return the request for those that are still unanswered."""
-        rest: dict[Oid, tuple[str, bytes]] = {}
-        for oid, (column, suffix) in request.values.items():
-            if oid in result.values:
-                self._answered.add(request.onu)
-                value = result.values[oid]
-                if not isinstance(value, Missing):
-                    self.answers.rows.setdefault(column, {})[suffix] = value
-                elif value is Missing.NO_SUCH_OBJECT:
-                    self.answers.no_such_object.add(column)
-            elif oid in result.failed:
-                self.answers.incomplete[request.onu] = result.failed[oid].reason
-            else:
-                rest[oid] = column, suffix
-        return OnuRequest(request.onu, rest) if rest else None
+    def _unanswered(self, rows: Sequence[int], result: PositionResult) -> list[int]:
+        """Note the ONUs that have an answer or a failed value, and return those without all answers."""
+        group, left = self._group, []
+        group.failed.update(result.failed)
+        for row in rows:
+            positions = group.of_row(row)
+            if any(group.values[each] is not UNREAD for each in positions):
+                self._answered.add(group.onus[row])
+            for each in positions:
+                if each in result.failed:
+                    self.answers.incomplete[group.onus[row]] = result.failed[each].reason
+            if group.unread([row]):
+                left.append(row)
+        return left
 
-    def _mark_incomplete(self, requests: Iterable[OnuRequest], reason: Reason) -> None:
-        self.answers.incomplete.update((request.onu, reason) for request in requests)
+    def _mark_incomplete(self, rows: Iterable[int], reason: Reason) -> None:
+        self.answers.incomplete.update((self._group.onus[row], reason) for row in rows)
 
     async def _check_alive(self) -> None:
         """Read the uptime, which any agent answers; stop if it does not."""
@@ -444,8 +497,11 @@ class _BatchedGet:
 
     async def _get(self, agent: Agent, oids: Iterable[Oid]) -> GetResult:
         result = await agent.get_many(oids, deadline=self._clock.left)
-        add_load(self.answers.load, result.load)
-        self.answers.heard |= bool(result.values or result.failed)
-        if self._progress is not None:
-            self._progress(len(result.values))
+        self._count(result.load, len(result.values), result.failed)
         return result
+
+    def _count(self, load: Load, read: int, failed: Mapping[Any, SnmpError]) -> None:
+        add_load(self.answers.load, load)
+        self.answers.heard |= bool(read or failed)
+        if self._progress is not None:
+            self._progress(read)

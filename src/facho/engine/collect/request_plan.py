@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,6 +18,7 @@ from facho.snmp import Oid, Target
 from facho.snmp.pacing import Learned
 from facho.vendors import Entity, Key, Profile
 from facho.vendors.encode import IndexWriter, is_packed_in
+from facho.vendors.errors import BadIndex
 from facho.vendors.index import CompiledIndex, compile_index, split_arcs
 from facho.vendors.schema import (
     Bits,
@@ -111,24 +113,36 @@ class CannotAsk(ReasonError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class OnuRequest:
-    """The values to get of one ONU; each OID with the column that it is read as and its index."""
+class GetGroup:
+    """ONUs of which the same columns are asked, each ONU at its index."""
 
-    onu: Key
-    values: Mapping[Oid, tuple[str, bytes]]
+    # The most values in one request; 0 if the table has no limit.
+    most: int
+    # The encoded OID of each column, and the column of the profile that it is read as.
+    columns: dict[bytes, str]
+    onus: list[Key]
+    suffixes: list[bytes]
 
 
 @dataclass(slots=True)
 class GetPlan:
-    """The requests of a GET, by the most values of one request (0: no limit of the table)."""
-
-    groups: dict[int, list[OnuRequest]] = field(default_factory=dict)
+    groups: list[GetGroup] = field(default_factory=list)
     # ONUs whose index in a table cannot be encoded from their place.
     nowhere: dict[Key, Reason] = field(default_factory=dict)
 
     @property
     def onus(self) -> set[Key]:
-        return {request.onu for group in self.groups.values() for request in group} | self.nowhere.keys()
+        return set(self.nowhere).union(*(group.onus for group in self.groups))
+
+    def add(self, group: GetGroup) -> None:
+        """Add the ONUs of a table; its columns to those of another one with the same ONUs and indexes."""
+        for other in self.groups:
+            same = other.most == group.most and other.onus == group.onus
+            if same and other.suffixes == group.suffixes:
+                other.columns.update(group.columns)
+                return
+        if group.onus:
+            self.groups.append(group)
 
 
 def check_allowed(profile: Profile, columns: Iterable[AskedColumn]) -> None:
@@ -223,21 +237,17 @@ def is_addressable(profile: Profile, column: AskedColumn) -> bool:
 def plan_get(profile: Profile, columns: Sequence[AskedColumn], known: Sequence[KnownOnu]) -> GetPlan:
     """Raises CannotAsk for a column that is in no table whose index can be written from an ONU's place."""
     plan = GetPlan()
-    gathered: dict[tuple[int, Key], dict[Oid, tuple[str, bytes]]] = {}
     for table, asked in _columns_by_table(profile, columns):
-        contents = [(Oid.parse(column.oid).content, column.read_as) for column in asked]
-        finder = SuffixFinder(profile, table)
-        for onu in known:
-            if not _concerns(table, onu):
-                continue
-            suffix = finder.find(onu)
-            if suffix is not None:
-                values = gathered.setdefault((table.batch, onu.key), {})
-                values.update((Oid(content + suffix), (read_as, suffix)) for content, read_as in contents)
-            elif onu.technology or not table.technology:
-                plan.nowhere[onu.key] = Reason.of("index_not_known", table=table.name)
-    for (batch, key), values in gathered.items():
-        plan.groups.setdefault(batch, []).append(OnuRequest(key, values))
+        contents = {Oid.parse(column.oid).content: column.read_as for column in asked}
+        onus = [onu for onu in known if _concerns(table, onu)]
+        found = SuffixFinder(profile, table).find_all(onus)
+        if None in found:
+            reason = Reason.of("index_not_known", table=table.name)
+            lost = [onu for onu, suffix in zip(onus, found, strict=True) if suffix is None]
+            plan.nowhere.update((onu.key, reason) for onu in lost if onu.technology or not table.technology)
+            onus = [onu for onu, suffix in zip(onus, found, strict=True) if suffix is not None]
+        suffixes = [suffix for suffix in found if suffix is not None]
+        plan.add(GetGroup(table.batch, contents, [onu.key for onu in onus], suffixes))
     return plan
 
 
@@ -310,6 +320,14 @@ class SuffixFinder:
         self._packings += [bits for part in layout.parts for bits in packings_of(part)]
         if len(self._packings) > before:
             self._readers.append((compile_index(layout), range(before, len(self._packings))))
+
+    def find_all(self, onus: Sequence[KnownOnu]) -> Sequence[bytes | None]:
+        """Return what find() returns for each. Mostly all have the index that the OLT showed."""
+        indexes = [onu.index for onu in onus]
+        with contextlib.suppress(BadIndex):
+            if list(map(self._index.__getitem__, indexes)) == [onu.key for onu in onus]:
+                return indexes
+        return [self.find(onu) for onu in onus]
 
     def find(self, onu: KnownOnu) -> bytes | None:
         """Return the index of an ONU: the one that the OLT showed, if this table would read it as the same

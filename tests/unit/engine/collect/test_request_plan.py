@@ -36,10 +36,10 @@ def asked(profile: Profile, facts: tuple[str, ...], *known: KnownOnu) -> dict[Ke
     """The tables' suffixes in dots, by ONU, below the last number of their column."""
     plan = plan_get(profile, columns(profile, *facts), known)
     found: dict[Key, list[str]] = {}
-    for group in plan.groups.values():
-        for question in group:
-            written = (".".join(map(str, split_arcs(suffix))) for _, suffix in question.values.values())
-            found.setdefault(question.onu, []).extend(written)
+    for group in plan.groups:
+        for onu, suffix in zip(group.onus, group.suffixes, strict=True):
+            written = ".".join(map(str, split_arcs(suffix)))
+            found.setdefault(onu, []).extend([written] * len(group.columns))
     return found
 
 
@@ -78,9 +78,10 @@ def test_what_is_asked_for_is_read_as_the_same_onu() -> None:
     known = [KnownOnu(key, "epon", online=True) for key in keys]
     plan = plan_get(ZTE, columns(ZTE, "description"), known)
     rows: dict[str, dict[bytes, object]] = {}
-    for question in plan.groups[0]:
-        for column, suffix in question.values.values():
-            rows.setdefault(column, {})[suffix] = str(question.onu).encode()
+    for group in plan.groups:
+        for column in group.columns.values():
+            texts = [str(onu).encode() for onu in group.onus]
+            rows.setdefault(column, {}).update(zip(group.suffixes, texts, strict=True))
     onus = Decoder(ZTE).decode(rows).onus
     assert onus.keys == keys
     assert onus.columns["description"] == [str(key) for key in keys]
@@ -111,7 +112,7 @@ def test_an_onu_is_asked_for_at_the_index_that_the_olt_showed(key: Key, seen: by
 def test_an_onu_whose_port_fits_into_no_packing_is_named_and_not_asked_for() -> None:
     onu = KnownOnu(Key(1, 2, 17, 3), "epon", online=True)
     plan = plan_get(ZTE, columns(ZTE, "onu_rx_dbm"), [onu])
-    assert plan.groups == {}
+    assert plan.groups == []
     assert plan.nowhere == {onu.key: Reason.of("index_not_known", table="epon_optics")}
 
 
@@ -168,7 +169,7 @@ def test_an_onu_that_is_off_is_not_asked_for_what_only_it_knows() -> None:
 def test_tables_that_bear_fewer_values_at_once_are_asked_apart() -> None:
     onu = KnownOnu(Key(0, 1, 0, 1), "gpon", online=True)
     plan = plan_get(HUAWEI, columns(HUAWEI, "onu_rx_dbm", "description"), [onu])
-    assert {most: len(group) for most, group in plan.groups.items()} == {0: 1, 24: 1}
+    assert {group.most: len(group.onus) for group in plan.groups} == {0: 1, 24: 1}
     assert plan.onus == {onu.key}
 
 
@@ -231,7 +232,7 @@ def test_ports_that_are_counted_apart_from_their_names_cannot_be_written() -> No
 def test_an_onu_at_no_place_of_the_table_is_named() -> None:
     nowhere = KnownOnu(Key(0, 1, 77, 1), "gpon")
     plan = plan_get(HUAWEI, columns(HUAWEI, "description"), [nowhere])
-    assert plan.groups == {}
+    assert plan.groups == []
     assert plan.nowhere == {nowhere.key: Reason.of("index_not_known", table="gpon_config")}
     # One whose technology is not known may well belong to the other table.
     either = KnownOnu(Key(1, 9, 16, 200))
