@@ -5,7 +5,8 @@ had is no error here: pytest names it, and decides.
 
 `python -m tests.services postgres [--set NAME=VALUE]... -- COMMAND...` runs a command with a private
 PostgreSQL that goes away afterwards, `--set` being settings of the server. Where the command has {url}, it
-gets the address of an empty database; so does FACHO_DATABASE_URL. Where it has {broker}, it gets that of a private Redis.
+gets the address of an empty database; so does FACHO_DATABASE_URL. Where it has {broker}, it gets that of a
+private Redis.
 """
 
 import os

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import combinations, islice
@@ -212,6 +212,23 @@ def choose(
     if take is None:
         return heapq.nsmallest(free, heads, key=lambda head: across_olts(head, now))
     return list(islice((head for head in _best_first(heads, now) if take(head.queue)), free))
+
+
+def is_settled(
+    chosen: Sequence[Waiting],
+    wanted: int,
+    unread_since: datetime,
+    now: datetime,
+    *,
+    delayed_after: timedelta = DELAYED_AFTER,
+) -> bool:
+    """Return whether the choice of `wanted` stands, though only a part of the queue was known to it.
+
+    The others are no run-nows, wait for other OLTs, and became ready at `unread_since` or later. The choice
+    stands if each of the chosen goes before all of those, whatever their priorities.
+    """
+    best_unread = (True, min(_NONE, delayed_after - (now - unread_since)))
+    return len(chosen) >= wanted and all(across_olts(each, now)[:2] < best_unread for each in chosen)
 
 
 def _best_first(heads: Iterable[Waiting], now: datetime) -> Iterator[Waiting]:

@@ -13,7 +13,7 @@ from django.db.models import Model, TextField, Value
 from django.db.models.functions import Cast
 
 from facho.apps.db.fields import EncryptedField, PresetKeyField, SecretText, encrypt_for_rows, vault
-from facho.apps.executions.selectors import execution_subject
+from facho.apps.executions.subjects import execution_subject
 from facho.apps.hosts.credentials import Credentials, Unreadable
 from facho.apps.hosts.models import Olt
 from facho.apps.notifications.models import NotificationChannel

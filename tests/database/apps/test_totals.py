@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import pytest
 
 from facho.apps.executions import store
 from facho.apps.executions.models import Attempt, Execution, ExecutionTotals, State
-from facho.apps.executions.store import AttemptEnd
+from facho.apps.executions.store import AttemptReport, EndedAttempt
+from facho.core.reasons import NO_REASON
 from facho.engine.schedule.recovery import recover
 from tests.engine_day import Day
 from tests.factories import at, make_execution, make_job, make_node, make_olt
@@ -23,10 +25,23 @@ def late_execution() -> Execution:
     return make_execution(node, NOW, State.RUNNING, delay_ms=7_500, why_late="olt_busy")
 
 
+def add_attempt(
+    execution_id: int,
+    state: State,
+    number: int,
+    seconds: float,
+    load: Mapping[str, float] | None = None,
+    *,
+    ended: str = "10:04",
+) -> None:
+    report = AttemptReport(load=load or {})
+    store.write_attempt_end(EndedAttempt(execution_id, number, state, NO_REASON, at(ended), seconds, report))
+
+
 def test_each_end_is_added_to_what_was_before() -> None:
     execution = late_execution()
-    store.add_attempt(AttemptEnd(execution.id, State.SUCCESS, 1, 4.0, LOAD))
-    store.add_attempt(AttemptEnd(execution.id, State.FAILED, 1, 70.0, LOAD))
+    add_attempt(execution.id, State.SUCCESS, 1, 4.0, LOAD)
+    add_attempt(execution.id, State.FAILED, 1, 70.0, LOAD)
     row = ExecutionTotals.objects.get()
     assert (row.olt_id, row.kind, row.succeeded, row.failed, row.seconds) == (
         execution.olt_id, "get", 1, 1, 74.0
@@ -42,11 +57,11 @@ def test_an_attempt_that_is_tried_again_counts_for_its_load_and_its_wait_alone()
     execution = late_execution()
     for number, (began, ended) in enumerate([("10:00", "10:01"), ("10:03", "10:04")], 1):
         Attempt.objects.create(execution=execution, number=number, started_at=at(began), ended_at=at(ended))
-    store.add_attempt(AttemptEnd(execution.id, State.WAITING, 1, 60.0, LOAD))
+    add_attempt(execution.id, State.WAITING, 1, 60.0, LOAD, ended="10:01")
     row = ExecutionTotals.objects.get()
     assert (row.succeeded, row.failed, row.delayed, row.delay_seconds, row.seconds) == (0, 0, 0, 0.0, 0.0)
     assert (row.requests, row.retries) == (10, 0)
-    store.add_attempt(AttemptEnd(execution.id, State.SUCCESS, 2, 60.0, {}))
+    add_attempt(execution.id, State.SUCCESS, 2, 60.0, {})
     row.refresh_from_db()
     assert (row.retries, timedelta(seconds=row.retry_wait_seconds)) == (1, timedelta(minutes=2))
 
@@ -76,13 +91,13 @@ def test_a_lost_process_is_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_people_collect_by_hand_has_no_kind() -> None:
     execution = make_execution(make_node(make_olt()), NOW, State.RUNNING)
     Execution.objects.update(node=None)
-    store.add_attempt(AttemptEnd(execution.id, State.SUCCESS, 1, 1.0))
+    add_attempt(execution.id, State.SUCCESS, 1, 1.0)
     assert ExecutionTotals.objects.get().kind == ""
 
 
 def test_a_removed_olt_leaves_its_numbers_in_the_sums() -> None:
     execution = late_execution()
-    store.add_attempt(AttemptEnd(execution.id, State.SUCCESS, 1, 1.0))
+    add_attempt(execution.id, State.SUCCESS, 1, 1.0)
     execution.olt.delete()
     row = ExecutionTotals.objects.get()
     assert (row.olt_id, row.succeeded) == (None, 1)

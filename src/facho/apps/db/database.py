@@ -34,6 +34,14 @@ def database_now() -> datetime:
     return now
 
 
+def time_for_statement(clock: Clock) -> datetime | None:
+    """Return the time to give to a statement; None for one that reads the same clock by itself.
+
+    That saves a question to the server before each statement that needs its time.
+    """
+    return None if clock is database_now and not is_embedded() else clock()
+
+
 def boottime() -> float:
     """Return seconds that also pass while the machine sleeps, whatever is done to the wall clock."""
     return time.clock_gettime(_BOOTTIME)
@@ -177,7 +185,7 @@ class AdvisoryLock(IntEnum):
 def lock_until_commit(lock: AdvisoryLock) -> None:
     """Wait for the lock, and hold it until the current transaction ends."""
     if connection.vendor == "postgresql":
-        sql.fetch_rows("SELECT pg_advisory_xact_lock(%s)", [lock])
+        sql.fetch_prepared("SELECT pg_advisory_xact_lock(%s)", [int(lock)])
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Plain SQL statements for what each execution does, of one row or of many, on either database.
 
-Building them with the ORM takes longer than running them.
+Building them with the ORM takes longer than running them. So do Django's cursors: statements whose text is
+always the same go to the driver past them (`fetch_prepared`, `execute_prepared`), and the server plans them
+once for a connection.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
+from weakref import WeakSet
 
-from django.db import connection, models, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
 from django.db.models.functions import Collate
 from django.utils.dateparse import parse_datetime
 
@@ -53,6 +56,68 @@ def fetch_rows(statement: str, values: Sequence[Any]) -> list[Row]:
         return found
 
 
+def fetch_prepared(statement: str, values: Sequence[Any]) -> list[Row]:
+    """Return the rows of a statement whose text is a constant: any other would never be planned ahead.
+
+    PostgreSQL gets the values apart from the text. It must be able to tell their types from their places:
+    where one is merely selected, or passed to a function of any type, the text names it (`%s::bigint`).
+    """
+    return _run(statement, values)[0]
+
+
+def execute_prepared(statement: str, values: Sequence[Any]) -> int:
+    """Run a statement as `fetch_prepared` does. Return how many rows changed."""
+    return _run(statement, values)[1]
+
+
+def _run(statement: str, values: Sequence[Any]) -> tuple[list[Row], int]:
+    """Return the rows, and how many there are or have changed.
+
+    Whoever counts or times statements sees them: then they go through Django's cursors, with the same text.
+    """
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.execute_wrappers or database.queries_logged:
+        with database.cursor() as watched:
+            watched.execute(statement, values)
+            return watched.fetchall() if watched.description else [], watched.rowcount
+    if database.connection is None:
+        database.connect()
+    database.validate_no_broken_transaction()
+    with database.wrap_database_errors:
+        if database.vendor == "sqlite":
+            cursor = database.connection.execute(_with_question_marks(statement), values)
+        else:
+            cursor = _run_on_server(database.connection, statement, values)
+        return cursor.fetchall() if cursor.description else [], cursor.rowcount
+
+
+@lru_cache(maxsize=1024)
+def _with_question_marks(statement: str) -> str:
+    return statement.replace("%s", "?").replace("%%", "%")
+
+
+# Connections that send every whole number as a bigint.
+_with_bigints: WeakSet[Any] = WeakSet()
+
+
+def _run_on_server(server: Any, statement: str, values: Sequence[Any]) -> Any:
+    from psycopg import Cursor
+
+    if server not in _with_bigints:
+        _send_bigints(server)
+    cursor: Any = Cursor(server)
+    return cursor.execute(statement, values)
+
+
+def _send_bigints(server: Any) -> None:
+    """Send whole numbers of all sizes as one type: otherwise each mix of sizes is prepared as another one."""
+    from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
+
+    server.adapters.register_dumper(int, Int8Dumper)
+    server.adapters.register_dumper(int, Int8BinaryDumper)
+    _with_bigints.add(server)
+
+
 def fetch_blobs(statement: str, values: Sequence[Any]) -> list[bytes]:
     """Return the bytes of rows with one column."""
     if connection.vendor != "postgresql":
@@ -73,15 +138,32 @@ def execute(statement: str, values: Sequence[Any]) -> int:
 
 def update_row(model: Model, key: int, values: Mapping[str, Any]) -> int:
     """Set the values, by the names of fields, of the row with this id. Return how many rows changed."""
-    fields = {_column(model, name): value for name, value in values.items()}
+    statement, fields = _row_update(model, tuple(values))
+    pairs = zip(fields, values.values(), strict=True)
+    return execute_prepared(
+        statement, [*(field.get_db_prep_save(value, connection) for field, value in pairs), key]
+    )
+
+
+@lru_cache(maxsize=256)
+def _row_update(model: Model, names: tuple[str, ...]) -> tuple[str, tuple[models.Field[Any, Any], ...]]:
+    fields = tuple(_column(model, name) for name in names)
     sets = ", ".join(f"{field.column} = %s" for field in fields)
-    prepared = [field.get_db_prep_save(value, connection) for field, value in fields.items()]
-    return execute(f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", [*prepared, key])  # noqa: S608
+    return f"UPDATE {model._meta.db_table} SET {sets} WHERE id = %s", fields  # noqa: S608
 
 
 def db_time(moment: datetime | None) -> Any:
     """Return a time as a parameter of a plain statement."""
-    return connection.ops.adapt_datetimefield_value(moment)
+    if moment is None or not _is_sqlite():
+        return moment
+    # As Django writes it.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(" ")
+
+
+@cache
+def _is_sqlite() -> bool:
+    """Cached: a process has one database."""
+    return connection.vendor == "sqlite"
 
 
 def db_text(text: str, longest: int | None = None) -> str:
@@ -111,6 +193,17 @@ def greatest() -> str:
 def typed_places(*types: str) -> str:
     """Return the places of parameters that are merely selected: PostgreSQL must be told their types."""
     return ", ".join(f"%s::{name}" if connection.vendor == "postgresql" else "%s" for name in types)
+
+
+def is_one_of(column: str) -> str:
+    """Return the condition that a column is in a list, which is one parameter: the text stays the same."""
+    among = "IN (SELECT value FROM json_each(%s))" if _is_sqlite() else "= ANY(%s)"
+    return f"{column} {among}"
+
+
+def db_list(values: Sequence[int]) -> Any:
+    """Return a list as the parameter of `is_one_of`."""
+    return json.dumps(values) if _is_sqlite() else list(values)
 
 
 def in_byte_order(column: str) -> Any:
@@ -366,13 +459,10 @@ def fetch_by_id(model: Model, ids: Sequence[int], columns: Sequence[str]) -> dic
     """Return the columns of each of these rows that is there, by id."""
     if not ids:
         return {}
-    # One parameter for all ids: the number of parameters of a statement is limited.
-    is_sqlite = connection.vendor == "sqlite"
-    condition = "IN (SELECT value FROM json_each(%s))" if is_sqlite else "= ANY(%s)"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id, {_join(columns)} FROM {_table(model)} WHERE id {condition}",  # noqa: S608
-            [json.dumps(ids) if is_sqlite else list(ids)],
+            f"SELECT id, {_join(columns)} FROM {_table(model)} WHERE {is_one_of('id')}",  # noqa: S608
+            [db_list(ids)],
         )
         return {row[0]: row[1:] for row in cursor.fetchall()}
 

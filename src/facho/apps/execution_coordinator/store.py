@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from facho.apps.db import sql
@@ -20,6 +21,7 @@ from facho.core.changes import fingerprint
 from facho.core.quota import Hour, LostSlots, Outcome, merge_lost_slots
 
 _AT_ONCE: Final = 500
+_PARTS: Final = 8
 
 
 class TrackerKey(NamedTuple):
@@ -50,7 +52,9 @@ def count_outcomes(outcomes: Iterable[CountedSlots], now: datetime) -> None:
     for first in range(0, len(keys), _AT_ONCE):
         chunk = keys[first : first + _AT_ONCE]
         rows = [_new_row(key, by_key[key], now) for key in chunk]
-        sql.execute(_upsert_statement(len(rows)), [value for row in rows for value in row])
+        # One slot has few parts, and so the text is nearly always one of a few; a long one is not kept.
+        write = sql.execute_prepared if len(rows) <= _PARTS else sql.execute
+        write(_upsert_statement(len(rows)), [value for row in rows for value in row])
     _add_reasons({key: reasons for key in keys if (reasons := _reasons(by_key[key]))})
 
 
@@ -98,6 +102,7 @@ _AND_ADD: Final = (
 )
 
 
+@lru_cache(maxsize=_PARTS)
 def _upsert_statement(rows: int) -> str:
     return _NEW + ", ".join([_VALUES] * rows) + _AND_ADD.format(greatest=sql.greatest())
 

@@ -102,6 +102,14 @@ class Execution(models.Model):
             models.Index(
                 fields=["not_before"], name="snmp_executions_queue", condition=Q(state=State.WAITING)
             ),
+            models.Index(
+                fields=["olt"], name="snmp_executions_olt_waiting", condition=Q(state=State.WAITING)
+            ),
+            models.Index(
+                fields=["olt"],
+                name="snmp_executions_run_now",
+                condition=Q(state=State.WAITING, run_now=True),
+            ),
             models.Index(fields=["olt"], name="snmp_executions_leased", condition=~Q(lease_token="")),
             models.Index(fields=["olt", "-id"], name="snmp_executions_of_olt"),
             models.Index(fields=["olt", "ended_at"], name="snmp_executions_ended"),

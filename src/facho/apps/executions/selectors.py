@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Concat, NullIf
 
-from facho.apps.db import sql
 from facho.apps.executions.models import ACTIVE, Execution, State
-from facho.apps.hosts.models import Brand, Olt
-from facho.apps.snmp_jobs.selectors import NodeJob, members_to_ask
 from facho.core.pool import Waiting, choose
 from facho.core.reasons import Reason
 
@@ -291,44 +286,3 @@ def busy_time(now: datetime, window: timedelta) -> timedelta:
         (max(timedelta(), min(ended or now, now) - max(began, begins)) for began, ended in times if began),
         timedelta(),
     )
-
-
-# The columns that are needed to ask it; any other is read on first use.
-_OLT_COLUMNS: Final = (
-    "id", "name", "brand_id", "model_id", "address", "port", "snmp_version", "max_in_flight", "max_varbinds",
-    "max_requests_per_second", "cpu_pct", "version", "uptime_s",
-)  # fmt: skip
-_SELECTED: Final = ", ".join(f"o.{column}" for column in _OLT_COLUMNS)
-_SUBJECT: Final = (
-    "SELECT e.node_id, e.onu_id, b.name, o.credentials, o.learned, o.lacks, o.cpu_read_at, o.uptime_read_at,"  # noqa: S608
-    f" {_SELECTED} FROM snmp_executions e JOIN olts o ON o.id = e.olt_id JOIN brands b ON b.id = o.brand_id"
-    " WHERE e.id = %s"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutionSubject:
-    """The OLT that an execution asks, and the jobs of its composite node or one ONU."""
-
-    olt: Olt
-    # The master's first; none for a manual collection of everything, or the reading of one ONU.
-    jobs: list[NodeJob]
-    onu_id: int | None = None
-
-
-def execution_subject(execution_id: int) -> ExecutionSubject:
-    (row,) = sql.fetch_rows(_SUBJECT, [execution_id])
-    node_id, onu_id, brand, credentials, learned, lacks, cpu_read_at, uptime_read_at, *rest = row
-    values = dict(zip(_OLT_COLUMNS, rest, strict=True))
-    values["credentials"] = Olt._meta.get_field("credentials").from_db_value(credentials)
-    values["learned"], values["lacks"] = json.loads(learned), json.loads(lacks)
-    for name, when in (("cpu_read_at", cpu_read_at), ("uptime_read_at", uptime_read_at)):
-        values[name] = None if when is None else sql.parse_time(when)
-    olt = _build_olt(values)
-    olt.brand = Brand(id=olt.brand_id, name=brand)
-    return ExecutionSubject(olt, [] if node_id is None else members_to_ask(node_id), onu_id)
-
-
-def _build_olt(values: dict[str, Any]) -> Olt:
-    names = [field.attname for field in Olt._meta.concrete_fields if field.attname in values]
-    return Olt.from_db(connection.alias, names, [values[name] for name in names])

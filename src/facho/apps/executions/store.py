@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 from django.db.models import Q, Sum
 
 from facho.apps.db import sql
+from facho.apps.db.database import is_embedded
 from facho.apps.executions.models import Execution, ExecutionTotals, State
 from facho.core.reasons import Reason, encode
 
@@ -19,7 +21,7 @@ _CLOSE_ATTEMPT: Final = (
 
 
 def close_attempt(execution_id: int, number: int, now: datetime, error: Reason) -> None:
-    sql.execute(_CLOSE_ATTEMPT, [sql.db_time(now), encode(error), execution_id, number])
+    sql.execute_prepared(_CLOSE_ATTEMPT, [sql.db_time(now), encode(error), execution_id, number])
 
 
 def return_to_queue(**where: object) -> int:
@@ -39,32 +41,75 @@ ONE_ONU: Final = "onu"
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptEnd:
+class AttemptReport:
+    """What the row of an execution keeps of an attempt. What is not given stays as it was."""
+
+    parts: Sequence[Mapping[str, Any]] | None = None
+    counts: Mapping[str, int] | None = None
+    load: Mapping[str, float] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedAttempt:
     """The end of an attempt. `state` is that of the execution afterwards: it may wait for another attempt."""
 
     execution_id: int
-    state: State
     number: int
+    state: State
+    error: Reason
+    at: datetime
     seconds: float
-    load: Mapping[str, float] = field(default_factory=dict)
+    report: AttemptReport = AttemptReport()
 
 
-def add_attempt(end: AttemptEnd) -> None:
-    """Add an attempt, in the transaction that ends it, after its row is closed."""
+def write_attempt_end(
+    end: EndedAttempt, *, retry_at: datetime | None = None, trigger: str | None = None
+) -> None:
+    """Release the execution, close its attempt and add it to the totals.
+
+    `retry_at` and `trigger` are of an execution that waits again. A server does it all in one statement: none
+    of the rows belongs to anybody else while the execution's is locked.
+    """
+    moment, error = sql.db_time(end.at), encode(end.error)
+    released = [
+        end.state.value,
+        error,
+        *map(_json, (end.report.parts, end.report.counts, end.report.load or None, end.report.result)),
+        None if end.state is State.WAITING else moment,
+        sql.db_time(retry_at),
+        trigger,
+        end.execution_id,
+    ]
+    closed = [moment, error, end.execution_id, end.number]
+    if is_embedded():
+        sql.execute_prepared(_RELEASE, released)
+        sql.execute_prepared(_CLOSE_ATTEMPT, closed)
+        sql.execute_prepared(_ADD, _total_values(end))
+    else:
+        sql.execute_prepared(_END_ON_SERVER, [*released, *closed, *_total_values(end)])
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def _total_values(end: EndedAttempt) -> list[Any]:
+    load = end.report.load
     wait = _waited(end) if end.number > 1 else timedelta()
     counts = {
         **_outcome(end),
         "retries": end.number > 1,
         "retry_wait_seconds": max(0.0, wait.total_seconds()),
-        **{name: end.load.get(name, 0) for name in _LOAD},
-        "snmp_seconds": end.load.get("seconds", 0.0),
+        **{name: load.get(name, 0) for name in _LOAD},
+        "snmp_seconds": load.get("seconds", 0.0),
     }
     # A delay counts once, whatever the number of attempts.
     ended = int(end.state in _ENDED)
-    sql.execute(_ADD, [*(_number(counts[name]) for name in _GIVEN), ended, ended, end.execution_id])
+    return [*(_number(counts[name]) for name in _GIVEN), ended, ended, end.execution_id]
 
 
-def _outcome(end: AttemptEnd) -> dict[str, Any]:
+def _outcome(end: EndedAttempt) -> dict[str, Any]:
     ended = end.state in _ENDED
     return {
         "succeeded": end.state is State.SUCCESS,
@@ -79,8 +124,8 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
-def _waited(end: AttemptEnd) -> timedelta:
-    rows = sql.fetch_rows(_GAP, [end.execution_id, end.number])
+def _waited(end: EndedAttempt) -> timedelta:
+    rows = sql.fetch_prepared(_GAP, [end.execution_id, end.number])
     return sql.parse_time(rows[0][0]) - sql.parse_time(rows[0][1]) if rows else timedelta()
 
 
@@ -105,6 +150,13 @@ _ADD: Final = (
     " WHERE e.id = %s ON CONFLICT (olt_id, kind) DO UPDATE SET "
     + ", ".join(f"{name} = execution_totals.{name} + excluded.{name}" for name in _COLUMNS)
 )
+_RELEASE: Final = (
+    "UPDATE snmp_executions SET state = %s, error = %s, lease_token = '', lease_expires_at = NULL,"
+    " parts = COALESCE(%s, parts), counts = COALESCE(%s, counts), load = COALESCE(%s, load),"
+    " result = COALESCE(%s, result), ended_at = COALESCE(%s, ended_at),"
+    " not_before = COALESCE(%s, not_before), trigger = COALESCE(%s, trigger) WHERE id = %s"
+)
+_END_ON_SERVER: Final = f"WITH released AS ({_RELEASE}), closed AS ({_CLOSE_ATTEMPT}) {_ADD}"
 
 
 def totals_by_olt() -> list[dict[str, Any]]:

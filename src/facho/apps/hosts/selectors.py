@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from django.db.models import Q
 
 from facho.apps.db import sql
-from facho.apps.hosts.models import Brand, Oid, Olt
+from facho.apps.db.database import is_embedded
+from facho.apps.hosts.models import Oid, Olt
 from facho.vendors import GENERIC, Entity, Profile, builtin
 from facho.vendors.facts import FACTS
 from facho.vendors.schema import Column, ReadMethod, Table
@@ -108,34 +108,26 @@ def columns_for(
     return _columns_to_ask(chosen, rows, profiles)
 
 
-_OID_ROWS: Final = (
-    "SELECT o.id, o.brand_id, o.model_id, o.name, o.oid, o.entity, o.provides, o.profile_oid FROM oids o"
-    " WHERE o.brand_id = %s OR o.brand_id = (SELECT id FROM brands WHERE name = %s) ORDER BY o.id"
-)
-_CACHED: Final = 256
+def oid_state_statement(brand: str) -> str:
+    """Return a SELECT of a text that differs whenever the OID rows of a brand and of the generic one do.
 
-
-def cached_columns_for(olt: Olt, facts: tuple[str, ...], kind: str) -> tuple[AskedFact, ...]:
-    """Return `columns_for`, computed again only when the OID rows have changed since the last time.
-
-    The rows are read for each call and are the key of the cache: an operator's change takes effect with the
-    next execution.
+    A server knows which transaction and which of its statements wrote a row; that changes with every change.
     """
-    rows = tuple(sql.fetch_rows(_OID_ROWS, [olt.brand_id, GENERIC]))
-    return _columns_for_rows(olt.brand_id, olt.brand.name, olt.model_id, facts, kind, rows)
+    generic = f"SELECT g.id FROM brands g WHERE g.name = '{GENERIC}'"  # noqa: S608  our own names
+    rows = f"FROM oids o WHERE o.brand_id IN ({brand}, ({generic}))"
+    if is_embedded():
+        return f"SELECT group_concat(json_array({_OID_COLUMNS})) {rows}"
+    written = "SUM(CAST(CAST(o.{} AS text) AS bigint))"
+    return f"SELECT concat_ws('.', COUNT(*), {written.format('xmin')}, {written.format('cmin')}) {rows}"
 
 
-@lru_cache(maxsize=_CACHED)
-def _columns_for_rows(
-    brand_id: int,
-    brand: str,
-    model_id: int | None,
-    facts: tuple[str, ...],
-    kind: str,
-    rows: tuple[sql.Row, ...],  # noqa: ARG001 - the key of the cache
-) -> tuple[AskedFact, ...]:
-    olt = Olt(brand=Brand(id=brand_id, name=brand), model_id=model_id)
-    return tuple(columns_for(olt, facts, kind))
+_OID_COLUMNS: Final = "o.id, o.brand_id, o.model_id, o.name, o.oid, o.entity, o.provides, o.profile_oid"
+
+
+def read_oid_state(brand_id: int) -> str:
+    """Return a text that differs whenever columns that an OLT of the brand may be asked for have changed."""
+    ((state,),) = sql.fetch_prepared(oid_state_statement("%s"), [brand_id])
+    return state or ""
 
 
 def explicit_columns(oids: Iterable[Oid], profiles: Profiles | None = None) -> list[AskedFact]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import QuerySet
 
@@ -40,14 +40,23 @@ def members_of(master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
     if not master_ids:
         return {}
     rows = sql.fetch_rows(_OF_SAME_OLTS.format(", ".join(["%s"] * len(master_ids))), master_ids)
+    return _members_among(rows, master_ids)
+
+
+def _members_among(rows: Sequence[Sequence[Any]], master_ids: Sequence[int]) -> dict[int, list[NodeJob]]:
+    """`rows` are all nodes of the OLTs of these masters, each with NODE_COLUMNS."""
     jobs = {row[0]: row for row in rows}
     found = members(map(_link_of_row, rows), master_ids)
     return {master: [_node_job(jobs[node_id]) for node_id in node_ids] for master, node_ids in found.items()}
 
 
-def members_to_ask(master_id: int) -> list[NodeJob]:
-    """Return the master, and the chained nodes that are not suspended."""
-    master, *chained = members_of([master_id])[master_id]
+def members_to_ask(master_id: int, nodes: Sequence[Sequence[Any]] | None = None) -> list[NodeJob]:
+    """Return the master, and the chained nodes that are not suspended.
+
+    `nodes` are all nodes of its OLT with NODE_COLUMNS, if somebody has read them already.
+    """
+    found = members_of([master_id]) if nodes is None else _members_among(nodes, [master_id])
+    master, *chained = found[master_id]
     return [master, *(each for each in chained if not each.suspended)]
 
 
@@ -72,12 +81,13 @@ def master_of(node: SnmpJobHost) -> SnmpJobHost:
     return masters_of_chained(nodes).get(node.id, node)
 
 
-_NODES: Final = (
-    "SELECT n.id, j.id, j.name, j.kind, j.task_type, COALESCE(n.interval_s, j.interval_s), j.facts,"
-    " EXISTS (SELECT 1 FROM snmp_job_oids x WHERE x.job_id = j.id), n.suspended_reason,"
-    " n.olt_id, j.master_id, n.next_run_at, COALESCE(n.priority, j.priority), n.enabled, j.enabled"
-    " FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"
-)
+# Of a node `n` and its job `j`.
+NODE_COLUMNS: Final = (
+    "n.id", "j.id", "j.name", "j.kind", "j.task_type", "COALESCE(n.interval_s, j.interval_s)", "j.facts",
+    "EXISTS (SELECT 1 FROM snmp_job_oids x WHERE x.job_id = j.id)", "n.suspended_reason", "n.olt_id",
+    "j.master_id", "n.next_run_at", "COALESCE(n.priority, j.priority)", "n.enabled", "j.enabled",
+)  # fmt: skip
+_NODES: Final = f"SELECT {', '.join(NODE_COLUMNS)} FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"  # noqa: S608
 _OF_NODE: Final = f"{_NODES} WHERE n.id = %s"
 _OF_SAME_OLTS: Final = (
     f"{_NODES} WHERE n.olt_id IN (SELECT m.olt_id FROM snmp_job_hosts m WHERE m.id IN ({{}}))"  # noqa: S608
@@ -100,13 +110,13 @@ def node_link(
     return Link(node_id, job_id, olt_id, master, priority, enabled)
 
 
-def _link_of_row(row: sql.Row) -> Link:
+def _link_of_row(row: Sequence[Any]) -> Link:
     node_id, job_id, *_, olt_id, master_job_id, next_run_at, priority, node_enabled, job_enabled = row
     enabled = bool(node_enabled and job_enabled)
     return node_link(node_id, job_id, olt_id, master_job_id, next_run_at, priority, enabled=enabled)
 
 
-def _node_job(row: sql.Row) -> NodeJob:
+def _node_job(row: Sequence[Any]) -> NodeJob:
     node_id, job_id, name, kind, task_type, interval_s, facts, has_oids, suspended, *_ = row
-    asked = tuple(map(str, json.loads(facts)))
+    asked = tuple(map(str, json.loads(facts) if isinstance(facts, str) else facts))
     return NodeJob(node_id, job_id, name, kind, task_type, interval_s, asked, bool(has_oids), bool(suspended))

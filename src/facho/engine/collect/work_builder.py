@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from facho.apps.discovery.selectors import known_onus
-from facho.apps.executions.selectors import execution_subject
-from facho.apps.hosts.models import Oid, Olt, SnmpVersion
+from facho.apps.executions.subjects import ExecutionSubject, execution_subject
+from facho.apps.hosts.models import Brand, Oid, Olt, SnmpVersion
 from facho.apps.hosts.selectors import (
     DISCOVERY_FACTS,
     NOBODY,
     AskedFact,
-    cached_columns_for,
     columns_for,
     explicit_columns,
     facts_offered,
+    read_oid_state,
     spelled_out,
     usual_kind,
 )
@@ -32,6 +33,9 @@ from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, P
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
 from facho.vendors import GENERIC, Entity, Profile, builtin
+
+# Sets of columns: of each brand and model, for each job.
+_CACHED: Final = 512
 
 
 class NothingToAsk(ReasonError):
@@ -58,14 +62,16 @@ class Planned:
     reading: OnuRead | None = None
 
 
-def plan_execution(execution_id: int, run_id: int, now: datetime, config: Config) -> Planned:
-    """Raises NothingToAsk."""
-    asked_about = execution_subject(execution_id)
-    olt = asked_about.olt
+def plan_execution(
+    execution_id: int, run_id: int, now: datetime, config: Config, subject: ExecutionSubject | None = None
+) -> Planned:
+    """Build the work of an execution. The subject is read unless it is given. Raises NothingToAsk."""
+    asked_about = subject or execution_subject(execution_id)
+    olt, oid_state = asked_about.olt, asked_about.oid_state
     profile = profile_of(olt)
     missing = columns_to_leave_out(olt.lacks, now, again_after=config.missing_again_after)
     reading = None if asked_about.onu_id is None else _plan_onu_read(asked_about.onu_id, olt, profile)
-    every = [_part(job, olt) for job in asked_about.jobs]
+    every = [_part(job, olt, oid_state) for job in asked_about.jobs]
     every = every or list(reading.parts if reading else parts_of_family(olt, profile))
     parts = [leave_out_missing(part, missing) for part in every]
     if not every or not every[0].columns:
@@ -98,7 +104,7 @@ def _plan_onu_read(onu_id: int, olt: Olt, profile: Profile) -> OnuRead:
     onu = next(_known(olt.id, only=onu_id), None)
     if onu is None:
         raise NothingToAsk(Reason.of("onu_has_no_place"))
-    asked = cached_columns_for(olt, facts_of_onu(profile), JobKind.GET)
+    asked = columns_for(olt, facts_of_onu(profile), JobKind.GET)
     found = plan_onu_read(onu_id, onu, profile, zip(asked, _columns(olt, asked), strict=True))
     if not found.parts:
         raise NothingToAsk(Reason.of("nothing_without_walk", family=profile.name))
@@ -128,17 +134,40 @@ def profile_of(olt: Olt) -> Profile:
     return builtin().get(olt.brand.name) or builtin()[GENERIC]
 
 
-def _part(job: NodeJob, olt: Olt) -> Part:
+def _part(job: NodeJob, olt: Olt, oid_state: str | None = None) -> Part:
     facts = _facts(job, profile_of(olt))
-    named = explicit_columns(_named_by(job)) if job.has_oids else []
-    columns = dict.fromkeys(_columns(olt, [*cached_columns_for(olt, facts, job.kind), *named]))
-    return Part(
-        job.node_id, job.name, job.kind, job.task_type, facts, tuple(columns), _if_nobody(olt, job.kind)
-    )
+    columns = _usual_columns(olt, facts, job.kind, oid_state)
+    if job.has_oids:
+        columns = tuple(dict.fromkeys((*columns, *_columns(olt, explicit_columns(_named_by(job))))))
+    otherwise = _if_nobody(olt, job.kind, oid_state)
+    return Part(job.node_id, job.name, job.kind, job.task_type, facts, columns, otherwise)
 
 
-def _if_nobody(olt: Olt, kind: str) -> tuple[AskedColumn, ...]:
-    return tuple(_columns(olt, cached_columns_for(olt, (), NOBODY))) if kind == JobKind.DISCOVERY else ()
+def _if_nobody(olt: Olt, kind: str, oid_state: str | None = None) -> tuple[AskedColumn, ...]:
+    return _usual_columns(olt, (), NOBODY, oid_state) if kind == JobKind.DISCOVERY else ()
+
+
+def _usual_columns(
+    olt: Olt, facts: tuple[str, ...], kind: str, oid_state: str | None
+) -> tuple[AskedColumn, ...]:
+    if oid_state is None:
+        oid_state = read_oid_state(olt.brand_id)
+    own = profile_of(olt).name
+    return _columns_for_state(own, olt.brand_id, olt.brand.name, olt.model_id, facts, kind, oid_state)
+
+
+@lru_cache(maxsize=_CACHED)
+def _columns_for_state(
+    own: str,
+    brand_id: int,
+    brand: str,
+    model_id: int | None,
+    facts: tuple[str, ...],
+    kind: str,
+    oid_state: str,  # noqa: ARG001 - part of the key: the rows that the columns are made of
+) -> tuple[AskedColumn, ...]:
+    olt = Olt(brand=Brand(id=brand_id, name=brand), model_id=model_id)
+    return tuple(dict.fromkeys(_columns_of(own, columns_for(olt, facts, kind))))
 
 
 def _named_by(job: NodeJob) -> Iterable[Oid]:
@@ -146,12 +175,15 @@ def _named_by(job: NodeJob) -> Iterable[Oid]:
 
 
 def _columns(olt: Olt, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
+    return _columns_of(profile_of(olt).name, asked)
+
+
+def _columns_of(own: str, asked: Iterable[AskedFact]) -> Iterator[AskedColumn]:
     """Return the columns to read. Values of columns that are not in the OLT's own profile are kept raw.
 
     Ports of the generic profile are numbered interfaces: decoded by it, they would become second ports
     beside those that the family has by slot and port.
     """
-    own = profile_of(olt).name
     return (
         AskedColumn(
             each.name,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from facho.apps.executions.models import Execution, State
 from facho.apps.hosts.models import Oid, Olt
-from facho.apps.hosts.selectors import cached_columns_for, spelled_out
+from facho.apps.hosts.selectors import columns_for, spelled_out
 from facho.apps.reason_words import reason_words
 from facho.apps.snmp_jobs.models import JobKind, SnmpJob, SnmpJobHost, SnmpJobOid
 from facho.config import Config, current
@@ -333,7 +333,7 @@ def _refuse_families_without(job: SnmpJob, olts: Sequence[Olt], *, has_oids: boo
         return
     one_of_each = {(olt.brand_id, olt.model_id): olt for olt in olts}
     for olt in one_of_each.values():
-        if not cached_columns_for(olt, spelled_out(job.facts, profile_of(olt)), job.kind):
+        if not columns_for(olt, spelled_out(job.facts, profile_of(olt)), job.kind):
             values = {"job": job.name, "olt": olt.name, "family": olt.brand.name}
             raise CommandError(
                 "olts", _("%(job)s: the family %(family)s of %(olt)s has none of its facts") % values

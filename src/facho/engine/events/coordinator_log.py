@@ -6,7 +6,7 @@ Sentences are in the operator's language and without secrets.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -156,45 +156,75 @@ def log_ended_executions(execution_ids: Sequence[int]) -> None:
         sql.after_commit(partial(_write_lines, list(execution_ids)))
 
 
+def log_ended_execution(
+    subject: LogSubject, state: State, ended_at: datetime, seconds: float, error: Reason
+) -> None:
+    """Write the line of one whose subject was read before it ended, when the transaction commits."""
+    sql.after_commit(partial(_write_ended, [_Ended(subject, state, ended_at, seconds, error)]))
+
+
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class LogSubject:
+    """What the line of an execution names, in the order of LOG_SUBJECT_COLUMNS."""
+
     execution_id: int
-    state: State
     olt: str
     job: str
     kind: str
-    ended_at: datetime
-    # The time that its last attempt took; None when it never ran.
-    seconds: float | None
     delay_ms: int | None
     why_late: str
     blocker: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    subject: LogSubject
+    state: State
+    ended_at: datetime
+    # The time that its last attempt took; None when it never ran.
+    seconds: float | None
     error: Reason
 
 
 def _write_lines(execution_ids: Sequence[int]) -> None:
     try:
-        with translation.override(log_writer.config.language):
-            for each in _fetch_ended(execution_ids):
-                name = DISCOVERY if each.kind == JobKind.DISCOVERY else GET
-                source = f"executions.{each.kind or 'by_hand'}"
-                log_writer.write_line(name, each.ended_at, _LEVELS[each.state], source, _sentence(each))
+        ended = list(_fetch_ended(execution_ids))
     except Exception:
         log.exception("ended executions not logged", extra={"action": "not_logged"})
         if not connection.in_atomic_block:
             connection.close()
+    else:
+        _write_ended(ended)
+
+
+def _write_ended(ended: Iterable[_Ended]) -> None:
+    try:
+        with translation.override(log_writer.config.language):
+            for each in ended:
+                kind = each.subject.kind
+                name = DISCOVERY if kind == JobKind.DISCOVERY else GET
+                source = f"executions.{kind or 'by_hand'}"
+                log_writer.write_line(name, each.ended_at, _LEVELS[each.state], source, _sentence(each))
+    except Exception:
+        log.exception("ended executions not logged", extra={"action": "not_logged"})
 
 
 def _sentence(each: _Ended) -> str:
-    values = {"id": each.execution_id, "job": each.job or _("by hand"), "olt": each.olt, "state": each.state}
+    subject, state = each.subject, each.state
+    values = {
+        "id": subject.execution_id,
+        "job": subject.job or _("by hand"),
+        "olt": subject.olt,
+        "state": state,
+    }
     if each.seconds is None:
         sentence = _("%(job)s on %(olt)s, execution %(id)d: %(state)s before it started") % values
     else:
-        times = {"took": f"{each.seconds:.1f}s", "delay": f"{(each.delay_ms or 0) / 1000:.1f}s"}
+        times = {"took": f"{each.seconds:.1f}s", "delay": f"{(subject.delay_ms or 0) / 1000:.1f}s"}
         text = _("%(job)s on %(olt)s, execution %(id)d: %(state)s in %(took)s, delay %(delay)s")
         sentence = text % {**values, **times}
-    if each.why_late:
-        sentence += f" ({' '.join(filter(None, (str(DELAY_TEXTS[each.why_late]), each.blocker)))})"
+    if subject.why_late:
+        sentence += f" ({' '.join(filter(None, (str(DELAY_TEXTS[subject.why_late]), subject.blocker)))})"
     return f"{sentence}: {reason_words(each.error)}" if each.error else sentence
 
 
@@ -202,20 +232,14 @@ def _fetch_ended(execution_ids: Sequence[int]) -> Iterator[_Ended]:
     for start in range(0, len(execution_ids), _AT_ONCE):
         some = execution_ids[start : start + _AT_ONCE]
         places = ", ".join(["%s"] * len(some))
-        for row in sql.fetch_rows(_ENDED.format(places), some):
-            execution_id, state, olt, job, kind, ended, *attempt, delay_ms, why, blocker, error = row
-            seconds = _seconds(*attempt)
+        for execution_id, state, ended, began, until, error, *subject in sql.fetch_rows(
+            _ENDED.format(places), some
+        ):
             yield _Ended(
-                execution_id,
+                LogSubject(execution_id, *subject),
                 State(state),
-                olt,
-                job,
-                kind,
                 sql.parse_time(ended),
-                seconds,
-                delay_ms,
-                why,
-                blocker,
+                _seconds(began, until),
                 decode(error),
             )
 
@@ -226,17 +250,22 @@ def _seconds(began: Any, ended: Any) -> float | None:
     return (sql.parse_time(ended) - sql.parse_time(began)).total_seconds()
 
 
-_ENDED: Final = (
-    "SELECT e.id, e.state, o.name, "
-    " COALESCE(j.name, 'ONU ' || COALESCE(NULLIF(u.serial, ''), NULLIF(u.mac, ''), u.address), ''),"
-    " COALESCE(j.kind, CASE WHEN e.onu_id IS NULL THEN '' ELSE 'onu' END), e.ended_at,"
-    " a.started_at, a.ended_at, e.delay_ms, e.why_late, COALESCE(other_job.name, ''), e.error"
-    " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
+# Of an execution `e` on an OLT `o`.
+LOG_SUBJECT_COLUMNS: Final = (
+    "o.name, COALESCE(j.name, 'ONU ' || COALESCE(NULLIF(u.serial, ''), NULLIF(u.mac, ''), u.address), ''),"
+    " COALESCE(j.kind, CASE WHEN e.onu_id IS NULL THEN '' ELSE 'onu' END), e.delay_ms, e.why_late,"
+    " COALESCE(other_job.name, '')"
+)
+LOG_SUBJECT_JOINS: Final = (
     " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
     " LEFT JOIN onu_data u ON u.id = e.onu_id"
-    " LEFT JOIN execution_attempts a ON a.execution_id = e.id AND a.number = e.attempt"
     " LEFT JOIN snmp_executions other ON other.id = e.blocked_by_id"
     " LEFT JOIN snmp_job_hosts other_node ON other_node.id = other.node_id"
     " LEFT JOIN snmp_jobs other_job ON other_job.id = other_node.job_id"
+)
+_ENDED: Final = (
+    f"SELECT e.id, e.state, e.ended_at, a.started_at, a.ended_at, e.error, {LOG_SUBJECT_COLUMNS}"  # noqa: S608
+    f" FROM snmp_executions e JOIN olts o ON o.id = e.olt_id{LOG_SUBJECT_JOINS}"
+    " LEFT JOIN execution_attempts a ON a.execution_id = e.id AND a.number = e.attempt"
     " WHERE e.id IN ({}) AND e.ended_at IS NOT NULL ORDER BY e.ended_at, e.id"
 )

@@ -21,10 +21,11 @@ from typing import Final
 from django.db.models import Q
 
 from facho.apps.db import sql
-from facho.apps.db.database import Clock, boottime, row_lock
+from facho.apps.db.database import Clock, boottime, row_lock, time_for_statement
 from facho.apps.executions.models import Attempt, Execution, State
+from facho.apps.executions.subjects import ExecutionSubject, Started, start, write_why_late
 from facho.config import Config
-from facho.core.delay import Blocker, Late, why_late
+from facho.core.delay import Blocker, why_late
 from facho.engine.process.loops import run_loop
 
 # The share of a lease in which its holder may send: 15 of 20 seconds.
@@ -50,6 +51,8 @@ class StartedExecution:
     delayed: bool
     # On the clock of the guard: until when it may send, if the lease is not renewed.
     send_until: float
+    # What it asks, as it was when it was started.
+    subject: ExecutionSubject | None = None
 
 
 def send_deadline(boottime_before: float, length: timedelta) -> float:
@@ -60,61 +63,42 @@ def send_deadline(boottime_before: float, length: timedelta) -> float:
 def start_execution(execution_id: int, worker: str, clock: Clock, config: Config) -> StartedExecution | None:
     """PENDING -> RUNNING. None when another process has it, or when it is no longer wanted."""
     # In this order: if the process is frozen between the two, the guard stops too early, not too late.
-    before, now = boottime(), clock()
+    before, now = boottime(), time_for_statement(clock)
     token = secrets.token_hex(16)
-    expires = sql.db_time(now + config.lease)
-    with sql.write_transaction():
-        taken = sql.fetch_rows(_TAKE, [token, expires, sql.db_time(now), worker, execution_id])
-        if not taken:
-            return None
-        olt_id, node_id, slot, queued_at, attempt = taken[0]
-        slot, queued_at = sql.parse_time(slot), sql.parse_time(queued_at)
-        late = None
-        if now - slot > config.delayed_after:
-            late = why_late(
-                slot=slot,
-                queued_at=queued_at,
-                started_at=now,
-                retried=attempt > 1,
-                blockers=_blockers(execution_id, olt_id, slot),
-                after=config.delayed_after,
-            )
-        _write_delay(execution_id, now - slot, late)
-        ((run_id,),) = sql.fetch_rows(_NEW_ATTEMPT, [execution_id, attempt, sql.db_time(now), worker])
+    taken = start(execution_id, token, worker, now, config.lease)
+    if taken is None:
+        return None
+    delayed = taken.started_at - taken.slot > config.delayed_after and _note_why_late(
+        execution_id, taken, config
+    )
     return StartedExecution(
         execution_id,
-        run_id,
-        olt_id,
-        node_id,
+        taken.run_id,
+        taken.olt_id,
+        taken.node_id,
         token,
-        attempt,
-        now,
-        late is not None,
+        taken.attempt,
+        taken.started_at,
+        delayed,
         send_deadline(before, config.lease),
+        taken.subject,
     )
 
 
-_TAKE: Final = (
-    "UPDATE snmp_executions SET state = 'RUNNING', lease_token = %s, lease_expires_at = %s, started_at = %s,"
-    " worker = %s, attempt = attempt + 1 WHERE id = %s AND state = 'PENDING'"
-    " RETURNING olt_id, node_id, slot, queued_at, attempt"
-)
-_NEW_ATTEMPT: Final = (
-    "INSERT INTO execution_attempts (execution_id, number, started_at, worker, error)"
-    " VALUES (%s, %s, %s, %s, '') RETURNING id"
-)
-
-
-def _write_delay(execution_id: int, delay: timedelta, late: Late | None) -> None:
-    sql.update_row(
-        Execution,
-        execution_id,
-        {
-            "delay_ms": max(0, round(delay / timedelta(milliseconds=1))),
-            "why_late": late.why if late else "",
-            "blocked_by": late.blocker.execution_id if late and late.blocker else None,
-        },
+def _note_why_late(execution_id: int, taken: Started, config: Config) -> bool:
+    """Store why the execution starts late, if there is a reason."""
+    late = why_late(
+        slot=taken.slot,
+        queued_at=taken.queued_at,
+        started_at=taken.started_at,
+        retried=taken.attempt > 1,
+        blockers=_blockers(execution_id, taken.olt_id, taken.slot),
+        after=config.delayed_after,
     )
+    if late is None:
+        return False
+    write_why_late(execution_id, late.why, late.blocker.execution_id if late.blocker else None)
+    return True
 
 
 def _blockers(execution_id: int, olt_id: int, slot: datetime) -> list[Blocker]:

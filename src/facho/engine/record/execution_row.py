@@ -7,20 +7,20 @@ were before.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice
 from typing import Any, Final
 
 from facho.apps.db import sql
-from facho.apps.db.database import row_lock
+from facho.apps.db.database import is_embedded, row_lock
 from facho.apps.db.sql import update_rows
 from facho.apps.discovery.store import StoredOnus
-from facho.apps.executions import store
 from facho.apps.executions.locks import lock_olt_and_node
 from facho.apps.executions.models import QUEUED, Execution, State, Trigger
-from facho.apps.executions.store import close_attempt
+from facho.apps.executions.store import AttemptReport, EndedAttempt, write_attempt_end
 from facho.apps.snmp_jobs.models import SnmpJobHost
 from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config
@@ -41,7 +41,13 @@ from facho.engine.collect.onu_read import onu_read_json
 from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.work_builder import Planned
 from facho.engine.coordinate.quotas import Slot, count_part_outcomes, slot_from_row
-from facho.engine.events.coordinator_log import log_ended_executions
+from facho.engine.events.coordinator_log import (
+    LOG_SUBJECT_COLUMNS,
+    LOG_SUBJECT_JOINS,
+    LogSubject,
+    log_ended_execution,
+    log_ended_executions,
+)
 from facho.engine.process.leases import LeaseLost, StartedExecution
 from facho.engine.record.suspension import resume_after_success, suspend_node, suspend_olt
 from facho.snmp.peer import Load
@@ -61,6 +67,12 @@ class ExecutionBefore:
     is_run_now: bool
     # Some table had rows that could not be read.
     had_unreadable: bool
+    # It, its OLT or its node is suspended or failed probes.
+    was_suspended: bool
+    # When the lease was checked.
+    now: datetime
+    # For its line in the log.
+    log_subject: LogSubject
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +104,19 @@ class Recording:
         return self.started.olt_id
 
 
-def check_lease(started: StartedExecution, now: datetime) -> ExecutionBefore:
+def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBefore:
     """Lock the execution's row, so that nobody aborts it or takes it back before this transaction ends.
 
-    Everything else that the transaction locks comes after it, in the order of `executions.locks`. Raises
-    LeaseLost.
+    Everything else that the transaction locks comes after it, in the order of `executions.locks`. For no
+    time, the server's is taken, by the statement itself. Raises LeaseLost.
     """
-    rows = sql.fetch_rows(_HELD + row_lock("e"), [started.execution_id, started.token, sql.db_time(now)])
+    rows = sql.fetch_prepared(_held_statement(), [sql.db_time(now), started.execution_id, started.token])
     if not rows:
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
-    slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable = rows[0]
+    (
+        moment, slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable,
+        was_suspended, *log_subject,
+    ) = rows[0]  # fmt: skip
     return ExecutionBefore(
         slot_from_row(started.olt_id, sql.parse_time(slot), json.loads(owes)),
         OltReachability(None if away_since is None else sql.parse_time(away_since), failed_in_a_row),
@@ -109,14 +124,25 @@ def check_lease(started: StartedExecution, now: datetime) -> ExecutionBefore:
         is_onu_read=onu_id is not None,
         is_run_now=trigger == Trigger.RUN_NOW,
         had_unreadable=bool(had_unreadable),
+        was_suspended=bool(was_suspended),
+        now=sql.parse_time(moment),
+        log_subject=LogSubject(started.execution_id, *log_subject),
     )
 
 
+@cache
+def _held_statement() -> str:
+    given = "%s" if is_embedded() else "COALESCE(%s::timestamptz, clock_timestamp())"
+    return _HELD.format(given=given, subject=LOG_SUBJECT_COLUMNS, joins=LOG_SUBJECT_JOINS) + row_lock("e")
+
+
 _HELD: Final = (
-    "SELECT e.slot, e.owes, e.trigger, e.onu_id, o.unreachable_since, o.failed_in_a_row,"
-    " o.states_unsure_since, EXISTS (SELECT 1 FROM olt_unreadable_rows u WHERE u.olt_id = o.id)"
-    " FROM snmp_executions e JOIN olts o ON o.id = e.olt_id"
-    " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > %s"
+    "SELECT given.now, e.slot, e.owes, e.trigger, e.onu_id, o.unreachable_since, o.failed_in_a_row,"
+    " o.states_unsure_since, EXISTS (SELECT 1 FROM olt_unreadable_rows r WHERE r.olt_id = o.id),"
+    " o.suspended_reason <> '' OR o.failed_probes > 0"
+    " OR COALESCE(n.suspended_reason, '') <> '' OR COALESCE(n.failed_probes, 0) > 0, {subject}"
+    " FROM (SELECT {given} AS now) given CROSS JOIN snmp_executions e JOIN olts o ON o.id = e.olt_id{joins}"
+    " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > given.now"
 )
 
 
@@ -159,12 +185,13 @@ def write_execution(recording: Recording) -> None:
         NO_REASON if collection.succeeded else collection.error,
         recording.now,
         is_run_now=recording.before.is_run_now,
-        columns={
-            "parts": [_part_json(part) for part in (*collection.parts, *planned.unsupported)],
-            "counts": _counts(recording),
-            "load": _sum_loads(part.load for part in collection.parts),
-            "result": _result(recording),
-        },
+        report=AttemptReport(
+            parts=[_part_json(part) for part in (*collection.parts, *planned.unsupported)],
+            counts=_counts(recording),
+            load=_sum_loads(part.load for part in collection.parts),
+            result=_result(recording),
+        ),
+        log_subject=recording.before.log_subject,
     )
 
 
@@ -179,9 +206,9 @@ def write_manual_execution(
     started: StartedExecution, part: PartResult, end: AttemptEnd, now: datetime
 ) -> None:
     """Store that a person asked by hand, without the answers."""
-    columns = {"parts": [_part_json(part)], "counts": {"rows": part.rows}, "load": _sum_loads([part.load])}
+    report = AttemptReport([_part_json(part)], {"rows": part.rows}, _sum_loads([part.load]))
     end_attempt(
-        started.execution_id, started.attempt, started.started_at, end, part.error, now, columns=columns
+        started.execution_id, started.attempt, started.started_at, end, part.error, now, report=report
     )
 
 
@@ -194,24 +221,27 @@ def end_attempt(
     now: datetime,
     *,
     is_run_now: bool = False,
-    columns: Mapping[str, Any] | None = None,
+    report: AttemptReport | None = None,
+    log_subject: LogSubject | None = None,
 ) -> None:
-    """Release the execution, which waits again if another attempt follows, and count its attempt."""
-    more = dict(columns or {})
-    changes = {"error": error, "lease_token": "", "lease_expires_at": None, **more}
-    if end.state is EndState.WAITING:
-        trigger = Trigger.RUN_NOW if is_run_now else Trigger.RETRY
-        changes |= {"not_before": end.retry_at, "trigger": trigger}
-    else:
-        changes["ended_at"] = now
-    state = State(end.state.value)
-    sql.update_row(Execution, execution_id, {"state": state, **changes})
-    close_attempt(execution_id, attempt, now, error)
+    """Release the execution, which waits again if another attempt follows, and count its attempt.
+
+    `log_subject` is what the log says of it, if somebody has read that already.
+    """
+    state, waits = State(end.state.value), end.state is EndState.WAITING
+    trigger = (Trigger.RUN_NOW if is_run_now else Trigger.RETRY).value if waits else None
     seconds = max(0.0, (now - started_at).total_seconds())
-    load = more.get("load", {})
-    store.add_attempt(store.AttemptEnd(execution_id, state, attempt, seconds, load))
-    if state is not State.WAITING:
+    write_attempt_end(
+        EndedAttempt(execution_id, attempt, state, error, now, seconds, report or AttemptReport()),
+        retry_at=end.retry_at if waits else None,
+        trigger=trigger,
+    )
+    if waits:
+        return
+    if log_subject is None:
         log_ended_executions([execution_id])
+    else:
+        log_ended_execution(log_subject, state, now, seconds, error)
 
 
 def _part_json(outcome: PartResult) -> dict[str, Any]:
@@ -344,12 +374,5 @@ def _write_success(recording: Recording) -> None:
         if each.part.node_id is not None and each.asked
     ]
     update_rows(SnmpJobHost, ["last_run_at"], chained)
-    if collection.was_asked and sql.fetch_rows(_WAS_SUSPENDED, [started.node_id, started.olt_id]):
+    if collection.was_asked and recording.before.was_suspended:
         resume_after_success(started.olt_id, started.node_id, now)
-
-
-_WAS_SUSPENDED: Final = (
-    "SELECT 1 FROM olts o LEFT JOIN snmp_job_hosts n ON n.id = %s WHERE o.id = %s"
-    " AND (o.suspended_reason <> '' OR o.failed_probes > 0"
-    " OR n.suspended_reason <> '' OR n.failed_probes > 0)"
-)

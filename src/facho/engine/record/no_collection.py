@@ -47,10 +47,11 @@ class _Attempt:
     is_onu_read: bool
 
 
-def record_failure(started: StartedExecution, error: Reason, now: datetime, config: Config) -> State:
+def record_failure(started: StartedExecution, error: Reason, now: datetime | None, config: Config) -> State:
     """Store that the OLT could not be asked: a job without columns, or a bug. Raises LeaseLost."""
     with sql.write_transaction():
         before = check_lease(started, now)
+        now = before.now
         attempt = _Attempt(
             started.execution_id,
             started.attempt,
@@ -123,10 +124,10 @@ def _read_olt(olt_id: int) -> OltReachability:
     return OltReachability(*row)
 
 
-def record_by_hand(started: StartedExecution, part: PartResult, now: datetime) -> None:
+def record_by_hand(started: StartedExecution, part: PartResult, now: datetime | None) -> None:
     """Store that a person asked by hand. The answers went to that person. Raises LeaseLost."""
     with sql.write_transaction():
-        check_lease(started, now)
+        now = check_lease(started, now).now
         state = EndState.SUCCESS if part.state is PartState.SUCCESS else EndState.FAILED
         write_manual_execution(started, part, AttemptEnd(state), now)
 

@@ -37,11 +37,16 @@ log = logging.getLogger(__name__)
 
 
 def record(
-    started: StartedExecution, planned: Planned, collection: Collection, now: datetime, config: Config
+    started: StartedExecution,
+    planned: Planned,
+    collection: Collection,
+    now: datetime | None,
+    config: Config,
 ) -> State:
-    """Store a collection. Raises LeaseLost, and has then written nothing."""
+    """Store a collection; for no time, at the server's. Raises LeaseLost, and has then written nothing."""
     with sql.write_transaction():
         before = check_lease(started, now)
+        now = before.now
         stored, collection = store_onus(planned, collection, now, config)
         summary = summarise(planned, collection)
         node = None

@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Final
 
 from facho.apps.db import sql
@@ -18,7 +19,11 @@ from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
 from facho.core import pool
-from facho.core.pool import ActiveExecution, FreePollers, Waiting, WorkerSeen, choose
+from facho.core.pool import ActiveExecution, FreePollers, Waiting, WorkerSeen, choose, is_settled
+
+# So many of the queue are read first: thousands may wait, and every execution that ends has the next claimed.
+_FIRST: Final = 200
+_ALL: Final = 2**31 - 1
 
 
 def claim_executions(now: datetime, config: Config, *, at_most: int | None = None) -> list[int]:
@@ -31,25 +36,41 @@ def claim_with_queues(now: datetime, config: Config, *, at_most: int | None = No
 
     `at_most` is how many the caller itself can take, where it has no queue to share with others.
     """
-    if (at_most is not None and at_most <= 0) or not sql.fetch_rows(_ANY_WAITS, [sql.db_time(now)]):
+    if (at_most is not None and at_most <= 0) or not sql.fetch_prepared(_ANY_WAITS, [sql.db_time(now)]):
         return []
     with sql.write_transaction():
         # Two that order at once would fill one poller twice.
         lock_until_commit(AdvisoryLock.CLAIM)
-        queue = _read_queue(now)
-        free = FreePollers(queue.workers, queue.active, now, within=config.worker_seen_within)
-        # What no worker takes must not keep others of its OLT waiting.
-        waiting = (each for each in queue.waiting if free.serves(each.queue))
-        most = free.total if at_most is None else min(free.total, at_most)
-        chosen = choose(waiting, queue.busy_olts | _olts_left_alone(now, config), most, now, take=free.take)
+        chosen = _choose_among(_FIRST, now, config, at_most)
+        if chosen is None:
+            chosen = _choose_among(_ALL, now, config, at_most) or []
         _reserve([each.execution_id for each in chosen], now + config.lease)
+    return chosen
+
+
+def _choose_among(first: int, now: datetime, config: Config, at_most: int | None) -> list[Waiting] | None:
+    """Choose among the OLTs of the first so many of the queue; None if others may have to go before them."""
+    queue = _read_queue(now, first)
+    free = FreePollers(queue.workers, queue.active, now, within=config.worker_seen_within)
+    # What no worker takes must not keep others of its OLT waiting.
+    waiting = (each for each in queue.waiting if free.serves(each.queue))
+    most = free.total if at_most is None else min(free.total, at_most)
+    closed = _olts_left_alone(now, config) if queue.has_maintenance else set()
+    chosen = choose(waiting, queue.busy_olts | closed, most, now, take=free.take)
+    unread = queue.unread_since
+    if unread is not None and most and not is_settled(chosen, most, unread, now):
+        return None
     return chosen
 
 
 def _reserve(ids: Sequence[int], until: datetime) -> None:
     if ids:
-        places = ", ".join(["%s"] * len(ids))
-        sql.execute(_RESERVE.format(places), [sql.db_time(until), *ids])
+        sql.execute_prepared(_reserve_statement(), [sql.db_time(until), sql.db_list(ids)])
+
+
+@cache
+def _reserve_statement() -> str:
+    return _RESERVE + sql.is_one_of("id")
 
 
 def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
@@ -59,7 +80,9 @@ def claim_execution(execution_id: int, now: datetime, config: Config) -> bool:
         olt = Execution.objects.filter(id=execution_id).values_list("olt", flat=True).first()
         if olt is None or olt in busy_olts(now) | _olts_left_alone(now, config):
             return False
-        claimed = sql.execute(_RESERVE.format("%s"), [sql.db_time(now + config.lease), execution_id])
+        claimed = sql.execute_prepared(
+            _reserve_statement(), [sql.db_time(now + config.lease), sql.db_list([execution_id])]
+        )
     return claimed == 1
 
 
@@ -75,24 +98,39 @@ class _Queue:
     workers: list[WorkerSeen]
     active: list[ActiveExecution]
     busy_olts: set[int]
+    # All that waits for the OLTs of the first of the queue, and all that a person asked for.
     waiting: list[Waiting]
+    # When the first of those that were not read became ready, or earlier; None if all were read.
+    unread_since: datetime | None
+    # Some OLTs may be under maintenance.
+    has_maintenance: bool
 
 
-def _read_queue(now: datetime) -> _Queue:
+def _read_queue(now: datetime, first: int) -> _Queue:
     """Read all in one statement: between two, and at every row, this thread waits for busy pollers."""
-    statement = _QUEUE.format(**sql.json_functions())
-    ((workers, active, busy, waiting),) = sql.fetch_rows(statement, [sql.db_time(now), sql.db_time(now)])
+    moment = sql.db_time(now)
+    values = [moment, moment, first, moment, moment, moment, moment]
+    ((workers, active, busy, waiting, count, last, maintenance),) = sql.fetch_prepared(
+        _queue_statement(), values
+    )
     return _Queue(
         [_worker(*row) for row in json.loads(workers)],
         [_active(*row) for row in json.loads(active)],
         set(json.loads(busy)),
         [_waiting(*row) for row in json.loads(waiting)],
+        sql.parse_time(last) if count >= first else None,
+        bool(maintenance),
     )
+
+
+@cache
+def _queue_statement() -> str:
+    return _QUEUE.format(**sql.json_functions())
 
 
 def busy_olts(now: datetime) -> set[int]:
     """Return the OLTs with an execution under way, or an aborted one whose holder may not know it yet."""
-    return {olt for (olt,) in sql.fetch_rows(_BUSY, [sql.db_time(now)])}
+    return {olt for (olt,) in sql.fetch_prepared(_BUSY, [sql.db_time(now)])}
 
 
 def _worker(name: str, pollers: int, seen_at: str, queues: str) -> WorkerSeen:
@@ -136,24 +174,34 @@ _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
     " UNION SELECT olt_id FROM snmp_executions WHERE NOT (lease_token = '') AND lease_expires_at > %s"
 )
-# And those with a manual execution that waits: it goes before all that is planned.
+# And those with a manual execution that waits: it goes before all that is planned. The two conditions on the
+# state are those of an index.
 _TAKEN: Final = (
     _BUSY + " UNION SELECT olt_id FROM snmp_executions"  # noqa: S608
-    " WHERE state = 'WAITING' AND node_id IS NULL AND onu_id IS NULL"
+    " WHERE state IN ('WAITING', 'PENDING') AND state = 'WAITING' AND node_id IS NULL AND onu_id IS NULL"
 )
-# Each column is an array.
+_INTERVAL: Final = f"COALESCE(n.interval_s, j.interval_s, {_INTERVAL_S})"
+_RANK: Final = f"COALESCE(n.priority, j.priority, {_PRIORITY})"
+# Each of the first four columns is an array. `first` is read from an index in its order, and so are the rows
+# that wait for its OLTs: what one OLT runs next depends on all that waits for it.
 _QUEUE: Final = (
-    "SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"  # noqa: S608
+    f"WITH busy AS ({_TAKEN}),"  # noqa: S608
+    f" first AS (SELECT e.olt_id, e.not_before FROM snmp_executions e WHERE {_WAITS} AND NOT e.run_now"
+    " AND e.olt_id NOT IN (SELECT olt_id FROM busy) ORDER BY e.not_before LIMIT %s),"
+    f" queue AS (SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND e.run_now"
+    f" UNION ALL SELECT e.* FROM snmp_executions e WHERE {_WAITS} AND NOT e.run_now"
+    " AND e.olt_id IN (SELECT olt_id FROM first))"
+    " SELECT COALESCE((SELECT {array}({row}(name, pollers, seen_at, queues)) FROM workers), '[]'),"
     " COALESCE((SELECT {array}({row}(state, worker, run_now, attempt)) FROM snmp_executions"
     " WHERE state IN ('PENDING', 'RUNNING')), '[]'),"
-    f" COALESCE((SELECT {{array}}(olt_id) FROM ({_TAKEN}) b), '[]'),"
+    " COALESCE((SELECT {array}(olt_id) FROM busy), '[]'),"
     " COALESCE((SELECT {array}({row}(e.id, e.olt_id, e.slot, e.not_before, e.run_now, e.attempt,"
-    f" COALESCE(n.interval_s, j.interval_s, {_INTERVAL_S}), COALESCE(n.priority, j.priority, {_PRIORITY})))"
-    " FROM snmp_executions e"
-    " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id"
-    f" WHERE {_WAITS}), '[]')"
+    f" {_INTERVAL}, {_RANK})) FROM queue e"
+    " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id), '[]'),"
+    " (SELECT COUNT(*) FROM first), (SELECT MAX(not_before) FROM first),"
+    " EXISTS (SELECT 1 FROM maintenance_windows WHERE enabled"
+    " AND (weekdays <> '' OR (starts_at <= %s AND ends_at > %s)))"
 )
 _RESERVE: Final = (
-    "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s"
-    " WHERE state = 'WAITING' AND id IN ({})"
+    "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s WHERE state = 'WAITING' AND "
 )

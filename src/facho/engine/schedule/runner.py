@@ -20,7 +20,7 @@ import uvloop
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from facho.apps.db import sql
-from facho.apps.db.database import Clock, release_connection
+from facho.apps.db.database import Clock, release_connection, time_for_statement
 from facho.apps.executions.models import State
 from facho.apps.zabbix_pollers.models import PollerStats, PollerStatus
 from facho.apps.zabbix_pollers.selectors import last_poller_stats, poller_stats
@@ -166,7 +166,9 @@ def _collect_and_record(
 ) -> State:
     config = runtime.config
     try:
-        planned = plan_execution(started.execution_id, started.run_id, runtime.clock(), config)
+        planned = plan_execution(
+            started.execution_id, started.run_id, started.started_at, config, started.subject
+        )
         # It may be long until the OLT has answered.
         release_connection()
         collection = collect(
@@ -201,15 +203,16 @@ def _internal_error(bug: Exception) -> Reason:
     return Reason.of("internal_error", error=type(bug).__name__)
 
 
-def retry_while_leased(store: Callable[[datetime], T], held: HeldLease, runtime: Runtime) -> T:
-    """Call `store` with the time of each try while the database is locked, full or away.
+def retry_while_leased(store: Callable[[datetime | None], T], held: HeldLease, runtime: Runtime) -> T:
+    """Call `store` with the time of each try, as `time_for_statement` has it, while the database is locked,
+    full or away.
 
     A database that refuses the data refuses it again: that is raised at once.
     """
     until = time.monotonic() + runtime.config.execution_timeout.total_seconds()
     while True:
         try:
-            return store(runtime.clock())
+            return store(time_for_statement(runtime.clock))
         except (OperationalError, InterfaceError) as error:
             log.error(
                 "database unavailable, results not stored yet",
