@@ -9,11 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facho.sim.model import OltModel
+from facho.sim.pdu import GET, GET_BULK, GET_NEXT, encode_request
+from facho.sim.scenario import Scenario
 from facho.sim.snmprec import Record, parse_line, read, sort, write
 from facho.sim.tables import ColumnSpec, IndexSpace, Layout
 from facho.snmp import values
 from facho.snmp.values import Oid, Value, decode_value, encode_value
-from tests.unit.sim.asking import Asker, make_olt, message
+from tests.unit.sim.asking import (
+    DOWN_BYTES,
+    PORT,
+    RUN_STATUS,
+    RX_POWER,
+    SERIAL,
+    Asker,
+    make_olt,
+    message,
+)
 
 # Few numbers, so that neighbours, prefixes and repeats are common; and some that take several octets.
 ARC = st.sampled_from([0, 1, 2, 3, 127, 128, 300, 4194304000])
@@ -132,3 +143,67 @@ def test_whatever_an_agent_sends_is_written_and_read_back_as_it_was(
     assert [each.oid for each in again] == [each.oid for each in records]
     assert [type(each.value) for each in again] == [type(each.value) for each in records]
     assert [encode_value(each.value) for each in again] == [encode_value(each.value) for each in records]
+
+
+# Names of one length and of several, of columns that are constant, move, or are scalars, and no names.
+_COLUMNS = (
+    SERIAL,
+    RUN_STATUS,
+    RX_POWER,
+    DOWN_BYTES,
+    "1.3.6.1.2.1.1.1",
+    "1.3.6.1.2.1.1.3",
+    "1.3.6.1.2.1.31.1.1.1.1",
+)
+_ROW = st.tuples(st.sampled_from([PORT, PORT + 256, PORT + 512]), st.integers(0, 5)).map(
+    lambda row: f".{row[0]}.{row[1]}"
+)
+_NAME = st.tuples(
+    st.sampled_from(_COLUMNS), _ROW | st.sampled_from(["", ".0", f".{PORT}", ".4294967295.128.1"])
+).map("".join)
+_REQUEST = st.tuples(
+    st.sampled_from([GET, GET_BULK, GET_NEXT]),
+    st.lists(_NAME, max_size=8),
+    st.sampled_from([0, 0, 0, 1, -1]),
+    st.integers(-1, 12) | st.sampled_from([200, 70_000]),
+    st.sampled_from([0, -1, 127, 128, 1 << 16, 0x7FFF_FFFF, -(1 << 31)]),
+)
+
+
+@given(
+    st.lists(_REQUEST, max_size=8),
+    st.sampled_from(
+        [Scenario(), Scenario(max_message=484), Scenario(jitter=0.5, flapping=0.3, refresh_s=1.0)]
+    ),
+    st.sampled_from([0, 2]),
+)
+def test_quick_answers_are_those_of_the_agent(
+    requests: list[tuple[int, list[str], int, int, int]], scenario: Scenario, templates: int
+) -> None:
+    quick, plain = (Asker(scenario, onus=14, onus_per_port=5, templates=templates) for _ in range(2))
+    assert quick.olt._quick is not None
+    plain.olt._quick = None
+    for tag, names, first, second, identity in requests:
+        for asker in (quick, plain):
+            asker.clock.now += 0.3
+            asker.ask(tag, names, first, second, request_id=identity)
+        assert quick.wire.sent == plain.wire.sent
+        assert quick.olt.report() == plain.olt.report()
+
+
+@given(st.data())
+def test_damaged_requests_are_treated_alike(data: st.DataObject) -> None:
+    quick, plain = (Asker(onus=14, onus_per_port=5) for _ in range(2))
+    plain.olt._quick = None
+    names = data.draw(st.lists(_NAME, min_size=1, max_size=4))
+    tag = data.draw(st.sampled_from([GET, GET_BULK]))
+    pdu = encode_request(tag, 77, 0, 5 if tag == GET_BULK else 0, [Oid.parse(name).content for name in names])
+    octets = bytearray(message(pdu))
+    for _ in range(data.draw(st.integers(0, 2))):
+        octets[data.draw(st.integers(0, len(octets) - 1))] = data.draw(st.integers(0, 255))
+    datagram = bytes(octets[: data.draw(st.just(len(octets)) | st.integers(0, len(octets)))])
+    for asker in (quick, plain):
+        asker.wire.sent.clear()
+        asker.olt.datagram_received(datagram, ("127.0.0.1", 9))
+    assert quick.wire.sent == plain.wire.sent
+    assert quick.olt.report() == plain.olt.report()

@@ -17,6 +17,7 @@ from facho.sim.hostile import Attacker
 from facho.sim.model import Cause
 from facho.sim.network import Network
 from facho.sim.pdu import Pdu, encode_response, parse_pdu
+from facho.sim.quick_answers import QuickAnswers
 from facho.sim.report import OltReport, Tally
 from facho.sim.row_faults import NO_FAULTS, RowFaults
 from facho.sim.scenario import Scenario
@@ -84,6 +85,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self._down_until = 0.0
         self._gates: tuple[Gate, ...] = ()
         self.address: Address = ("", 0)
+        self._quick: QuickAnswers | None = None
         self._scenario = Scenario()
         self.scenario = Scenario()
 
@@ -115,6 +117,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         self.model.cpu_pct = scenario.cpu_pct
         self.model.dim = dict.fromkeys(scenario.dim_ports, scenario.dim_db)
         self._moving = not scenario.motion.still
+        self._choose_quick_answers()
         self._at_once = not (scenario.has_cpu or scenario.has_network_faults)
         self._tables.forget_state()
         self._close_other_socket()
@@ -131,6 +134,12 @@ class SimulatedOlt(asyncio.DatagramProtocol):
     def silence(self, silent: bool = True) -> None:
         """Stop answering, or answer again; the rest of the scenario stays."""
         self._scenario = self._scenario.but(silent=silent)
+        self._choose_quick_answers()
+
+    def _choose_quick_answers(self) -> None:
+        room = self._scenario.max_message - len(self._security.v2c_header) - _ENVELOPE
+        is_usual = self._scenario.is_usual and not self._gates
+        self._quick = QuickAnswers(self._tables, self._security.v2c_header, room) if is_usual else None
 
     def hold(self, *, skip: int = 0, under: str = "") -> Gate:
         """Hold requests from now on, after the first `skip`, until the gate is released.
@@ -139,6 +148,7 @@ class SimulatedOlt(asyncio.DatagramProtocol):
         """
         gate = Gate(self._call_in_loop, skip=skip, under=under)
         self._gates = (*(each for each in self._gates if not each.is_released), gate)
+        self._choose_quick_answers()
         return gate
 
     def _call_in_loop(self, serve: Callable[[], None]) -> None:
@@ -244,6 +254,27 @@ class SimulatedOlt(asyncio.DatagramProtocol):
             self._other_socket = None
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
+        if self._quick is None or not self._answer_quickly(self._quick, data, addr):
+            self._receive(data, addr)
+
+    def _answer_quickly(self, quick: QuickAnswers, data: bytes, peer: Address) -> bool:
+        """Answer a usual request; False for others, of which nothing is counted yet."""
+        now = self._clock()
+        if now < self._down_until:
+            return False
+        if self._moving:
+            self._tables.advance(now)
+        answer = quick.answer(data, now)
+        if answer is None:
+            return False
+        tally = self._tally
+        tally.bytes_in += len(data)
+        tally.count_request(answer.tag, answer.request_id)
+        tally.max_outstanding = tally.max_outstanding or 1
+        self._send(answer.datagram, answer.served, peer)
+        return True
+
+    def _receive(self, data: bytes, addr: Address) -> None:
         tally = self._tally
         if self._network.loses_request():
             tally.lost_requests += 1

@@ -40,6 +40,12 @@ _FRACTIONS: Final = (
     "flapping",
     "jitter",
 )
+_OF_STATE: Final = frozenset(
+    {
+        "max_message", "cpu_pct", "fibre_cut_ports", "power_cut_ports", "dim_ports", "dim_db",
+        *(each.name for each in fields(Motion)),
+    }
+)  # fmt: skip
 _MIN_MESSAGE: Final = 484
 
 
@@ -152,6 +158,11 @@ class Scenario:
                 "truncate_at", "corrupt", "other_port", "other_address",
             )
         )  # fmt: skip
+
+    @cached_property
+    def is_usual(self) -> bool:
+        """Return whether requests are answered at once and well, whatever the state of ports and ONUs."""
+        return _OF_STATE.issuperset(self.changed())
 
     @property
     def cuts(self) -> set[tuple[int, Cause]]:

@@ -42,6 +42,10 @@ class Security(Protocol):
 
     def seal(self, opened: Opened, pdu: bytes) -> bytes: ...
 
+    @property
+    def v2c_header(self) -> bytes:
+        """Return the beginning of a request by SNMPv2c, and of its answer."""
+
 
 class CommunitySecurity:
     """SNMPv1 and SNMPv2c: a version, a community in clear, the PDU."""
@@ -51,6 +55,10 @@ class CommunitySecurity:
         name = values.encode_tlv(values.OCTET_STRING, self._community)
         self._headers = {values.encode_integer(version) + name: version for version in (V1, V2C)}
         self._size = len(name) + 3
+
+    @property
+    def v2c_header(self) -> bytes:
+        return next(header for header, version in self._headers.items() if version == V2C)
 
     def open(self, datagram: bytes) -> Opened:
         end = len(datagram)

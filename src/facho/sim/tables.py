@@ -16,10 +16,13 @@ from itertools import accumulate
 from typing import Generic, NamedTuple, TypeVar
 
 from facho.snmp import values
+from facho.snmp.errors import BerError
 from facho.snmp.values import Oid, Value, encode_value
 
 Arcs = tuple[int, ...]
 Facts = TypeVar("Facts")
+_NULL = b"\x05\x00"
+_LONGEST_NAME = 0x7F - 4
 _SHORT = [bytes((values.SEQUENCE, length)) for length in range(0x80)]
 
 
@@ -115,6 +118,13 @@ class PlacedColumn(Generic[Facts]):
         return column_of(parts, optics=self.spec.optics)
 
 
+def _encode_requested(name: bytes) -> bytes:
+    """Encode the binding of a request; all names that are too long for one octet of length are the same."""
+    if len(name) > _LONGEST_NAME:
+        return b""
+    return _SHORT[len(name) + 4] + bytes((values.OBJECT_IDENTIFIER, len(name))) + name + _NULL
+
+
 def column_of(varbinds: Sequence[bytes], *, optics: bool = False) -> Column:
     offsets = array("I", accumulate(map(len, varbinds), initial=0))
     return Column(b"".join(varbinds), offsets, len(varbinds), optics)
@@ -135,9 +145,34 @@ class Layout(Generic[Facts]):
         placed = [PlacedColumn(spec, spaces[spec.index]) for spec in specs]
         self.columns = sorted((column for column in placed if len(column.index)), key=lambda each: each.first)
         self.of_template = frozenset(n for n, each in enumerate(self.columns) if each.spec.of_template)
+        # The column and row of bindings that were asked for, and of all others of their columns.
+        self.asked_places: dict[bytes, tuple[int, int]] = {}
         self._firsts = [column.first for column in self.columns]
         self._by_prefix = {column.prefix: number for number, column in enumerate(self.columns)}
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix}, reverse=True)
+
+    def add_asked_place(self, binding: bytes) -> bool:
+        """Learn the places of a column by the binding of one row, or of none: then a walk begins there.
+
+        Return False for anything else, and for columns that change with every request.
+        """
+        name = binding[4:-2]
+        if binding != _encode_requested(name):
+            return False
+        try:
+            number, _, exact = self.place(name)
+        except BerError:
+            return False
+        if number >= len(self.columns) or self.columns[number].spec.changes is Changes.ALWAYS:
+            return False
+        column = self.columns[number]
+        if exact:
+            for row, suffix in enumerate(column.index.suffixes):
+                self.asked_places[_encode_requested(column.prefix + suffix)] = number, row
+        elif name and name == column.prefix:
+            # The row before the first: only a walk may ask for it.
+            self.asked_places[binding] = number, -1
+        return binding in self.asked_places
 
     def place(self, oid: bytes) -> Place:
         """Return where a walk goes on after this OID; column and row may be one past the last."""

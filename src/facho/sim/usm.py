@@ -49,6 +49,10 @@ class EngineSecurity:
         self.boots = 1
 
     @property
+    def v2c_header(self) -> bytes:
+        return self._communities.v2c_header
+
+    @property
     def time(self) -> int:
         return int(self._uptime())
 
