@@ -79,15 +79,13 @@ class QuickAnswers:
         places = self._places(asked)
         if places is None:
             return None
-        column, previous, parts = None, -1, []
+        columns = {number: self._tables.column(number, now)[:2] for number in {place[0] for place in places}}
+        parts = []
         for number, row in places:
             if row < 0:
                 return None
-            if number != previous:
-                column, previous = self._tables.column(number, now), number
-            assert column is not None
-            offsets = column.offsets
-            parts.append(column.block[offsets[row] : offsets[row + 1]])
+            block, offsets = columns[number]
+            parts.append(block[offsets[row] : offsets[row + 1]])
         return b"".join(parts), len(parts)
 
     def _places(self, asked: list[bytes]) -> list[tuple[int, int]] | None:
