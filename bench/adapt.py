@@ -25,7 +25,7 @@ from facho.snmp.pacing import Decide, Epoch, Pace, decide
 Address = tuple[str, int]
 
 ONUS: Final = 1000
-LIMITS: Final = Limits(in_flight=5, varbinds=50)
+LIMITS: Final = Limits(in_flight=5, varbinds=50, most_varbinds=200)
 VARBINDS: Final = (5, 10, 20, 35, 50)
 IN_FLIGHT: Final = (1, 2, 3, 4, 5)
 ADAPTIVE_RUNS: Final = 3

@@ -193,7 +193,8 @@ def collect(
 
 def measure(work: Work, database_url: str, note: Note) -> Result:
     note("preparing the database")
-    settings = {"pollers": str(work.pollers), "walk_repetitions": str(work.repetitions)}
+    rows = str(work.repetitions)
+    settings = {"pollers": str(work.pollers), "walk_repetitions": rows, "most_varbinds": rows}
     with private_system(database_url, **settings) as config:
         note(f"building {work.olts} OLTs of {work.onus:,} ONUs")
         with FleetProcess(FleetConfig(olts=work.olts, onus=work.onus), prebuilt=True) as fleet:

@@ -128,8 +128,9 @@ class Config:
     request_timeout: timedelta = _seconds(3, "how long to wait for an answer")
     request_retries: int = _setting(2, "how often to ask again without an answer")
     requests_in_flight: int = _setting(5, "requests under way at once at one OLT, at most")
-    varbinds: int = _setting(20, "values asked for in one GET, at most")
-    walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, at most")
+    varbinds: int = _setting(20, "values asked for in one GET, until the OLT is known to bear more")
+    walk_repetitions: int = _setting(50, "rows asked for in one GETBULK, until the OLT is known to bear more")
+    most_varbinds: int = _setting(200, "values or rows asked for in one request, at most")
     walk_rows: int = _setting(150_000, "most rows of one column; with more, the walk fails")
     answer_octets: int = _setting(
         67_108_864, "most octets from one OLT in one execution; with more, it fails"

@@ -170,7 +170,7 @@ class Agent:
 
     @property
     def learned(self) -> Learned:
-        return self._peer.window.pace.learned
+        return self._peer.window.learned
 
     @property
     def in_flight(self) -> int:

@@ -143,13 +143,14 @@ class _Get:
     async def _ask_batch(self, positions: Sequence[int]) -> list[Sequence[int]]:
         """Ask once, keep the values, and return the batches that must be asked again."""
         requester = self._requester
+        request = self._names.encode(positions)
         try:
-            answer = await requester.ask_get(self._names.encode(positions), self._result.load)
+            answer = await requester.ask_get(request, self._result.load)
         except CorruptAnswer as error:
             return self._halves(positions, error)
         status = answer.message.error_status
         if status == ErrorStatus.noError:
-            return self._keep_values(positions, answer)
+            return self._keep_values(positions, answer, len(request))
         if status in (ErrorStatus.tooBig, ErrorStatus.resourceUnavailable):
             self._window.too_big(len(positions))
             name = Oid(self._names.names(positions[:1])[0])
@@ -157,16 +158,16 @@ class _Get:
             return self._halves(positions, too_big)
         return self._without_culprit(positions, answer)
 
-    def _keep_values(self, positions: Sequence[int], answer: Answer) -> list[Sequence[int]]:
+    def _keep_values(self, positions: Sequence[int], answer: Answer, sent: int) -> list[Sequence[int]]:
         found = self._names.read(positions, answer.message.bindings)
         if found is None or not isinstance(positions, range):
-            return self._keep_named_values(positions, answer)
-        self._record_answer(positions, answer, len(found))
+            return self._keep_named_values(positions, answer, sent)
+        self._record_answer(positions, answer, len(found), sent)
         self._result.values[positions.start : positions.stop] = found
         self._result.read += len(found)
         return []
 
-    def _keep_named_values(self, positions: Sequence[int], answer: Answer) -> list[Sequence[int]]:
+    def _keep_named_values(self, positions: Sequence[int], answer: Answer, sent: int) -> list[Sequence[int]]:
         """Keep the values of an answer in any order, which may lack some."""
         requester, values = self._requester, self._result.values
         try:
@@ -176,7 +177,7 @@ class _Get:
         names = self._names.names(positions)
         if not received.keys() <= set(names):
             return self._halves(positions, requester.corrupt("it holds values that were not asked for"))
-        self._record_answer(positions, answer, len(received))
+        self._record_answer(positions, answer, len(received), sent)
         missing = []
         for position, name in zip(positions, names, strict=True):
             if name in received:
@@ -188,10 +189,10 @@ class _Get:
             return []
         return self._halves(missing, requester.corrupt("it lacks values that were asked for"))
 
-    def _record_answer(self, positions: Sequence[int], answer: Answer, received: int) -> None:
+    def _record_answer(self, positions: Sequence[int], answer: Answer, received: int, sent: int) -> None:
         # A request that had no room for one more row is full-sized.
         asked = len(positions) + self._names.unit - 1
-        self._requester.record_answer(answer, asked, received, self._result.load)
+        self._requester.record_answer(answer, asked, received, self._result.load, sent)
 
     def _halves(self, positions: Sequence[int], error: SnmpError) -> list[Sequence[int]]:
         if len(positions) == 1:

@@ -11,7 +11,10 @@ do next:
   lost; one that has not is given up, and not tried again for long;
 * but a lone small request to an agent that answers at once was lost on the way: smaller ones would only be
   more of them, to be lost as well;
-* shrink too when latency comes near the time-out, or rose while several of our own requests were queued.
+* shrink too when latency comes near the time-out, or rose while several of our own requests were queued;
+* beyond the usual values per request grow only as long as requests and answers fit into one packet, or
+  answers in several packets have arrived before. A size beyond the usual at which a request was lost is not
+  tried again.
 
 Our own scheduling adds a few milliseconds to what we measure, so inflation under NOISE is taken for flat.
 """
@@ -42,15 +45,24 @@ LONGEST_PAUSE: Final = 64
 # Clean epochs that one lost packet uses up, and the most that can be saved for that.
 COST_OF_LOSS: Final = 8
 MOST_CREDIT: Final = 64
+# Octets of bindings that fit into one packet of Ethernet with all that is around them.
+PACKET: Final = 1_400
+# A UDP payload of this size still fits; a larger one came in several packets.
+_LARGEST_IN_PACKET: Final = 1_472
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits that an operator sets for one agent."""
+    """The limits that an operator sets for one agent.
+
+    `varbinds` is the usual number of values per request. An agent that does well with it is asked for more,
+    up to `most_varbinds`, where that is larger.
+    """
 
     in_flight: int = 5
     varbinds: int = 50
     requests_per_second: float | None = None
+    most_varbinds: int = 0
 
     def __post_init__(self) -> None:
         if self.in_flight < 1 or self.varbinds < 1:
@@ -63,12 +75,14 @@ class Limits:
 class Learned:
     """The settings of an agent that are kept between conversations.
 
-    `most_varbinds` is set once the agent said that more is too big for it; it is never tried again.
+    `most_varbinds` is set once the agent said that more is too big for it, or did not answer when it was
+    asked for more than usual; it is never tried again. `fragments`: an answer in several packets has arrived.
     """
 
     varbinds: int = 20
     in_flight: int = 2
     most_varbinds: int | None = None
+    fragments: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,8 @@ class Epoch:
     """Measurements at one setting.
 
     `latency` is the sum of all answers', `seconds` the time in which they came. `contended` when requests had
-    to wait for one another; `oldest` is how long the oldest has been under way.
+    to wait for one another; `oldest` is how long the oldest has been under way. `sent` and `received` are the
+    octets of names in GETs and of bindings in answers.
     """
 
     answers: int = 0
@@ -86,6 +101,9 @@ class Epoch:
     seconds: float = 0.0
     contended: bool = False
     oldest: float = 0.0
+    sent: int = 0
+    received: int = 0
+    fragments: bool = False
 
     @property
     def mean_latency(self) -> float:
@@ -95,6 +113,16 @@ class Epoch:
     def rate(self) -> float:
         """Return values per second."""
         return self.varbinds / max(self.seconds, 1e-9)
+
+    @property
+    def most_in_packet(self) -> int | None:
+        """Return how many values fit into one packet; None where several packets do no harm.
+
+        Requests always have to fit: that an agent sends answers in several packets does not show that it
+        receives such requests.
+        """
+        octets = self.sent if self.fragments else max(self.sent, self.received)
+        return PACKET * self.varbinds // octets if octets else None
 
     @property
     def overdue(self) -> bool:
@@ -148,12 +176,16 @@ def within(learned: Learned, limits: Limits) -> Learned:
 
 
 def most_varbinds(learned: Learned, limits: Limits) -> int:
-    return min(limits.varbinds, learned.most_varbinds or limits.varbinds)
+    most = max(limits.varbinds, limits.most_varbinds)
+    return min(most, learned.most_varbinds or most)
 
 
 def too_big(pace: Pace, asked: int) -> Pace:
-    """Halve the values per request for good: the agent cannot answer `asked` values at once."""
-    most = max(1, min(asked // 2, pace.learned.most_varbinds or asked))
+    """Ask for fewer values for good: the agent cannot answer `asked` at once. Half as many, or as many as
+    before a trial.
+    """
+    before = pace.proven.varbinds if pace.trial == "varbinds" and pace.proven.varbinds < asked else 0
+    most = max(1, min(max(asked // 2, before), pace.learned.most_varbinds or asked))
     return _settle(pace, replace(pace.learned, varbinds=min(pace.learned.varbinds, most), most_varbinds=most))
 
 
@@ -164,7 +196,7 @@ def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
     if epoch.timeouts:
         if _lost_on_the_way(pace, epoch, timeout):
             return replace(pace, excused=0 if epoch.answers else pace.excused + 1)
-        return _lost(pace)
+        return _lost(pace, limits)
     if epoch.mean_latency > DANGER * timeout:
         return _settle(pace, _half(pace.learned))
     if epoch.overdue:
@@ -187,8 +219,10 @@ def decide(pace: Pace, epoch: Epoch, limits: Limits, timeout: float) -> Pace:
     return _try_next(pace, epoch, limits)
 
 
-def _lost(pace: Pace) -> Pace:
+def _lost(pace: Pace, limits: Limits) -> Pace:
     """Return the pace after a request that was not answered in time."""
+    if pace.trial == "varbinds" and pace.learned.varbinds > limits.varbinds:
+        pace = replace(pace, proven=replace(pace.proven, most_varbinds=pace.proven.varbinds))
     if pace.trial is None and pace.credit >= COST_OF_LOSS:
         return replace(pace, learned=_half(pace.learned), credit=pace.credit - COST_OF_LOSS)
     settled = _settle(pace, pace.proven if pace.trial is not None else _half(pace.learned))
@@ -267,7 +301,7 @@ def _changed(pace: Pace, trial: Trial, epoch: Epoch, limits: Limits, doubled: bo
     """Return the settings to try; the same when there is nothing to try."""
     learned = pace.learned
     if trial == "varbinds":
-        return replace(learned, varbinds=_more_varbinds(learned.varbinds, most_varbinds(learned, limits)))
+        return replace(learned, varbinds=_more_varbinds(learned, epoch, limits))
     if not epoch.contended:
         return learned
     if trial == "in_flight":
@@ -280,8 +314,13 @@ def _changed(pace: Pace, trial: Trial, epoch: Epoch, limits: Limits, doubled: bo
     return replace(learned, in_flight=max(1, fewer))
 
 
-def _more_varbinds(varbinds: int, most: int) -> int:
+def _more_varbinds(learned: Learned, epoch: Epoch, limits: Limits) -> int:
     """Return twice as many, or all that are allowed when that is not much more."""
+    varbinds, most = learned.varbinds, most_varbinds(learned, limits)
+    if varbinds < limits.varbinds:
+        most = min(most, limits.varbinds)
+    elif epoch.most_in_packet is not None:
+        most = max(varbinds, min(most, epoch.most_in_packet))
     return most if 3 * varbinds > most else 2 * varbinds
 
 
@@ -314,6 +353,7 @@ class RequestWindow:
         self._idle_since = 0.0
         self._epoch_start: float | None = None
         self._largest_answer = 0
+        self._fragments = False
         self._suspicions = 0
         self._start_epoch()
 
@@ -321,10 +361,15 @@ class RequestWindow:
     def varbinds(self) -> int:
         return self.pace.learned.varbinds
 
+    @property
+    def learned(self) -> pacing.Learned:
+        return replace(self.pace.learned, fragments=self._fragments)
+
     def configure(self, limits: pacing.Limits, learned: pacing.Learned | None) -> None:
         """Take new limits, and the settings learned in an earlier conversation."""
         self.limits = limits
         start = learned or self.pace.learned
+        self._fragments |= start.fragments
         if learned is not None or pacing.within(start, limits) != start:
             self._apply(pacing.Pace.start(start, limits))
 
@@ -374,10 +419,22 @@ class RequestWindow:
             await asyncio.sleep(at - now)
 
     def answered(
-        self, asked: int, received: int, octets: int, latency: float, generation: int, timeout: float
+        self,
+        asked: int,
+        received: int,
+        octets: int,
+        latency: float,
+        generation: int,
+        timeout: float,
+        sent: int = 0,
     ) -> None:
-        """Measure an answer to a request for `asked` values. Only full-sized requests count."""
-        self._largest_answer = max(self._largest_answer, octets)
+        """Measure an answer to a request for `asked` values. Only full-sized requests count.
+
+        `octets` and `sent` are the sizes of the bindings of the answer and of a GET.
+        """
+        if octets > self._largest_answer:
+            self._largest_answer = octets
+            self._fragments |= octets > _LARGEST_IN_PACKET
         if generation != self.generation or asked < self.varbinds:
             return
         now = self._loop.time()
@@ -387,6 +444,8 @@ class RequestWindow:
             return
         self._answers += 1
         self._varbinds += received
+        self._received += octets
+        self._sent += sent
         self._latency += latency
         # The one that got this answer has left the window and will be back.
         streams = self._in_flight + len(self._waiting) + 1
@@ -421,11 +480,14 @@ class RequestWindow:
             seconds,
             self._contended,
             self._oldest(),
+            self._sent,
+            self._received,
+            self._fragments,
         )
         self._apply(self._decide_pace(self.pace, epoch, self.limits, timeout))
 
     def _start_epoch(self) -> None:
-        self._answers = self._varbinds = 0
+        self._answers = self._varbinds = self._sent = self._received = 0
         self._latency = 0.0
         self._contended = False
         self._epoch_start = None

@@ -120,12 +120,12 @@ class Requester:
     def rows_asked(self, rows: int, attempt: int) -> int:
         return max(1, rows >> attempt) if self.bulk else 1
 
-    def record_answer(self, answer: Answer, asked: int, received: int, load: Load) -> None:
+    def record_answer(self, answer: Answer, asked: int, received: int, load: Load, sent: int = 0) -> None:
         load.varbinds += received
         octets = len(answer.message.bindings)
         load.bytes_received += octets
         self.peer.window.answered(
-            asked, received, octets, answer.latency, answer.generation, self.settings.timeout
+            asked, received, octets, answer.latency, answer.generation, self.settings.timeout, sent
         )
 
     async def up_time(self, load: Load) -> TimeTicks | None:

@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facho.snmp.pacing import MOST_EXCUSED, Epoch, Learned, Limits, Pace, decide, send_time, too_big, within
+from facho.snmp.pacing import (
+    MOST_EXCUSED,
+    PACKET,
+    Epoch,
+    Learned,
+    Limits,
+    Pace,
+    decide,
+    send_time,
+    too_big,
+    within,
+)
 
 TIMEOUT: Final = 3.0
 LIMITS: Final = Limits(in_flight=5, varbinds=50)
@@ -234,3 +245,81 @@ def test_requests_leave_as_far_apart_as_the_rate_says() -> None:
 
 def test_without_a_rate_requests_leave_at_once() -> None:
     assert send_time(5.0, 0.0, Limits()) == (5.0, 5.0)
+
+
+MORE: Final = Limits(in_flight=5, varbinds=50, most_varbinds=200)
+
+
+def sized(pace: Pace, latency: float, *, sent: int = 0, received: int = 0, **how: int | bool) -> Epoch:
+    """An epoch in which each value takes so many octets of requests and of answers."""
+    epoch = seen(pace, latency)
+    octets = {"sent": sent * epoch.varbinds, "received": received * epoch.varbinds}
+    return replace(epoch, **octets, **how)  # type: ignore[arg-type]
+
+
+def grown(pace: Pace, limits: Limits, **how: int | bool) -> int:
+    """The most values per request that a fast agent comes to be asked for."""
+    most = pace.learned.varbinds
+    for _ in range(EPOCHS):
+        latency = fast(pace.learned.varbinds, pace.learned.in_flight)
+        pace = decide(pace, sized(pace, latency, **how), limits, TIMEOUT)
+        most = max(most, pace.learned.varbinds)
+    return most
+
+
+@pytest.mark.parametrize(
+    ("how", "most"),
+    [
+        # More than usual, while all of it fits into one packet.
+        ({"received": 20}, PACKET // 20),
+        ({"received": 5}, 200),
+        # The usual number may be tried in any case.
+        ({"received": 100}, 50),
+        # Answers in several packets have arrived.
+        ({"received": 100, "fragments": True}, 200),
+        # That says nothing about requests in several packets.
+        ({"sent": 25, "received": 27, "fragments": True}, PACKET // 25),
+    ],
+)
+def test_more_than_usual_is_asked_for_while_it_fits_or_has_been_seen_to_arrive(
+    how: dict[str, int], most: int
+) -> None:
+    assert grown(start(limits=MORE), MORE, **how) == most
+
+
+def test_a_limit_without_more_is_kept() -> None:
+    assert grown(start(), LIMITS, received=1, fragments=True) == LIMITS.varbinds
+
+
+def test_a_size_beyond_the_usual_at_which_a_request_was_lost_is_not_tried_again() -> None:
+    usual = Learned(50, 2)
+    pace = Pace(replace(usual, varbinds=100), usual, trial="varbinds")
+    after = decide(pace, seen(pace, 0.01, timeouts=1), MORE, TIMEOUT)
+    assert (after.learned.varbinds, after.learned.most_varbinds) == (50, 50)
+    assert grown(Pace.start(after.learned, MORE), MORE, received=1) == 50
+
+
+def test_a_usual_size_at_which_a_request_was_lost_is_tried_again() -> None:
+    pace = Pace(Learned(40, 2), Learned(20, 2), trial="varbinds")
+    after = decide(pace, seen(pace, 0.01, timeouts=1), MORE, TIMEOUT)
+    assert (after.learned.varbinds, after.learned.most_varbinds) == (20, None)
+
+
+def test_after_a_trial_that_was_too_big_the_size_before_it_is_kept() -> None:
+    pace = Pace(Learned(60, 2), Learned(50, 2), trial="varbinds")
+    assert too_big(pace, 60).learned == Learned(50, 2, 50)
+    # A smaller request than before was too big: the rows are larger now.
+    assert too_big(pace, 40).learned == Learned(20, 2, 20)
+
+
+@given(
+    st.builds(Learned, st.integers(1, 500), st.integers(1, 9), st.none() | st.integers(1, 300)),
+    st.integers(1, 100),
+    st.integers(0, 300),
+)
+def test_no_setting_is_above_the_limits(learned: Learned, varbinds: int, most: int) -> None:
+    limits = Limits(5, varbinds, most_varbinds=most)
+    pace = Pace.start(learned, limits)
+    for _ in range(30):
+        assert pace.learned.varbinds <= max(varbinds, most)
+        pace = decide(pace, sized(pace, 0.01, received=1), limits, TIMEOUT)

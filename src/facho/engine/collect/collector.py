@@ -74,7 +74,9 @@ def collect(
     """
     collector = _Collector(work, run, Session(client, work, guard), decode_lock, progress)
     parts = [collector.run_part(part) for part in work.parts]
-    return Collection(parts, collector.learned, largest_cpu(parts), collector.uptime_s)
+    return Collection(
+        parts, collector.learned, collector.learned_gets, largest_cpu(parts), collector.uptime_s
+    )
 
 
 class _Decoders(dict[str, Decoder]):
@@ -113,7 +115,7 @@ class _Collector:
         self._parts_run = 0
         # Why the remaining parts are not run.
         self._stop_reason = NO_REASON
-        self.learned = work.learned
+        self.learned, self.learned_gets = work.learned, work.learned_gets
         self.uptime_s: float | None = None
 
     def run_part(self, part: Part) -> PartResult:
@@ -164,7 +166,7 @@ class _Collector:
             self._stop_reason = Reason.of("stopped_answering", job=part.job)
         else:
             # An OLT that stopped answering says nothing about its limits.
-            self.learned = self._session.learned
+            self.learned, self.learned_gets = self._session.learned, self._session.learned_gets
         decoded = self._decode(part, answers)
         result = judge_part(part, answers, decoded, self._work)
         self._learn_onus(result)

@@ -51,6 +51,7 @@ def apply_request_rules(target: Target, profile: Profile) -> Target:
         min(allowed.in_flight, rules.in_flight or allowed.in_flight),
         min(allowed.varbinds, rules.repetitions or allowed.varbinds),
         allowed.requests_per_second,
+        min(allowed.most_varbinds, rules.repetitions or allowed.most_varbinds),
     )
     return replace(target, bulk=target.bulk and rules.bulk, limits=limits)
 
@@ -60,14 +61,11 @@ def request_tag(run_id: int) -> int:
     return run_id % _TAGS + 1
 
 
-def merge_learned(before: Learned | None, after: Learned, limits: Limits) -> Learned:
+def merge_learned(before: Learned, after: Learned, limits: Limits) -> Learned:
     """Return what is known of the OLT after requests within `limits`.
 
-    A GET has fewer values than a walk, and a busy OLT gets one request at a time. Success under such limits
-    must not lower what was learned before.
+    A busy OLT gets one request at a time. Success under such limits must not lower what was learned before.
     """
-    if before is None:
-        return after
     allowed = within(before, limits)
     return replace(
         after,
@@ -87,6 +85,10 @@ class NoAddress(Exception):
         self.error = error
 
 
+# The kind of request of walks; those of GETs are the `batch` of tables.
+_WALK: Final = -1
+
+
 class Session:
     """The agents of one execution; an OLT has one session at a time.
 
@@ -104,38 +106,61 @@ class Session:
         # Shared by all parts.
         self._receive_limit = receive_limit_of(self._target)
         self._varbinds = work.varbinds
-        self._learned = work.learned
+        # What was learned, by the kind of request: walks, and GETs by the `batch` of their table.
+        self._learned: dict[int, Learned] = dict(work.learned_gets)
+        if work.learned is not None:
+            self._learned[_WALK] = work.learned
+        self._kind = _WALK
         self._limits: Limits | None = None
         # Kept between parts: the client forgets an OLT that has no agent.
         self._agent: Agent | None = None
 
     @property
     def learned(self) -> Learned | None:
-        if self._agent is None or self._limits is None:
-            return self._learned
-        return merge_learned(self._learned, self._agent.learned, self._limits)
+        self._keep_learned()
+        return self._learned.get(_WALK)
+
+    @property
+    def learned_gets(self) -> dict[int, Learned]:
+        self._keep_learned()
+        return {kind: learned for kind, learned in self._learned.items() if kind != _WALK}
+
+    def _keep_learned(self) -> None:
+        if self._agent is not None and self._limits is not None:
+            before = self._learned[self._kind]
+            self._learned[self._kind] = merge_learned(before, self._agent.learned, self._limits)
 
     async def walk_agent(self) -> Agent:
         """Raises NoAddress."""
-        return await self._open(self._target)
+        return await self._open(_WALK, self._target)
 
-    async def get_agent(self, most: int = 0, *, retries: int | None = None) -> Agent:
-        """Return an agent for GETs of at most `most` values, within the OLT's limit. Raises NoAddress."""
-        varbinds = min(self._varbinds, most or self._varbinds)
+    async def get_agent(self, batch: int = 0, *, retries: int | None = None) -> Agent:
+        """Return an agent for GETs of a table, within the OLT's limit. Raises NoAddress.
+
+        `batch` is the usual number of values in one request if the table has its own, else 0.
+        """
+        varbinds = min(self._varbinds, batch or self._varbinds)
         target = replace(self._target, limits=replace(self._target.limits, varbinds=varbinds))
-        return await self._open(target if retries is None else replace(target, retries=retries))
+        return await self._open(batch, target if retries is None else replace(target, retries=retries))
 
     async def restore_learned(self, learned: Learned) -> None:
         """Undo the effect of time-outs that were caused by an ONU which the OLT could not reach."""
         assert self._agent is not None
         await self._make_agent(self._agent.target, learned)
 
-    async def _open(self, target: Target) -> Agent:
-        if target.limits == self._limits:
+    async def _open(self, kind: int, target: Target) -> Agent:
+        if (kind, target.limits) == (self._kind, self._limits):
             return await self._make_agent(target, None)
-        self._learned = self.learned
-        self._limits = target.limits
-        return await self._make_agent(target, self._learned)
+        self._keep_learned()
+        self._kind, self._limits = kind, target.limits
+        return await self._make_agent(target, self._learned_of(kind))
+
+    def _learned_of(self, kind: int) -> Learned:
+        """Return what was learned from such requests; before the first of them, from walks."""
+        if kind not in self._learned:
+            walks = self._learned.get(_WALK, Learned())
+            self._learned[kind] = replace(walks, varbinds=min(walks.varbinds, self._varbinds))
+        return self._learned[kind]
 
     async def _make_agent(self, target: Target, learned: Learned | None) -> Agent:
         try:
@@ -319,7 +344,7 @@ async def get_values(
     get = _BatchedGet(session, batching, TimeLeft(deadline), progress)
     try:
         if own or plan.groups:
-            await get.begin()
+            await get.begin(0 if own else plan.groups[0].batch)
             await get.ask_own(own)
             await get.ask(plan)
     except _Ended as ended:
@@ -389,17 +414,17 @@ class _BatchedGet:
         self._answered: set[Key] = set()
         self._max_silent_onus = 0.0
 
-    async def begin(self) -> None:
+    async def begin(self, batch: int) -> None:
         """Check with one request that the OLT answers, before many are in flight."""
-        self._agent = await self._session.get_agent()
+        self._agent = await self._session.get_agent(batch)
         if not self._session.heard:
             await self._check_alive()
 
     async def ask(self, plan: GetPlan) -> None:
         self._max_silent_onus = len(plan.onus) * self._batching.most_unanswered / 100
         for group in plan.groups:
-            self._agent = await self._session.get_agent(group.most)
-            self._agent_without_retries = await self._session.get_agent(group.most, retries=0)
+            self._agent = await self._session.get_agent(group.batch)
+            self._agent_without_retries = await self._session.get_agent(group.batch, retries=0)
             self._group = GroupValues(group)
             self.answers.got.append(self._group)
             for rows in batches(range(len(group.onus)), self._batching.size):

@@ -80,6 +80,7 @@ class Collection:
 
     parts: list[PartResult]
     learned: Learned | None = None
+    learned_gets: Mapping[int, Learned] = field(default_factory=dict)
     cpu_pct: float | None = None
     uptime_s: float | None = None
 

@@ -100,10 +100,12 @@ class Work:
     profile: Profile
     parts: tuple[Part, ...]
     known: tuple[KnownOnu, ...] = ()
+    # What was learned from walks, and from GETs by the `batch` of their table.
     learned: Learned | None = None
+    learned_gets: Mapping[int, Learned] = field(default_factory=dict)
     pace: RequestPace = RequestPace.NORMAL
     batching: Batching = field(default_factory=Batching)
-    # Most values in one GET; the limits of the target are those of walks.
+    # The usual number of values in one GET; the limits of the target are those of walks.
     varbinds: int = 20
     time_limit: timedelta = timedelta(minutes=30)
 
@@ -116,8 +118,8 @@ class CannotAsk(ReasonError, ValueError):
 class GetGroup:
     """ONUs of which the same columns are asked, each ONU at its index."""
 
-    # The most values in one request; 0 if the table has no limit.
-    most: int
+    # The usual number of values in one request, if it is lower than that of other tables; else 0.
+    batch: int
     # The encoded OID of each column, and the column of the profile that it is read as.
     columns: dict[bytes, str]
     onus: list[Key]
@@ -137,7 +139,7 @@ class GetPlan:
     def add(self, group: GetGroup) -> None:
         """Add the ONUs of a table; its columns to those of another one with the same ONUs and indexes."""
         for other in self.groups:
-            same = other.most == group.most and other.onus == group.onus
+            same = other.batch == group.batch and other.onus == group.onus
             if same and other.suffixes == group.suffixes:
                 other.columns.update(group.columns)
                 return

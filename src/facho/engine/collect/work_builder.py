@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -28,7 +28,7 @@ from facho.config import Config
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import MissingColumns, RequestPace, columns_to_leave_out, request_pace
 from facho.engine.collect.onu_read import OnuRead, facts_of_onu, plan_onu_read
-from facho.engine.collect.part_results import PartResult, PartState
+from facho.engine.collect.part_results import Collection, PartResult, PartState
 from facho.engine.collect.request_plan import AskedColumn, Batching, KnownOnu, Part, Work
 from facho.snmp import Limits, Target, Version
 from facho.snmp.pacing import Learned
@@ -89,6 +89,7 @@ def plan_execution(
             parts=asked,
             known=(reading.onu,) if reading else tuple(_known(olt.id)) if _needs_known(asked) else (),
             learned=learned_of(olt),
+            learned_gets=learned_gets_of(olt),
             pace=request_pace_of(olt.cpu_pct, olt.cpu_read_at, now, config),
             batching=Batching(config.batch, config.sub_batch, config.most_unanswered),
             varbinds=varbinds_of(olt, config),
@@ -238,6 +239,7 @@ def target_of(olt: Olt, config: Config) -> Target:
         olt.max_in_flight or config.requests_in_flight,
         olt.max_varbinds or config.walk_repetitions,
         olt.max_requests_per_second,
+        olt.max_varbinds or config.most_varbinds,
     )
     return Target(
         olt.address,
@@ -254,23 +256,30 @@ def target_of(olt: Olt, config: Config) -> Target:
 
 
 def varbinds_of(olt: Olt, config: Config) -> int:
-    """Return the most values of one GET."""
+    """Return the usual number of values of one GET."""
     return min(olt.max_varbinds or config.varbinds, config.varbinds)
 
 
 def learned_of(olt: Olt) -> Learned | None:
-    found: dict[str, Any] = olt.learned
-    if "varbinds" not in found:
-        return None
-    return Learned(found["varbinds"], found["in_flight"], found.get("most_varbinds"))
+    return _learned(olt.learned) if "varbinds" in olt.learned else None
 
 
-def learned_json(learned: Learned) -> dict[str, int | None]:
-    return {
-        "varbinds": learned.varbinds,
-        "in_flight": learned.in_flight,
-        "most_varbinds": learned.most_varbinds,
-    }
+def learned_gets_of(olt: Olt) -> dict[int, Learned]:
+    found: dict[str, dict[str, Any]] = olt.learned.get("gets", {})
+    return {int(batch): _learned(learned) for batch, learned in found.items()}
+
+
+def _learned(found: dict[str, Any]) -> Learned:
+    return Learned(
+        found["varbinds"], found["in_flight"], found.get("most_varbinds"), found.get("fragments", False)
+    )
+
+
+def learned_json(collection: Collection) -> dict[str, Any]:
+    """Return what was learned of the OLT: from walks, and in `gets` from GETs by the `batch` of the table."""
+    gets = {str(batch): asdict(learned) for batch, learned in collection.learned_gets.items()}
+    walks = {} if collection.learned is None else asdict(collection.learned)
+    return walks | ({"gets": gets} if gets else {})
 
 
 def request_pace_of(

@@ -54,8 +54,8 @@ def write_olt_state(recording: Recording) -> None:
     if not reachable:
         return
     changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
-    if collection.learned is not None:
-        changes["learned"] = learned_json(collection.learned)
+    if learned := learned_json(collection):
+        changes["learned"] = learned
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
     planned = recording.planned

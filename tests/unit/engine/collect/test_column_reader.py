@@ -67,4 +67,3 @@ def test_what_the_olt_did_not_bear_is_remembered() -> None:
 
 def test_what_it_was_found_to_bear_is_remembered() -> None:
     assert merge_learned(Learned(10, 2), Learned(20, 5), Limits(5, 20)) == Learned(20, 5)
-    assert merge_learned(None, Learned(20, 5), Limits(5, 20)) == Learned(20, 5)

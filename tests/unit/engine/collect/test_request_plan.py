@@ -169,7 +169,7 @@ def test_an_onu_that_is_off_is_not_asked_for_what_only_it_knows() -> None:
 def test_tables_that_bear_fewer_values_at_once_are_asked_apart() -> None:
     onu = KnownOnu(Key(0, 1, 0, 1), "gpon", online=True)
     plan = plan_get(HUAWEI, columns(HUAWEI, "onu_rx_dbm", "description"), [onu])
-    assert {group.most: len(group.onus) for group in plan.groups} == {0: 1, 24: 1}
+    assert {group.batch: len(group.onus) for group in plan.groups} == {0: 1, 24: 1}
     assert plan.onus == {onu.key}
 
 
