@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from bench.private_system import cpu_s_of
+from bench.process_groups import cpu_s_of
 from bench.walker import COMMUNITY, Cost
 
 PROGRAM: Final = "prometheus-snmp-exporter"

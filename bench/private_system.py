@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bench.harness import DatabaseInUse, MeasurementFailed
+from bench.process_groups import ProcessGroups, parent_of, program_of
 
 if TYPE_CHECKING:
     from facho.config import Config
 
 _MARK: Final = "bench"
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _LOCAL: Final = ("", "localhost", "127.0.0.1", "::1")
-# In /proc/PID/stat, after the name of the program: state, parent, ...
-_PARENT, _USER, _SYSTEM, _CHILDREN_SYSTEM = 1, 11, 12, 14
 
 
 @contextmanager
@@ -109,14 +107,8 @@ def facho_process(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def cpu_s_of(pid: int) -> float:
-    """Return the user and system time that a process has used."""
-    numbers = _stat(pid)[1]
-    return (numbers[_USER] + numbers[_SYSTEM]) / _TICKS
-
-
-def server_cpu_s() -> float | None:
-    """Return the CPU time of a PostgreSQL server with all its processes, ended ones included.
+def database_server_pid() -> int | None:
+    """Return the process of a PostgreSQL server that is the parent of all others.
 
     None for SQLite and for a server on another machine.
     """
@@ -128,31 +120,13 @@ def server_cpu_s() -> float | None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (backend,) = cursor.fetchone()
-    server = _postgres_stat(backend)
-    return None if server is None else _server_cpu_s(server[_PARENT])
+    return parent_of(backend) if "postgres" in program_of(backend) else None
 
 
-def _server_cpu_s(postmaster: int) -> float | None:
-    own = _postgres_stat(postmaster)
-    if own is None:
-        return None
-    # The numbers of a parent include its children that have ended.
-    ticks = sum(own[_USER : _CHILDREN_SYSTEM + 1])
-    for entry in Path("/proc").iterdir():
-        child = _postgres_stat(int(entry.name)) if entry.name.isdigit() else None
-        if child is not None and child[_PARENT] == postmaster:
-            ticks += child[_USER] + child[_SYSTEM]
-    return ticks / _TICKS
+def server_cpu_s() -> float | None:
+    """Return the CPU time of a PostgreSQL server with all its processes, ended ones included.
 
-
-def _postgres_stat(pid: int) -> list[int] | None:
-    try:
-        name, numbers = _stat(pid)
-    except OSError:
-        return None
-    return numbers if "postgres" in name or "postmaster" in name else None
-
-
-def _stat(pid: int) -> tuple[str, list[int]]:
-    name, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
-    return name, [int(word) if word.lstrip("-").isdigit() else 0 for word in rest.split()]
+    None for SQLite and for a server on another machine.
+    """
+    server = database_server_pid()
+    return None if server is None else ProcessGroups({"database": [server]}).cpu_s()["database"]

@@ -14,7 +14,9 @@ _PARENT, _USER, _CHILDREN_SYSTEM = 1, 11, 14
 
 
 class _Process(NamedTuple):
+    program: str
     parent: int
+    own_ticks: int
     # With its children that have ended.
     ticks: int
 
@@ -65,18 +67,20 @@ def _tree(root: int, children: Mapping[int, Sequence[int]], others: set[int]) ->
 
 
 def _read_processes() -> dict[int, _Process]:
-    found = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                stat = Path(f"/proc/{entry}/stat").read_text()
-            except OSError:
-                # It ended meanwhile, and counts for its parent.
-                continue
-            numbers = stat.rpartition(")")[2].split()
-            ticks = sum(map(int, numbers[_USER : _CHILDREN_SYSTEM + 1]))
-            found[int(entry)] = _Process(int(numbers[_PARENT]), ticks)
-    return found
+    pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    # One that ended meanwhile counts for its parent.
+    return {pid: process for pid in pids if (process := _read_process(pid)) is not None}
+
+
+def _read_process(pid: int) -> _Process | None:
+    """Return a process; None for one that has ended."""
+    try:
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+    except OSError:
+        return None
+    numbers = rest.split()
+    ticks = [int(number) for number in numbers[_USER : _CHILDREN_SYSTEM + 1]]
+    return _Process(name.partition("(")[2], int(numbers[_PARENT]), sum(ticks[:2]), sum(ticks))
 
 
 def _pss_bytes(pid: int) -> int:
@@ -96,8 +100,22 @@ def _kilobytes(pid: int, file: str, label: str) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(label))
 
 
+def cpu_s_of(pid: int) -> float:
+    """Return the user and system time that a process alone has used."""
+    process = _read_process(pid)
+    return 0.0 if process is None else process.own_ticks / _TICKS
+
+
 def parent_of(pid: int) -> int:
-    return _read_processes()[pid].parent
+    process = _read_process(pid)
+    assert process is not None, f"there is no process {pid}"
+    return process.parent
+
+
+def program_of(pid: int) -> str:
+    """Return the name of its program; empty for one that has ended."""
+    process = _read_process(pid)
+    return "" if process is None else process.program
 
 
 def children_running(pid: int, word: str) -> list[int]:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from bench.harness import MeasurementFailed
 from facho.sim.process import FleetProcess, ServedRow
 
 _NO_OPTICS: Final = 2_147_483_647
@@ -21,6 +22,8 @@ _CAUSES: Final = {1: "los", 3: "signal", 7: "disabled", 9: "reboot", 13: "power_
 # The clocks of the fleet and of the database may differ by so much.
 _CLOCKS: Final = timedelta(seconds=0.5)
 _MOST_SHOWN: Final = 5
+# It has no column of its own: it is in the history alone.
+_VOLTAGE: Final = "voltage_v"
 
 
 def _optics(scale: float, offset: float = 0.0) -> Callable[[int], float | None]:
@@ -163,3 +166,34 @@ def choose_rows(random: Random, olts: int, onus: int, sample: int) -> dict[int, 
     chosen = random.sample(range(olts), min(olts, max(1, sample // 20)))
     each = min(onus, max(1, sample // len(chosen)))
     return {olt: sorted(random.sample(range(onus), each)) for olt in sorted(chosen)}
+
+
+def read_stored(name: str, walk_job: str, get_job: str) -> StoredOlt:
+    from facho.apps.discovery.models import Onu
+    from facho.apps.executions.models import Execution, State
+    from facho.apps.history.models import HistoryFrame, Subject
+    from facho.apps.hosts.models import Olt
+    from facho.core.frames import read_sheet
+
+    olt_id = Olt.objects.values_list("id", flat=True).get(name=name)
+    done = Execution.objects.filter(olt_id=olt_id, state=State.SUCCESS).order_by("-started_at")
+
+    def last(job: str, before: datetime | None = None) -> Reading:
+        runs = done.filter(node__job__name=job)
+        found = (runs if before is None else runs.filter(started_at__lt=before)).first()
+        if found is None or found.started_at is None or found.ended_at is None:
+            raise MeasurementFailed(f"{name} has no execution of the job '{job}' to compare")
+        return Reading(found.started_at, found.ended_at)
+
+    optics = last(get_job)
+    frames = HistoryFrame.objects.filter(olt_id=olt_id, subject=Subject.ONU, at__gte=optics.began)
+    voltages: dict[int, float | None] = {}
+    for data in frames.order_by("at", "id").values_list("data", flat=True):
+        sheet = read_sheet(bytes(data))
+        if _VOLTAGE in sheet.facts:
+            voltages = dict(zip(sheet.ids, sheet.first(_VOLTAGE), strict=True))
+    fields = [column.fact for column in (*STATES, *OPTICS) if column.fact != _VOLTAGE]
+    onus = {}
+    for pk, index, *values in Onu.objects.filter(olt_id=olt_id).values_list("id", "raw_index", *fields):
+        onus[index] = {**dict(zip(fields, values, strict=True)), _VOLTAGE: voltages.get(pk)}
+    return StoredOlt(onus, last(walk_job), optics, last(walk_job, before=optics.began))

@@ -28,7 +28,8 @@ from bench.harness import (
     table_of_numbers,
 )
 from bench.pages import Page, pages
-from bench.private_system import cpu_s_of, facho_process, private_system
+from bench.private_system import facho_process, private_system
+from bench.process_groups import cpu_s_of
 from bench.rows import Rows, insert_rows
 
 HOST: Final = "127.0.0.1"

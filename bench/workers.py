@@ -19,7 +19,8 @@ from rich.console import Console
 from bench.collect import COLUMNS, JOBS
 from bench.harness import AsJson, MeasurementFailed, Note, run_benchmark, table_of_numbers
 from bench.nodes import create_olts_and_jobs
-from bench.private_system import cpu_s_of, facho_process, private_system, server_cpu_s
+from bench.private_system import facho_process, private_system, server_cpu_s
+from bench.process_groups import cpu_s_of
 from bench.scheduler import next_node_delays, runs_after
 from facho.sim.fleet import FleetConfig
 from facho.sim.process import FleetProcess

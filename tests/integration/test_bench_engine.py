@@ -102,7 +102,7 @@ def test_workers_tell_how_throughput_grows(own_postgres: Postgres, own_redis: Re
 
 
 _GROUPS = {"workers", "beat", "web", "database", "broker", "fleet"}
-_SMALL_MILLION = ("--onus", "60", "--olts", "3", "--interval", "3", "--minutes", "0.1", "--sample", "60")
+_SMALL_MILLION = ("--onus", "60", "--olts", "3", "--interval", "10", "--minutes", "0.2", "--sample", "60")
 
 
 def check_million(told: Any) -> None:
