@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from bench.harness import Spread
 from bench.million_system import GET_JOB, READ, WALK_JOB, WALKED, Work
+from bench.scheduler import Run, next_node_delays
 
 ON_TIME_S: Final = 2.0
 # OLTs whose history is merged as it will be when its hour is closed.
@@ -42,7 +43,11 @@ class Runs:
     failed: int
     delay_s: Spread
     duration_s: Mapping[str, Spread]
+    # Executions that ended within the window, and their values.
+    ended: int
     values: int
+    # From the end of an execution to the next one that waited for its OLT.
+    next_node_ms: Spread
     why_late: Mapping[str, int]
 
 
@@ -104,7 +109,9 @@ def read_runs(span: Span) -> Runs:
             job: Spread.of((end - start).total_seconds() for name, _, start, end, *_ in ended if name == job)
             for job in (WALK_JOB, GET_JOB)
         },
+        ended=_ended(span).count(),
         values=_count_values(span),
+        next_node_ms=Spread.of(next_node_delays(_ended_runs(span))),
         why_late=Counter(run[5] for run in runs if run[5]),
     )
 
@@ -114,13 +121,23 @@ def _slots_between(slot: datetime, interval: timedelta, after: datetime, until: 
     return max(0, (until - slot) // interval - (after - slot) // interval)
 
 
-def _count_values(span: Span) -> int:
-    """Count the values that were stored within the window: those of ONUs, and nothing else that was asked."""
+def _ended(span: Span) -> Any:
     from facho.apps.executions.models import Execution, State
 
-    ended = Execution.objects.filter(state=State.SUCCESS, ended_at__gt=span.began, ended_at__lte=span.ended)
+    return Execution.objects.filter(
+        state=State.SUCCESS, ended_at__gt=span.began, ended_at__lte=span.ended, node__isnull=False
+    )
+
+
+def _ended_runs(span: Span) -> list[Run]:
+    fields = ("olt_id", "slot", "queued_at", "started_at", "ended_at")
+    return [Run(*row) for row in _ended(span).order_by("started_at").values_list(*fields)]
+
+
+def _count_values(span: Span) -> int:
+    """Count the values that were stored within the window: those of ONUs, and nothing else that was asked."""
     facts = {WALK_JOB: len(WALKED), GET_JOB: len(READ)}
-    jobs = ended.filter(node__job__name__in=facts).values_list("node__job__name", "counts")
+    jobs = _ended(span).filter(node__job__name__in=facts).values_list("node__job__name", "counts")
     return sum(facts[job] * counts["rows"] for job, counts in jobs)
 
 

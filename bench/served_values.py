@@ -60,20 +60,25 @@ class Reading:
     began: datetime
     ended: datetime
 
-    @property
-    def moments(self) -> tuple[float, float]:
-        return (self.began - _CLOCKS).timestamp(), (self.ended + _CLOCKS).timestamp()
+    def moments(self, every_s: float) -> list[float]:
+        """Return moments that have every value which was served meanwhile, if values change so often."""
+        first, last = (self.began - _CLOCKS).timestamp(), (self.ended + _CLOCKS).timestamp()
+        return [*(first + number * every_s for number in range(int((last - first) // every_s) + 1)), last]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredOlt:
-    """What is stored of some ONUs of an OLT, by index and fact, and when it was read."""
+class StoredValues:
+    """Values of some columns that were read together, by index and fact."""
 
-    onus: Mapping[str, Mapping[str, Any]]
-    states: Reading
-    optics: Reading
-    # The last reading of the states before that of the optics: only who was online then was asked.
+    columns: tuple[ServedColumn, ...]
+    reading: Reading
+    # The last reading of the states before: only who was online then is asked for its optics.
     known: Reading
+    onus: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def facts(self) -> list[str]:
+        return [column.fact for column in self.columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +93,8 @@ class Comparison:
         return self.values > 0 and not self.differences
 
     def __add__(self, other: Comparison) -> Comparison:
-        return Comparison(
-            self.onus + other.onus, self.values + other.values, self.differences + other.differences
-        )
+        differences = (*self.differences, *other.differences)[:_MOST_SHOWN]
+        return Comparison(self.onus + other.onus, self.values + other.values, differences)
 
 
 class FleetReader:
@@ -121,36 +125,29 @@ class FleetReader:
         )
 
 
-def compare_olt(reader: FleetReader, olt: int, rows: Sequence[int], stored: StoredOlt) -> Comparison:
-    """Compare ONUs of one OLT with what its last executions were served."""
+def compare_values(
+    reader: FleetReader, olt: int, rows: Sequence[int], stored: StoredValues, every_s: float
+) -> Comparison:
+    """Compare ONUs of one OLT with what an execution was served."""
     differences: list[str] = []
-    values = 0
-    states, optics, known = (
-        [reader.rows(olt, rows, columns, at) for at in reading.moments]
-        for columns, reading in (
-            (STATES, stored.states),
-            (OPTICS, stored.optics),
-            (STATES[:1], stored.known),
-        )
-    )
-    for position, row in enumerate(states[0]):
+    served = [reader.rows(olt, rows, stored.columns, at) for at in stored.reading.moments(every_s)]
+    known = [reader.rows(olt, rows, STATES[:1], at) for at in stored.known.moments(every_s)]
+    for position, row in enumerate(served[0]):
         onu = stored.onus.get(row.index)
         if onu is None:
             differences.append(f"OLT {olt}: the ONU {row.index} is not stored")
             continue
         not_asked = any(moment[position].values[0] != _ONLINE for moment in known)
-        for columns, moments in ((STATES, states), (OPTICS, optics)):
-            for number, column in enumerate(columns):
-                raw = [moment[position].values[number] for moment in moments]
-                if columns is OPTICS and not_asked:
-                    raw.append(_NO_OPTICS)
-                values += 1
-                if not _is_one_of(onu[column.fact], map(column.meaning, raw)):
-                    differences.append(
-                        f"OLT {olt}, ONU {row.index}: {column.fact} is {onu[column.fact]}, "
-                        f"and {' or '.join(map(str, dict.fromkeys(raw)))} was served"
-                    )
-    return Comparison(len(rows), values, tuple(differences[:_MOST_SHOWN]))
+        for number, column in enumerate(stored.columns):
+            raw = [moment[position].values[number] for moment in served]
+            if not_asked and column in OPTICS:
+                raw.append(_NO_OPTICS)
+            if not _is_one_of(onu[column.fact], map(column.meaning, raw)):
+                differences.append(
+                    f"OLT {olt}, ONU {row.index}, {stored.reading.ended:%H:%M:%S}: {column.fact} is "
+                    f"{onu[column.fact]}, and {' or '.join(map(str, dict.fromkeys(raw)))} was served"
+                )
+    return Comparison(len(rows), len(rows) * len(stored.columns), tuple(differences))
 
 
 def _is_one_of(stored: Any, served: Iterator[Any]) -> bool:
@@ -168,32 +165,67 @@ def choose_rows(random: Random, olts: int, onus: int, sample: int) -> dict[int, 
     return {olt: sorted(random.sample(range(onus), each)) for olt in sorted(chosen)}
 
 
-def read_stored(name: str, walk_job: str, get_job: str) -> StoredOlt:
-    from facho.apps.discovery.models import Onu
-    from facho.apps.executions.models import Execution, State
-    from facho.apps.history.models import HistoryFrame, Subject
-    from facho.apps.hosts.models import Olt
-    from facho.core.frames import read_sheet
+class StoredOlt:
+    """What is stored of an OLT that nobody asks any more."""
 
-    olt_id = Olt.objects.values_list("id", flat=True).get(name=name)
-    done = Execution.objects.filter(olt_id=olt_id, state=State.SUCCESS).order_by("-started_at")
+    def __init__(self, name: str, walk_job: str, get_job: str) -> None:
+        from facho.apps.discovery.models import Onu
+        from facho.apps.executions.models import Execution, State
+        from facho.apps.hosts.models import Olt
 
-    def last(job: str, before: datetime | None = None) -> Reading:
-        runs = done.filter(node__job__name=job)
-        found = (runs if before is None else runs.filter(started_at__lt=before)).first()
-        if found is None or found.started_at is None or found.ended_at is None:
-            raise MeasurementFailed(f"{name} has no execution of the job '{job}' to compare")
-        return Reading(found.started_at, found.ended_at)
+        self._id = Olt.objects.values_list("id", flat=True).get(name=name)
+        done = Execution.objects.filter(olt_id=self._id, state=State.SUCCESS).order_by("started_at")
+        self._states, self._optics = (
+            [
+                Reading(began, ended)
+                for began, ended in done.filter(node__job__name=job).values_list("started_at", "ended_at")
+                if began is not None and ended is not None
+            ]
+            for job in (walk_job, get_job)
+        )
+        if not self._optics or not self._states or self._states[0].began > self._optics[-1].began:
+            raise MeasurementFailed(f"{name} has no executions to compare")
+        self._indexes = dict(Onu.objects.filter(olt_id=self._id).values_list("id", "raw_index"))
 
-    optics = last(get_job)
-    frames = HistoryFrame.objects.filter(olt_id=olt_id, subject=Subject.ONU, at__gte=optics.began)
-    voltages: dict[int, float | None] = {}
-    for data in frames.order_by("at", "id").values_list("data", flat=True):
-        sheet = read_sheet(bytes(data))
-        if _VOLTAGE in sheet.facts:
-            voltages = dict(zip(sheet.ids, sheet.first(_VOLTAGE), strict=True))
-    fields = [column.fact for column in (*STATES, *OPTICS) if column.fact != _VOLTAGE]
-    onus = {}
-    for pk, index, *values in Onu.objects.filter(olt_id=olt_id).values_list("id", "raw_index", *fields):
-        onus[index] = {**dict(zip(fields, values, strict=True)), _VOLTAGE: voltages.get(pk)}
-    return StoredOlt(onus, last(walk_job), optics, last(walk_job, before=optics.began))
+    def last_values(self) -> Iterator[StoredValues]:
+        """Yield the present values of all ONUs, of the states and of the optics."""
+        from facho.apps.discovery.models import Onu
+
+        last_frames = [frame for frame in self.frames(self._optics[-1].began) if _VOLTAGE in frame.facts]
+        for columns, reading in ((STATES, self._states[-1]), (OPTICS, self._optics[-1])):
+            facts = [column.fact for column in columns if column.fact != _VOLTAGE]
+            rows = Onu.objects.filter(olt_id=self._id).values_list("raw_index", *facts)
+            onus: dict[str, dict[str, Any]] = {
+                index: dict(zip(facts, values, strict=True)) for index, *values in rows
+            }
+            if columns is OPTICS:
+                for index, onu in onus.items():
+                    onu[_VOLTAGE] = last_frames[-1].onus[index][_VOLTAGE] if last_frames else None
+            yield StoredValues(columns, reading, self._known_before(reading), onus)
+
+    def frames(self, since: datetime) -> Iterator[StoredValues]:
+        """Yield the collections in the history."""
+        from facho.apps.history.models import HistoryFrame, Subject
+        from facho.core.frames import read_sheet
+
+        frames = HistoryFrame.objects.filter(olt_id=self._id, subject=Subject.ONU, at__gte=since)
+        for at, data in frames.order_by("at", "id").values_list("at", "data"):
+            sheet = read_sheet(bytes(data))
+            columns = tuple(column for column in (*STATES, *OPTICS) if column.fact in sheet.facts)
+            values = zip(*(sheet.first(column.fact) for column in columns), strict=True)
+            facts = [column.fact for column in columns]
+            onus = {
+                self._indexes[number]: dict(zip(facts, row, strict=True))
+                for number, row in zip(sheet.ids, values, strict=True)
+            }
+            reading = self._reading_at(at)
+            if reading is not None:
+                yield StoredValues(columns, reading, self._known_before(reading), onus)
+
+    def _reading_at(self, at: datetime) -> Reading | None:
+        """Return the execution that stored a collection of this moment, which is near its end."""
+        ended = [each for each in (*self._states, *self._optics) if each.began <= at <= each.ended + _CLOCKS]
+        return min(ended, key=lambda each: each.ended, default=None)
+
+    def _known_before(self, reading: Reading) -> Reading:
+        return next((each for each in reversed(self._states) if each.began < reading.began), self._states[0])

@@ -108,6 +108,7 @@ _SMALL_MILLION = ("--onus", "60", "--olts", "3", "--interval", "10", "--minutes"
 def check_million(told: Any) -> None:
     assert told["stored_equals_served"], told["differences"]
     assert told["compared_values"] == 60 * 8
+    assert told["history_equals_served"], told["history_differences"]
     assert told["runs_due"] > 0
     assert told["skipped"] == told["missing"] == told["failed"] == told["overlaps"] == 0
     assert told["quotas"]["violations"] == told["quotas"]["failed"] == told["quotas"]["skipped"] == 0
