@@ -24,7 +24,7 @@ def index_mac_as(mac: str, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("discovery", "0007_rows_that_cannot_be_read")]
+    dependencies = [("discovery", "0008_room_for_new_values")]
 
     operations = [
         migrations.AddIndex(
