@@ -29,6 +29,7 @@ def pages(rows: Rows) -> tuple[Page, ...]:
         Page("page of OLTs", "/olts/"),
         Page("page of an OLT", f"/olts/{olt}/"),
         Page("page of an OLT, its poll", f"/olts/{olt}/live/"),
+        Page("page of an OLT, its facts", f"/olts/{olt}/facts/"),
         Page("page of a port", f"/olts/{olt}/ports/{port}/"),
         Page("page of an ONU", f"/onus/{onu}/"),
         Page("page of an ONU, a month", f"/onus/{onu}/?days=30"),

@@ -28,6 +28,7 @@ from bench.harness import (
     table_of_numbers,
 )
 from bench.pages import Page, pages
+from bench.polls import GOAL_MS, RATE, PollLoad, measure_polls
 from bench.private_system import facho_process, private_system
 from bench.process_groups import cpu_s_of
 from bench.rows import Rows, insert_rows
@@ -50,7 +51,7 @@ _EXAMPLES: Final = """
 
 `facho bench web --olts 20 --onus 20000 --rounds 5`  a small one, on SQLite
 
-`facho bench web --json`  `pages`: `ms_p50`, `ms_p95` and `bytes` of each; `load`: what one process serves
+`facho bench web --json`  `pages`: `ms_p50`, `ms_p95`, `bytes` of each; `polls` and `load` of one process
 """
 
 
@@ -98,6 +99,7 @@ class Result:
     missing: Mapping[str, int]
     # Empty without wrk.
     loads: tuple[PageLoad, ...]
+    polls: PollLoad | None = None
 
     def as_json(self) -> dict[str, Any]:
         rows = self.work.rows
@@ -109,6 +111,7 @@ class Result:
             "filled_s": round(self.filled_s, 1),
             "pages": {each.page.name: each.as_json() for each in self.pages},
             "missing": dict(self.missing),
+            "polls": None if self.polls is None else self.polls.as_json(),
             "load": {
                 each.page.name: {
                     "requests_per_second": round(each.requests_per_second, 1),
@@ -132,6 +135,13 @@ class Result:
         console.print(f"The rows were made in {self.filled_s:,.0f} s.")
         for name, status in self.missing.items():
             console.print(f"{name}: not measured, the status was {status}.")
+        if self.polls is not None:
+            polls = self.polls
+            console.print(
+                f"{polls.polls_per_second:,.0f} polls of the dashboard a second: p50 {polls.ms.p50:,.1f} ms,"
+                f" p95 {polls.ms.p95:,.1f} ms (goal: {GOAL_MS:,.0f} ms), {polls.cores:.2f} cores,"
+                f" {polls.unchanged} of {polls.ms.count} unchanged."
+            )
         for load in self.loads:
             rate = f"{load.requests_per_second:,.0f} requests a second"
             console.print(f"One process served {rate} of: {load.page.name}; {load.errors} errors.")
@@ -139,6 +149,7 @@ class Result:
             console.print("Load was not measured: wrk is not installed (Debian package wrk).")
 
 
+POLLED: Final = "/coordinator/dashboard/live/"
 LOADED: Final = ("dashboard, its poll", "ONUs", "executions")
 
 
@@ -172,11 +183,13 @@ def measure(work: Work, database_url: str, note: Note) -> Result:
             costs, missing = measure_pages(
                 pages(work.rows), work.rounds, http_get(port, headers), cpu_s, note
             )
+            note(f"{RATE} polls a second")
+            polls = measure_polls(HOST, port, POLLED, headers["/"], work.seconds, cpu_s)
             wanted = [each.page for each in costs if each.page.name in LOADED]
             loads = tuple(_measure_load(wanted, port, headers, work.seconds, note))
     from django.db import connection
 
-    return Result(work, connection.vendor, filled, tuple(costs), missing, loads)
+    return Result(work, connection.vendor, filled, tuple(costs), missing, loads, polls)
 
 
 def measure_pages(

@@ -75,6 +75,7 @@ class Config:
     time_zone: ZoneInfo = _setting(ZoneInfo("UTC"), "the operator's time zone, as America/Bogota")
     language: str = _setting("es", "language of logs and of people who have chosen none: es or en")
     web_address: str = _setting("127.0.0.1:8000", "where the pages are served")
+    web_processes: int = _setting(1, "processes that serve the pages; one uses one core")
     allowed_hosts: tuple[str, ...] = _setting((), "host names under which the pages are served")
 
     api_requests_a_minute: int = _setting(600, "requests to the API of one token or person in a minute")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Final
 
@@ -33,6 +35,8 @@ Address = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Where to serve; FACHO_WEB_ADDRESS if not given.")
 ]
 WithParent = Annotated[bool, typer.Option(WITH_PARENT, hidden=True)]
+SHARED_PORT: Final = "--shared-port"
+SharedPort = Annotated[bool, typer.Option(SHARED_PORT, hidden=True)]
 
 
 @app.command(epilog=_EXAMPLES)
@@ -62,6 +66,8 @@ def refuse_with_broker(config: Config) -> None:
 def _check_web_settings(config: Config) -> None:
     for reason in web_contradictions(config):
         fail(reason)
+    if config.web_processes > 1 and not hasattr(socket, "SO_REUSEPORT"):
+        fail("FACHO_WEB_PROCESSES must be 1: on this system several processes cannot serve one address")
 
 
 def sync_with_profiles() -> None:
@@ -73,9 +79,30 @@ def sync_with_profiles() -> None:
 
 
 def run_engine_and_web(config: Config, environment: dict[str, str], stopping: threading.Event) -> None:
-    children = [Child("engine", ["engine"], environment), Child("web", ["web"], environment)]
+    with web_children(config, environment) as web:
+        _run_children(config, [Child("engine", ["engine"], environment), *web], stopping)
+
+
+def _run_children(config: Config, children: list[Child], stopping: threading.Event) -> None:
     patience = config.stop_within.total_seconds() + _MARGIN_S
     run_children(children, stopping, patience, lambda text: typer.echo(text, err=True))
+
+
+@contextmanager
+def web_children(config: Config, environment: dict[str, str]) -> Iterator[list[Child]]:
+    """Yield the processes that serve the pages at FACHO_WEB_ADDRESS of the environment.
+
+    If there are several, each listens there, and the kernel spreads the connections over them. The address is
+    reserved meanwhile, so that no other program gets it while all of them are restarted.
+    """
+    if config.web_processes == 1:
+        yield [Child("web", ["web"], environment)]
+        return
+    with _bind_shared(*_parse_web_address(environment["FACHO_WEB_ADDRESS"])):
+        yield [
+            Child(f"web {number}", ["web", SHARED_PORT], environment)
+            for number in range(1, config.web_processes + 1)
+        ]
 
 
 @app.command()
@@ -94,20 +121,33 @@ def engine(pollers: Pollers = None, with_parent: WithParent = False) -> None:
 
 
 @app.command()
-def web(address: Address = None, with_parent: WithParent = False) -> None:
-    """Serve the pages, without collecting."""
-    stopping = threading.Event()
-    if with_parent:
-        stop_with_parent(stopping)
+def web(address: Address = None, with_parent: WithParent = False, shared_port: SharedPort = False) -> None:
+    """Serve the pages, without collecting, in as many processes as FACHO_WEB_PROCESSES says."""
     with system(by_person=False) as config:
         from facho import logs
 
         _check_web_settings(config)
+        if config.web_processes > 1 and not shared_port:
+            host, port = free_address(address or config.web_address)
+            environment = {"FACHO_WEB_ADDRESS": f"{_bracketed(host)}:{port}"}
+            with web_children(config, environment) as children:
+                _run_children(config, children, stop_on_signals())
+            return
+        stopping = threading.Event()
+        if with_parent:
+            stop_with_parent(stopping)
         logs.set_up("web", config)
-        _serve(*free_address(address or config.web_address), stopping)
+        if shared_port:
+            host, port = _parse_web_address(config.web_address)
+            _serve(host, port, stopping, [_bind_shared(host, port)])
+        else:
+            _serve(*free_address(address or config.web_address), stopping)
 
 
-def _serve(host: str, port: int, stopping: threading.Event) -> None:
+def _serve(
+    host: str, port: int, stopping: threading.Event, sockets: list[socket.socket] | None = None
+) -> None:
+    """Serve until `stopping` is set or a signal comes, at the address or at these sockets of it."""
     import uvicorn
 
     server = uvicorn.Server(
@@ -127,25 +167,44 @@ def _serve(host: str, port: int, stopping: threading.Event) -> None:
         server.should_exit = True
 
     threading.Thread(target=stop, name="stop", daemon=True).start()
-    server.run()
+    server.run(sockets)
     if not server.started:
         raise typer.Exit(Exit.BAD_USE)
 
 
 def free_address(text: str) -> tuple[str, int]:
     """Return the host and the port; refuse an address that cannot be served."""
-    try:
-        host, port = parse_address(text, default_port=8000)
-    except AddressError as error:
-        refuse(f"the address of the web, {text}: {error}")
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as trial:
+    host, port = _parse_web_address(text)
+    with socket.socket(_family(host), socket.SOCK_STREAM) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
         except OSError as error:
             refuse(f"the web cannot be served at {text}: {error.strerror}; choose another with --address")
         return host, trial.getsockname()[1]
+
+
+def _parse_web_address(text: str) -> tuple[str, int]:
+    try:
+        return parse_address(text, default_port=8000)
+    except AddressError as error:
+        refuse(f"the address of the web, {text}: {error}")
+
+
+def _bind_shared(host: str, port: int) -> socket.socket:
+    """Return a socket at an address at which other processes of this user have theirs too."""
+    found = socket.socket(_family(host), socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if found.family == socket.AF_INET6:
+        # As the server does that has an address of its own.
+        found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    found.bind((host, port))
+    return found
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _bracketed(host: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
@@ -39,14 +39,17 @@ _INTERFACE: Final = re.compile(r"(?:(\d{1,9})/)?(?:(\d{1,9})/)?(\d{1,9}):(\d{1,9
 
 
 class SearchedText(Func):
-    """Serial, MAC and description of an ONU in capitals, as the trigram index has them."""
+    """Serial, MAC and description of an ONU in capitals, as the trigram index has them.
+
+    The MAC is without separators: three characters in a row with a colon among them occur in too many MACs.
+    """
 
     template = "upper(%(expressions)s)"
     arg_joiner = " || ' ' || "
     output_field = TextField()
 
     def __init__(self) -> None:
-        super().__init__("serial", "mac", "description")
+        super().__init__("serial", Func("mac", template="replace(%(expressions)s, ':', '')"), "description")
 
 
 class IndexQuery(NamedTuple):
@@ -105,17 +108,25 @@ def mac_of(text: str) -> str:
 
 def _contains_words(text: str) -> Q:
     """Match every word of the text, anywhere; or all of it as a part of a serial or a MAC."""
-    found = Q(*(_contains(word) for word in text.split()))
-    parts = {part.upper() for part in (*serials_of(text), mac_of(text))} - {text.upper()}
+    words = text.split()
+    found = Q(*(_contains(_forms(word)) for word in words))
+    known = _forms(text) if len(words) == 1 else set()
+    parts = {part.upper() for part in serials_of(text)} - known
+    return found | _contains(part for part in parts if len(part) >= SHORTEST)
+
+
+def _forms(word: str) -> set[str]:
+    """Return a word as it may be in the searched text: a part of a MAC is there without separators."""
+    return {word.upper(), _SEPARATORS.sub("", word).upper() if mac_of(word) else word.upper()}
+
+
+def _contains(parts: Iterable[str]) -> Q:
+    """Match any of these."""
+    found = Q()
     for part in sorted(parts):
-        if len(part) >= SHORTEST:
-            found |= Q(_contains(part))
+        # The database's own capitals: it may know fewer letters than Python.
+        found |= Q(Contains(SearchedText(), Upper(Value(part))))
     return found
-
-
-def _contains(part: str) -> Contains:
-    # The database's own capitals: it may know fewer letters than Python.
-    return Contains(SearchedText(), Upper(Value(part)))
 
 
 def has_trigrams() -> bool:
@@ -149,7 +160,7 @@ def filter_onus(
 def _has_word(word: str) -> Q:
     if is_embedded():
         return Q(serial__icontains=word) | Q(mac__icontains=word) | Q(description__icontains=word)
-    return Q(_contains(word))
+    return _contains(_forms(word))
 
 
 def onus_named(name: str, olt: Olt | None = None) -> list[Onu]:

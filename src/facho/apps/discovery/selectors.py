@@ -203,7 +203,18 @@ def _row(onu: Onu) -> OnuRow:
 
 
 def weakest(where: Where, most: int = _MAX_RANKED) -> list[Onu]:
-    """Return the ONUs with the least power at the ONU, else at the OLT.
+    """Return the ONUs with the least power."""
+    return onus_in_order(weakest_ids(where, most))
+
+
+def onus_in_order(ids: Sequence[int]) -> list[Onu]:
+    """Return the ONUs with these ids, with the names of their OLTs; those that are gone are left out."""
+    found = _with_olt(Onu.objects.all()).in_bulk(ids)
+    return [found[each] for each in ids if each in found]
+
+
+def weakest_ids(where: Where, most: int = _MAX_RANKED) -> list[int]:
+    """Return the ids of the ONUs with the least power at the ONU, else at the OLT.
 
     Everywhere, or at a site, only those that are flagged as weak or fallen: they have an index. Power itself
     has none, because it would be written with every collection.
@@ -215,9 +226,7 @@ def weakest(where: Where, most: int = _MAX_RANKED) -> list[Onu]:
         onus = onus.filter(_port_condition(where.port))
     powered = onus.annotate(power=Coalesce("onu_rx_dbm", "olt_rx_dbm")).filter(power__isnull=False)
     # Tens of thousands may be sorted: only their ids, and the rest is read of the first ones.
-    ids = list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
-    found = _with_olt(Onu.objects.all()).in_bulk(ids)
-    return [found[each] for each in ids if each in found]
+    return list(powered.order_by("power", "id").values_list("id", flat=True)[:most])
 
 
 def flapping(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[Flapping]:
@@ -225,7 +234,8 @@ def flapping(where: Where, since: datetime, most: int = _MAX_RANKED) -> list[Fla
     events = OnuEvent.objects.filter(kind=EventKind.OFFLINE, at__gte=since, **_olt_condition(where))
     if where.olt_id is not None and where.port:
         events = events.filter(place__startswith=f"{where.port}:")
-    counted = events.order_by().values("onu").annotate(times=Count("id"), last=Max("at"))
+    # Of the columns of one index only, which is read instead of the events.
+    counted = events.order_by().values("onu").annotate(times=Count("*"), last=Max("at"))
     worst = list(counted.filter(times__gt=1, onu__isnull=False).order_by("-times", "-last", "onu")[:most])
     onus = _with_olt(Onu.objects.all()).in_bulk([row["onu"] for row in worst])
     return [Flapping(onus[row["onu"]], row["times"], row["last"]) for row in worst if row["onu"] in onus]

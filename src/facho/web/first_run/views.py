@@ -107,12 +107,15 @@ def jobs(request: HttpRequest, olt_id: int) -> HttpResponse:
             form.refuse(refused)
         else:
             return redirect("start-wait", olt.id)
-    return _page(request, "jobs", olt=olt, form=form, load=_simulate_jobs(request, olt, form))
+    return _page(request, "jobs", olt=olt, form=form)
 
 
 @for_administrators
 def what_if(request: HttpRequest, olt_id: int) -> HttpResponse:
-    """Show the load of the selected jobs on the OLT. Changes nothing."""
+    """Show the load of the selected jobs on the OLT. Changes nothing.
+
+    It loads separately, because planning takes longer than the rest of the page.
+    """
     olt = _olt(olt_id)
     form = UsualJobsForm(usual_jobs_for(olt), request.POST)
     return render(

@@ -35,9 +35,7 @@ def olts(request: HttpRequest) -> HttpResponse:
 @page_for(*VIEW)
 def olt(request: HttpRequest, olt_id: int) -> HttpResponse:
     context = _now(request, olt_id)
-    device = context["board"].olt
-    details = read_olt_details(device, context["board"].now, current())
-    return render_page(request, "olts/page.html", f"OLT {device.name}", **context, details=details)
+    return render_page(request, "olts/page.html", f"OLT {context['board'].olt.name}", **context)
 
 
 @part_for(*VIEW)
@@ -48,6 +46,7 @@ def olt_live(request: HttpRequest, olt_id: int) -> HttpResponse:
 
 @part_for(*VIEW)
 def olt_rest(request: HttpRequest, olt_id: int) -> HttpResponse:
+    """Return the slow part, which the page loads after the live one."""
     rows = Olt.objects.select_related("brand", "model").defer("credentials")
     device = get_object_or_404(rows, id=olt_id)
     details = read_olt_details(device, database_now(), current())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_safe
 from facho.apps.chassis.models import Unprovisioned
 from facho.apps.db.database import database_now
 from facho.apps.discovery.models import Onu
-from facho.apps.discovery.selectors import Where, flapping, weakest
+from facho.apps.discovery.selectors import Where, flapping, onus_in_order, weakest_ids
 from facho.apps.executions.models import OPEN, Execution
 from facho.apps.hosts.models import Olt
 from facho.config import current
@@ -30,9 +31,13 @@ from facho.web.access.pages import for_role
 from facho.web.components.list_query import parse_choice
 from facho.web.components.page import action_for, part_for, render_page
 from facho.web.onus.data import DAYS, read_onu_page
+from facho.web.server.answer_cache import AnswerBusy, AnswerCache
+from facho.web.server.refusals import database_too_slow
 from facho.web.words.facts import fact_name, fact_value, sort_facts
 
 _MOST_WAITING: Final = 500
+_RANKED_EVERY: Final = timedelta(minutes=1)
+_rankings: Final = AnswerCache("facho.weakest")
 BY_POWER: Final = "power"
 BY_FLAPS: Final = "flaps"
 _WORST_DAYS: Final = (1, 7)
@@ -109,6 +114,30 @@ def parse_worst_query(given: Mapping[str, str]) -> WorstQuery:
     )
 
 
+class Ranking(NamedTuple):
+    """The ids of the worst ONUs, and when they were chosen."""
+
+    ids: Sequence[int]
+    at: datetime
+
+
+def rank_weakest(where: Where, now: datetime) -> Ranking:
+    """Return the weakest ONUs. Everywhere or at a site they are chosen once a minute, for everybody.
+
+    Then the power of every weak ONU is read, and with a million ONUs that takes longer than a page may.
+    """
+
+    def rank() -> Ranking:
+        return Ranking(weakest_ids(where), now)
+
+    if where.olt_id is not None:
+        return rank()
+    try:
+        return _rankings.get(hashlib.sha256(where.site.encode()).hexdigest(), _RANKED_EVERY, rank)
+    except AnswerBusy:
+        raise database_too_slow() from None
+
+
 @require_safe
 @never_cache
 @for_role(Role.VIEWER)
@@ -117,6 +146,7 @@ def worst(request: HttpRequest) -> HttpResponse:
     query, now = parse_worst_query(request.GET), database_now()
     olts = list(Olt.objects.order_by("site", "name").values_list("id", "name", "site"))
     by_power = query.by == BY_POWER
+    ranking = rank_weakest(query.where, now) if by_power else None
     return render_page(
         request,
         "onus/worst.html",
@@ -125,7 +155,8 @@ def worst(request: HttpRequest) -> HttpResponse:
         now=now,
         olts=olts,
         sites=sorted({site for _id, _name, site in olts if site}),
-        weak=weakest(query.where) if by_power else (),
+        weak=() if ranking is None else onus_in_order(ranking.ids),
+        ranked_at=None if ranking is None or ranking.at == now else ranking.at,
         flapping=() if by_power else flapping(query.where, now - timedelta(days=query.days)),
         days=_WORST_DAYS,
         limit=current().optical_weak,

@@ -137,7 +137,8 @@ def test_the_usual_jobs_are_shown_with_what_they_would_do_and_nothing_is_made(ad
     page = admin.get(jobs)
     assert {row["usual"].offer for row in page.context["form"].rows()} >= {"discovery", "state", "optics"}
     assert f'<a href="/olts/{olt.pk}/">Ahora no</a>' in page.content.decode()
-    all_of_them = page.context["load"].after.p50_min
+    ticked = {name: "on" for name in page.context["form"].fields if name.startswith("take_")}
+    all_of_them = admin.post(what_if, {**ticked, **intervals(page)}).context["load"].after.p50_min
     assert all_of_them > 0
     one = admin.post(what_if, {"take_state": "on", **intervals(page)}).context["load"]
     assert 0 < one.after.p50_min < all_of_them
@@ -196,11 +197,20 @@ def test_what_cannot_be_is_said_of_the_job_that_it_is_about_and_none_is_made() -
 def test_looking_costs_the_same_however_much_there_is(admin: Client) -> None:
     add_olts("norte")
     wait = steps_of(olt_named("norte"))[2]
-    assert queries_of(admin, wait) == 7
+    assert queries_of(admin, wait) == 6
     attach_usual_jobs("norte", {"discovery": "1h", "state": "1m", "ports": "5m"}, database_now())
     for node in SnmpJobHost.objects.all():
         queue(node.job.name, "norte")
-    assert queries_of(admin, wait) == 7
+    assert queries_of(admin, wait) == 6
+
+
+def test_the_offer_of_jobs_is_not_planned_before_it_is_shown(admin: Client) -> None:
+    """What they would cost is asked for by the page itself."""
+    add_olts("norte")
+    jobs, what_if, _ = steps_of(olt_named("norte"))
+    page = admin.get(jobs).content.decode()
+    assert f'hx-post="{what_if}" hx-trigger="load, ' in page
+    assert queries_of(admin, jobs) == 4
 
 
 def queries_of(client: Client, path: str) -> int:

@@ -19,7 +19,7 @@ FOR_ONE = {"start-wait", "onu-reading"}
 def polled_names() -> set[str]:
     """Return the names of the addresses that the templates ask for again and again."""
     templates = "\n".join(path.read_text() for path in WEB.rglob("*.html"))
-    polled = re.findall(r"hx-get=\"{% url '([\w-]+)'[^>]*hx-trigger=\"every", templates)
+    polled = re.findall(r"hx-get=\"{% url '([\w-]+)'[^>]*hx-trigger=\"[^\"]*\bevery", templates)
     return set(polled) - FOR_ONE
 
 
