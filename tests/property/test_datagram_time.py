@@ -19,6 +19,7 @@ from facho.backends.poller_process import collect_young_objects_only
 from facho.sim.usm import SIMULATED_USERS
 from facho.snmp import usm, v3, values
 from facho.snmp.errors import SnmpError
+from facho.snmp.get_names import RowNames
 from facho.snmp.message import (
     Community,
     PduType,
@@ -87,6 +88,7 @@ BINDINGS: Final = {
     "lists in lists": b"\x30\x82\xff\x00" * (FULL // 4),
     "rows within strings": filled(lambda _: one(ROW, values.OCTET_STRING, (b"\x30\x0f\x06\x0a" + ROW) * 8)),
     "beginnings of rows": (b"\x30\x0f\x06\x0a" + ROW) * (FULL // 14),
+    "a page of the shortest beginnings of rows": b"\x30\x7f\x06\x0a" * (16_384 // 4),
     "a row and beginnings of lists": one(ROW, values.OCTET_STRING, b"a") + b"\x30" * 16_000,
     "a full page of beginnings of lists": one(ROW, values.OCTET_STRING, b"a") + b"\x30" * FULL,
     "nothing": b"",
@@ -106,7 +108,15 @@ def _patterns() -> None:
                 pass
 
 
-@pytest.mark.parametrize("use", [ColumnReader(COLUMN, SHAPES).read, decode_bindings], ids=["walk", "get"])
+MANY_ROWS: Final = RowNames((COLUMN,), [b"\x01"] * 200)
+USES: Final[dict[str, Callable[[bytes], object]]] = {
+    "walk": ColumnReader(COLUMN, SHAPES).read,
+    "get": decode_bindings,
+    "get of rows": partial(MANY_ROWS.read, range(len(MANY_ROWS))),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.parametrize("name", BINDINGS)
 def test_the_worst_answers_are_read_at_once(name: str, use: Callable[[bytes], object]) -> None:
     assert cpu_time(lambda: _quietly(use, BINDINGS[name])) < LONGEST_S

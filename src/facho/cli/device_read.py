@@ -184,7 +184,7 @@ def _online(onus: Facts, table: Table) -> Iterator[KnownOnu]:
         if technology and table.technology and technology != table.technology:
             continue
         if isinstance(state, State) and state.meaning == "online":
-            yield KnownOnu(key, technology, online=True, index=index)
+            yield KnownOnu(key, technology, online=True, raw_index=index)
 
 
 def read_recording(path: Path, profiles: Mapping[str, Profile], given: Profile | None) -> DeviceRead:

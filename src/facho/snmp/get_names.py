@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 
 from facho.snmp import values
 from facho.snmp.message import MOST_BINDINGS, encode_names
-from facho.snmp.page import LONGEST_NAME, decoded_values
+from facho.snmp.page import LONGEST_NAME, LONGEST_PAGE, decoded_values
 from facho.snmp.values import Value
 
 _NULL: Final = b"\x05\x00"
@@ -81,7 +81,7 @@ class RowNames:
     def read(self, positions: Sequence[int], bindings: bytes) -> list[Value] | None:
         suffixes = self._suffixes_of(positions)
         alike = self._alike(suffixes)
-        if alike is None or len(positions) > MOST_BINDINGS:
+        if alike is None or len(positions) > MOST_BINDINGS or len(bindings) > LONGEST_PAGE:
             return None
         names, found = alike.split(bindings)
         # All names are equally long, so that they are equal one by one if they are so joined.

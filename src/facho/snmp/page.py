@@ -26,7 +26,7 @@ LONGEST_NAME: Final = 100
 _LONGEST_NUMBER: Final = 11
 _SHORTEST_LARGE_ARC: Final = 5
 # A pattern is tried at every octet, so it is kept to pages of the usual size.
-_LONGEST_PAGE: Final = 16_384
+LONGEST_PAGE: Final = 16_384
 # Pages that a shape needs to be compiled, compiled shapes of a column, and shapes that are counted.
 _OFTEN: Final = 4
 _MOST_SHAPES: Final = 16
@@ -178,7 +178,7 @@ class ColumnReader:
     def _shape_of_first(self, bindings: bytes) -> _Shape | None:
         """Return the shape of the first row, which is mostly that of the others too."""
         if (
-            not 4 <= len(bindings) <= _LONGEST_PAGE
+            not 4 <= len(bindings) <= LONGEST_PAGE
             or bindings[0] != values.SEQUENCE
             or bindings[2] != values.OBJECT_IDENTIFIER
         ):

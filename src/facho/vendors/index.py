@@ -116,6 +116,12 @@ def intern_key(key: Key) -> Key:
     return _interned.setdefault(key, key)
 
 
+@lru_cache(maxsize=_CACHE_SIZE)
+def onu_key(frame: int | None, slot: int | None, port: int | None, onu: int | None) -> Key:
+    """Return the key of a place. OLTs of a model have their ONUs at the same places."""
+    return intern_key(Key(frame, slot, port, onu))
+
+
 def split_arcs(suffix: bytes) -> Arcs:
     """Return the numbers of an index from its octets."""
     arcs: list[int] = []

@@ -43,7 +43,7 @@ def test_a_get_takes_one_datagram_for_as_many_whole_onus_as_fit_and_one_for_the_
     varbinds: int, per_request: int
 ) -> None:
     with site(onus=ONUS) as olt:
-        known = tuple(replace(onu, online=True) for onu in olt.known())
+        known = tuple(onu._replace(online=True) for onu in olt.known())
         limits = Limits(5, 50, None, varbinds)
         with olt.counted() as seen:
             found = olt.ask(
@@ -61,7 +61,7 @@ def test_a_get_takes_one_datagram_for_as_many_whole_onus_as_fit_and_one_for_the_
 
 def test_an_onu_with_more_values_than_a_request_may_have_is_asked_in_several() -> None:
     with site(onus=10) as olt:
-        known = tuple(replace(onu, online=True) for onu in olt.known())
+        known = tuple(onu._replace(online=True) for onu in olt.known())
         limits = Limits(5, 3)
         with olt.counted() as seen:
             found = olt.ask(
@@ -77,7 +77,7 @@ def test_an_onu_with_more_values_than_a_request_may_have_is_asked_in_several() -
 
 def collect_often(olt: Site, limits: Limits, times: int = 6) -> tuple[Learned, Learned]:
     """Walk and get, each time with what was learned before; return what is known of walks and of GETs."""
-    known = tuple(replace(onu, online=True) for onu in olt.known())
+    known = tuple(onu._replace(online=True) for onu in olt.known())
     parts = olt.part("discovery", "serial", "state"), olt.part("get", *OPTICS)
     found = olt.ask(*parts, known=known, target=replace(olt.target, limits=limits))
     for _ in range(times):

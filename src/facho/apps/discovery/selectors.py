@@ -17,7 +17,7 @@ from facho.apps.discovery.roster import index_octets, interface
 from facho.apps.hosts.models import Olt
 from facho.vendors import Entity, Key
 from facho.vendors.facts import FACTS
-from facho.vendors.index import intern_key
+from facho.vendors.index import intern_key, onu_key
 
 _CHUNK: Final = 2000
 _MAX_RANKED: Final = 50
@@ -83,11 +83,9 @@ def known_onus(olt_id: int, *, only: int | None = None) -> list[KnownRow]:
     chosen = _KNOWN.format("" if only is None else " AND id = %s")
     found = sql.fetch_rows(chosen, [olt_id, Presence.PRESENT.value, *([] if only is None else [only])])
     rows = [
+        # Not by the names of its fields: there is one for each ONU of each GET.
         KnownRow(
-            intern_key(Key(frame, slot, port, onu)),
-            technology,
-            state == "online",
-            raw_index=index_octets(raw_index),
+            onu_key(frame, slot, port, onu), technology, state == "online", False, index_octets(raw_index)
         )
         for frame, slot, port, onu, technology, state, raw_index, _ in found
     ]

@@ -255,7 +255,7 @@ def known_after_part(known: KnownOnus, onus: Facts) -> KnownOnus:
         before = known.get(onu.key)
         if before is not None and onu is not before:
             # The index from a discovery is preferred to that of another table.
-            after[onu.key] = replace(onu, index=before.index or onu.index)
+            after[onu.key] = onu._replace(raw_index=before.raw_index or onu.raw_index)
     return after
 
 
@@ -267,8 +267,8 @@ def _update_seen(known: KnownOnus, onus: Facts) -> Iterator[KnownOnu]:
         before = known.get(key) or KnownOnu(key)
         # Without a state, keep the last one.
         online = state.meaning == "online" if isinstance(state, State) else before.online
-        technology, index = technology or before.technology, index or before.index
-        if (technology, online, index) == (before.technology, before.online, before.index):
+        technology, index = technology or before.technology, index or before.raw_index
+        if (technology, online, index) == (before.technology, before.online, before.raw_index):
             yield before
         else:
             yield KnownOnu(key, technology, online, before.undiscovered, index)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from facho.core.reasons import Reason, ReasonError
 from facho.core.request_rules import RequestPace
@@ -65,9 +65,8 @@ class Part:
     missing_columns: tuple[AskedColumn, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownOnu:
-    """An ONU that can be asked about."""
+class KnownOnu(NamedTuple):
+    """An ONU that can be asked about. A tuple: there is one for each ONU of each GET."""
 
     key: Key
     technology: str = ""
@@ -75,7 +74,7 @@ class KnownOnu:
     # Not in the tables of discoveries; found in another one.
     undiscovered: bool = False
     # The raw index at which the OLT has it; empty if not known.
-    index: bytes = b""
+    raw_index: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +324,7 @@ class SuffixFinder:
 
     def find_all(self, onus: Sequence[KnownOnu]) -> Sequence[bytes | None]:
         """Return what find() returns for each. Mostly all have the index that the OLT showed."""
-        indexes = [onu.index for onu in onus]
+        indexes = [onu.raw_index for onu in onus]
         with contextlib.suppress(BadIndex):
             if list(map(self._index.__getitem__, indexes)) == [onu.key for onu in onus]:
                 return indexes
@@ -335,8 +334,8 @@ class SuffixFinder:
         """Return the index of an ONU: the one that the OLT showed, if this table would read it as the same
         ONU, else one written from its place. None where the table has none that is read as this ONU.
         """
-        if self._index.is_read_as(onu.index, onu.key):
-            return onu.index
+        if self._index.is_read_as(onu.raw_index, onu.key):
+            return onu.raw_index
         if self._layout is None:
             return None
         try:
@@ -345,7 +344,7 @@ class SuffixFinder:
             return None
 
     def _writer(self, layout: IndexLayout, onu: KnownOnu) -> IndexWriter:
-        seen = self._packings_seen(onu) if onu.index and self._readers else ()
+        seen = self._packings_seen(onu) if onu.raw_index and self._readers else ()
         writer = self._writers.get(seen)
         if writer is None:
             like = [self._packings[number] for number in seen]
@@ -354,10 +353,12 @@ class SuffixFinder:
 
     def _packings_seen(self, onu: KnownOnu) -> tuple[int, ...]:
         """Return the numbers of the packings of the index at which the OLT showed an ONU."""
-        numbers = [each for index, of in self._readers if index.is_read_as(onu.index, onu.key) for each in of]
+        numbers = [
+            each for index, of in self._readers if index.is_read_as(onu.raw_index, onu.key) for each in of
+        ]
         if not numbers:
             return ()
-        arcs = split_arcs(onu.index)
+        arcs = split_arcs(onu.raw_index)
         return tuple(each for each in numbers if is_packed_in(self._packings[each], arcs))
 
 

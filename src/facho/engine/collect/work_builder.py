@@ -224,7 +224,7 @@ def _needs_known(parts: Iterable[Part]) -> bool:
 
 
 def _known(olt_id: int, *, only: int | None = None) -> Iterator[KnownOnu]:
-    return (KnownOnu(*row) for row in known_onus(olt_id, only=only))
+    return map(KnownOnu._make, known_onus(olt_id, only=only))
 
 
 def _skip_part(part: Part, profile: Profile) -> PartResult:

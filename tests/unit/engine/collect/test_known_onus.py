@@ -65,6 +65,6 @@ def test_after_a_discovery_with_rows_that_cannot_be_read_who_was_known_is_asked_
 def test_the_index_is_that_of_the_discovery_rather_than_that_of_another_table() -> None:
     found = facts((A, ONLINE), (B, ONLINE))
     found.indexes = [b"\x01", b"\x02"]
-    before = known(KnownOnu(A, index=b"\x07"), KnownOnu(B))
-    assert [onu.index for onu in known_after_discovery(before, found).values()] == [b"\x01", b"\x02"]
-    assert [onu.index for onu in known_after_part(before, found).values()] == [b"\x07", b"\x02"]
+    before = known(KnownOnu(A, raw_index=b"\x07"), KnownOnu(B))
+    assert [onu.raw_index for onu in known_after_discovery(before, found).values()] == [b"\x01", b"\x02"]
+    assert [onu.raw_index for onu in known_after_part(before, found).values()] == [b"\x07", b"\x02"]

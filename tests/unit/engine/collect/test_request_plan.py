@@ -105,7 +105,7 @@ def index_of(*arcs: int) -> bytes:
     ],
 )
 def test_an_onu_is_asked_for_at_the_index_that_the_olt_showed(key: Key, seen: bytes, asked_at: str) -> None:
-    onu = KnownOnu(key, "epon", online=True, index=seen)
+    onu = KnownOnu(key, "epon", online=True, raw_index=seen)
     assert asked(ZTE, ("onu_rx_dbm",), onu) == {key: [asked_at]}
 
 
@@ -151,7 +151,7 @@ tables:
 def test_in_a_table_with_another_index_the_packing_is_that_of_the_card_that_was_seen(
     seen: int, asked_at: int
 ) -> None:
-    onu = KnownOnu(Key(slot=2, port=3, onu=5), index=index_of(seen) if seen else b"")
+    onu = KnownOnu(Key(slot=2, port=3, onu=5), raw_index=index_of(seen) if seen else b"")
     assert asked(TWO_CARDS, ("model",), onu) == {onu.key: [f"{asked_at}.1"]}
 
 
@@ -294,5 +294,5 @@ def test_an_index_that_holds_more_than_the_place_is_asked_for_as_it_was_seen() -
     """The last number is no part of the place, so that the index cannot be written from it."""
     (table,) = (table for table in HUAWEI.tables if table.name == "gpon_ip")
     finder, key, seen = SuffixFinder(HUAWEI, table), Key(0, 1, 0, 5), index_of(0xFA00_2000, 5, 3)
-    assert finder.find(KnownOnu(key, "gpon", index=seen)) == seen
+    assert finder.find(KnownOnu(key, "gpon", raw_index=seen)) == seen
     assert finder.find(KnownOnu(key, "gpon")) is None
