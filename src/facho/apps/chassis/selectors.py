@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db.models import Count, F, Q
 
 from facho.apps.chassis.models import OltHealth, PartKind, PonPort, Unprovisioned
+from facho.apps.db import sql
 from facho.apps.discovery.models import Onu, Presence
 from facho.apps.hosts.models import Olt
 from facho.vendors import Key
@@ -111,8 +112,13 @@ def health_of(olt_id: int) -> Health:
 
 def known_kinds(olt_id: int) -> set[str]:
     """Return the kinds of things that an OLT ever had: "port", and the kinds of its parts."""
-    kinds = set(OltHealth.objects.filter(olt=olt_id).order_by().values_list("kind", flat=True).distinct())
-    return kinds | {"port"} if PonPort.objects.filter(olt=olt_id).exists() else kinds
+    return {kind for (kind,) in sql.fetch_prepared(_KINDS, [olt_id, olt_id])}
+
+
+_KINDS: Final = (
+    "SELECT kind FROM olt_health WHERE olt_id = %s"
+    " UNION SELECT 'port' WHERE EXISTS (SELECT 1 FROM pon_ports WHERE olt_id = %s)"
+)
 
 
 def unprovisioned_onus(olt: Olt | None = None) -> Iterator[UnprovisionedRow]:

@@ -5,13 +5,14 @@ The locks are those that the ORM does not offer. SQLite has one writer at a time
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from django.db import connection
 
@@ -164,6 +165,21 @@ def resize_pool(connections: int) -> None:
     pool = getattr(connection, "pool", None)
     if pool is not None:
         pool.resize(min_size=0, max_size=connections)
+        # Django gives the pool a check that asks the server, whenever a connection is taken.
+        pool._check = _check_if_readable
+
+
+def _check_if_readable(server: Any) -> None:
+    """Ask the server only over a connection on which something has arrived, such as its end.
+
+    Nothing arrives by itself on a connection in the pool. Pollers take one several times in an execution.
+    """
+    from psycopg_pool import ConnectionPool
+
+    arrived = select.poll()
+    arrived.register(server.fileno(), select.POLLIN)
+    if arrived.poll(0):
+        ConnectionPool.check_connection(server)
 
 
 def pause_for_other_writers() -> None:

@@ -125,16 +125,17 @@ class Census(NamedTuple):
 
 
 def census(olt_id: int) -> dict[str, Census]:
-    """Count the ONUs of an OLT by technology."""
-    present = Q(presence=Presence.PRESENT)
-    rows = Onu.objects.filter(olt=olt_id).order_by().values_list("technology")
-    counted = rows.annotate(
-        known=Count("id"),
-        present=Count("id", filter=present),
-        online=Count("id", filter=present & Q(state="online")),
-        with_state=Count("id", filter=present & ~Q(state__in=("", "unknown"))),
-    )
-    return {technology: Census(*counts) for technology, *counts in counted}
+    """Count the ONUs of an OLT by technology. A plain statement: executions with an empty column ask it."""
+    return {technology: Census(*counts) for technology, *counts in sql.fetch_prepared(_CENSUS, [olt_id])}
+
+
+_PRESENT: Final = f"presence = '{Presence.PRESENT.value}'"
+_CENSUS: Final = (
+    f"SELECT technology, COUNT(*), COUNT(CASE WHEN {_PRESENT} THEN 1 END),"  # noqa: S608
+    f" COUNT(CASE WHEN {_PRESENT} AND state = 'online' THEN 1 END),"
+    f" COUNT(CASE WHEN {_PRESENT} AND state NOT IN ('', 'unknown') THEN 1 END)"
+    " FROM onu_data WHERE olt_id = %s GROUP BY technology"
+)
 
 
 def onus_present(olt_ids: Sequence[int] | None = None) -> dict[int, int]:

@@ -234,6 +234,11 @@ class OltConfiguration(models.Model):
         db_table = "olt_configurations"
         verbose_name = _("configuration of an OLT")
         verbose_name_plural = _("configurations of OLTs")
+        indexes: ClassVar = [
+            models.Index(
+                fields=["olt"], name="olt_configurations_changed", condition=models.Q(fingerprint="")
+            )
+        ]
 
     def __str__(self) -> str:
         return self.fingerprint[:12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
+from facho import __version__
 from facho.apps.db import sql
+from facho.apps.db.database import is_embedded
 from facho.apps.execution_coordinator.models import OltConfiguration
 from facho.apps.execution_coordinator.store import TrackerKey
 from facho.apps.maintenance.selectors import closed_times
@@ -195,21 +198,64 @@ def _encoded_jobs() -> dict[int, tuple[bool, int, int, str]]:
     return found
 
 
-_NODES: Final = (
-    "SELECT n.olt_id, n.id, n.job_id, n.enabled, n.interval_s, n.priority FROM snmp_job_hosts n{}"
-    " ORDER BY n.id"
-)
-_OLTS: Final = (
-    "SELECT o.id, o.enabled, o.name, b.name, COALESCE(m.name, ''), o.address, o.port, o.snmp_version, o.site,"
+_OF_NODE: Final = "n.olt_id, n.id, n.job_id, n.enabled, n.interval_s, n.priority"
+_FROM_NODES: Final = "FROM snmp_job_hosts n"
+_OF_OLT: Final = (
+    "o.id, o.enabled, o.name, b.name, COALESCE(m.name, ''), o.address, o.port, o.snmp_version, o.site,"
     " o.max_in_flight, o.max_varbinds, o.max_requests_per_second, o.shortest_interval_s"
-    " FROM olts o JOIN brands b ON b.id = o.brand_id LEFT JOIN olt_models m ON m.id = o.model_id{}"
 )
-_JOBS: Final = (
-    "SELECT enabled, interval_s, priority, facts, id, name, kind, task_type, master_id, max_attempts,"
-    " retry_delay_s FROM snmp_jobs"
+_FROM_OLTS: Final = (
+    "FROM olts o JOIN brands b ON b.id = o.brand_id LEFT JOIN olt_models m ON m.id = o.model_id"
 )
-_OIDS: Final = (
-    "SELECT x.job_id, i.oid FROM snmp_job_oids x JOIN oids i ON i.id = x.oid_id ORDER BY x.job_id, i.oid"
+_OF_JOB: Final = (
+    "enabled, interval_s, priority, facts, id, name, kind, task_type, master_id, max_attempts, retry_delay_s"
+)
+_FROM_JOBS: Final = "FROM snmp_jobs"
+_OF_OID: Final = "x.job_id, i.oid"
+_FROM_OIDS: Final = "FROM snmp_job_oids x JOIN oids i ON i.id = x.oid_id"
+_NODES: Final = f"SELECT {_OF_NODE} {_FROM_NODES}{{}} ORDER BY n.id"
+_OLTS: Final = f"SELECT {_OF_OLT} {_FROM_OLTS}{{}}"
+_JOBS: Final = f"SELECT {_OF_JOB} {_FROM_JOBS}"
+_OIDS: Final = f"SELECT {_OF_OID} {_FROM_OIDS} ORDER BY x.job_id, i.oid"
+# Everything that a configuration is made of.
+_CONFIGURATION: Final = (
+    (_OF_NODE, _FROM_NODES), (_OF_OLT, _FROM_OLTS), (_OF_JOB, _FROM_JOBS), (_OF_OID, _FROM_OIDS)
+)  # fmt: skip
+
+
+def configuration_digest() -> str:
+    """Return a text that differs whenever the configuration of any OLT does, however it was changed.
+
+    The database computes it from the same columns as `configured_states`: reading those of 10,000 OLTs into
+    this process every few seconds would cost more than all else that a quiet step does. A server adds up
+    64-bit hashes of the rows. SQLite has no hash function: its rows are hashed here, as one text.
+    """
+    rows = "SUM(hash_record_extended(ROW({}), 0))" if not is_embedded() else "group_concat(json_array({}))"
+    parts = (f"(SELECT {rows.format(columns)} {tables})" for columns, tables in _CONFIGURATION)
+    (found,) = sql.fetch_prepared(f"SELECT {', '.join(parts)}", [])
+    # Another version may encode the same rows in another way.
+    text = "\n".join(map(str, (__version__, *found)))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def olts_to_replan() -> list[int]:
+    """Return the OLTs that the engine itself has marked as changed, or whose nodes have wrong next runs.
+
+    An enabled node that is not chained has a next run, and a disabled one has none.
+    """
+    return sorted(olt for (olt,) in sql.fetch_prepared(_TO_REPLAN, []))
+
+
+_NODE_RUNS: Final = "SELECT n.olt_id FROM snmp_job_hosts n JOIN snmp_jobs j ON j.id = n.job_id"
+# Each part has an index of its own, or few rows to begin with.
+_TO_REPLAN: Final = (
+    "SELECT olt_id FROM olt_configurations WHERE fingerprint = ''"  # noqa: S608  our own names
+    f" UNION {_NODE_RUNS} JOIN olts o ON o.id = n.olt_id"
+    " WHERE n.next_run_at IS NULL AND j.master_id IS NULL AND n.enabled AND j.enabled AND o.enabled"
+    " UNION SELECT n.olt_id FROM snmp_job_hosts n WHERE NOT n.enabled AND n.next_run_at IS NOT NULL"
+    f" UNION {_NODE_RUNS} WHERE NOT j.enabled AND n.next_run_at IS NOT NULL"
+    " UNION SELECT n.olt_id FROM olts o JOIN snmp_job_hosts n ON n.olt_id = o.id"
+    " WHERE NOT o.enabled AND n.next_run_at IS NOT NULL"
 )
 
 

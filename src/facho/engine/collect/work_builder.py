@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -50,6 +50,7 @@ class OltSnapshot:
     version: str
     uptime_s: int | None
     uptime_read_at: datetime | None
+    learned: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def plan_execution(
             time_limit=config.execution_timeout,
         ),
         tuple(_skip_part(part, profile) for part in every if not part.columns),
-        OltSnapshot(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at),
+        OltSnapshot(olt.lacks, olt.version, olt.uptime_s, olt.uptime_read_at, olt.learned),
         reading,
     )
 

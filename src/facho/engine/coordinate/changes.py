@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from facho.apps.db.sql import update_rows
-from facho.apps.execution_coordinator.selectors import changed_olts, configured_states, remembered_states
+from facho.apps.execution_coordinator.selectors import (
+    changed_olts,
+    configured_states,
+    olts_to_replan,
+    remembered_states,
+)
 from facho.apps.execution_coordinator.store import remember_states
 from facho.apps.executions.models import QUEUED, Execution
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
-from facho.apps.snmp_jobs.selectors import enabled_nodes
 from facho.config import Config, current
 from facho.core.chain import Link, composites
 from facho.core.changes import (
@@ -57,21 +60,17 @@ class ReplanResult:
     aborted: int = 0
 
 
-def handle_changes(now: datetime) -> list[int]:
-    """Replan the OLTs that were changed without a command, by SQL, and return them."""
-    changed = sorted({*changed_olts(configured_states()), *_olts_with_wrong_next_runs()})
+def handle_changes(now: datetime, *, compare: bool = True) -> list[int]:
+    """Replan the OLTs that were changed without a command, by SQL, and return them.
+
+    `compare` is whether the configurations may differ from the remembered ones.
+    """
+    changed = olts_to_replan()
+    if compare:
+        changed = sorted({*changed, *changed_olts(configured_states())})
     if changed:
         command(replan)(changed, now)
     return changed
-
-
-def _olts_with_wrong_next_runs() -> set[int]:
-    """Return the OLTs of nodes that should have a next run and have none, or the other way round."""
-    missing = enabled_nodes().filter(next_run_at__isnull=True, job__master__isnull=True)
-    disabled = Q(enabled=False) | Q(job__enabled=False) | Q(olt__enabled=False)
-    left_over = SnmpJobHost.objects.filter(disabled, next_run_at__isnull=False)
-    # Unordered: the default order joins tables to sort very many rows by name.
-    return {olt for nodes in (missing, left_over) for olt in nodes.order_by().values_list("olt", flat=True)}
 
 
 def replan(olt_ids: Sequence[int], now: datetime, *, new: Collection[int] = ()) -> ReplanResult:

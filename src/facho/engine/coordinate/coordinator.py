@@ -16,6 +16,7 @@ from typing import Final
 from facho.apps.db import sql
 from facho.apps.db.database import database_now
 from facho.apps.execution_coordinator.models import CoordinatorState
+from facho.apps.execution_coordinator.selectors import configuration_digest
 from facho.config import Config
 from facho.core.quota import running_hour
 from facho.core.steps import COORDINATOR
@@ -44,23 +45,29 @@ def coordinator_step(now: datetime, config: Config) -> CoordinatorResult:
     last = CoordinatorState.objects.filter(name=COORDINATOR).first()
     if last is not None and now - last.updated_at > _STOPPED_AFTER * config.coordinator_step:
         publish(EngineWasStopped(since=last.updated_at, until=now), now)
-    last_hour = last.value.get("hour") if last else None
+    last_hour, seen = (last.value.get("hour"), last.value.get("configuration")) if last else (None, None)
     parts = StepFailures()
-    changed: Sequence[int] = parts.run(lambda: handle_changes(now), [])
+    # Read before the configurations are: what changes meanwhile is seen by the next step.
+    digest = parts.run(configuration_digest, None)
+    changed = parts.run(lambda: handle_changes(now, compare=digest is None or digest != seen), None)
+    if changed is None:
+        digest = None
     opened = parts.run(lambda: open_quota_hours(last_hour, now, config), False)
     parts.run(lambda: report_windows(now, config), None)
     violations = parts.run(lambda: close_quota_hours(now, config), 0)
     parts.run(lambda: learn_from_ended(now, config), None)
     parts.run(lambda: step_plans(now, config), None)
     hour = running_hour(now, config.time_zone).start.isoformat() if opened else last_hour
-    _store_step(hour, time.perf_counter() - began, now)
+    _store_step(hour, digest, time.perf_counter() - began, now)
     parts.raise_first()
-    return CoordinatorResult(changed, violations)
+    return CoordinatorResult(changed or [], violations)
 
 
-def _store_step(hour: str | None, seconds: float, now: datetime) -> None:
-    """Store the last hour that is open, so that the next step opens those that follow, and the duration."""
-    value = {"hour": hour, "duration_ms": round(seconds * 1000, 1)}
+def _store_step(hour: str | None, configuration: str | None, seconds: float, now: datetime) -> None:
+    """Store the duration and what the next step goes on from: the last hour that is open, and the digest of
+    the configuration that was compared with the remembered one.
+    """
+    value = {"hour": hour, "configuration": configuration, "duration_ms": round(seconds * 1000, 1)}
     with sql.write_transaction():
         CoordinatorState.objects.update_or_create(
             name=COORDINATOR, defaults={"value": value, "updated_at": now}

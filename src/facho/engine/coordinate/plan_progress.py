@@ -119,11 +119,14 @@ def _store_counts(olt_ids: Iterable[int], hour: Hour) -> None:
     counts = _count_ended(sorted(olt_ids), hour)
     if not counts:
         return
-    with sql.write_transaction():
-        for olt_id, (done, failed) in sorted(counts.items()):
-            ExecutionPlan.objects.filter(
-                olt=olt_id, period_start=hour.start, status=PlanStatus.ACTIVE
-            ).update(completed_tasks=done, failed_tasks=failed)
+    plans = ExecutionPlan.objects.filter(
+        olt__in=list(counts), period_start=hour.start, status=PlanStatus.ACTIVE
+    )
+    stored = plans.order_by("id").values_list("id", "olt_id", "completed_tasks", "failed_tasks")
+    rows = [(plan, *counts[olt]) for plan, olt, *before in stored if counts[olt] != tuple(before)]
+    if rows:
+        with sql.write_transaction():
+            update_rows(ExecutionPlan, ["completed_tasks", "failed_tasks"], rows, is_adapted=True)
 
 
 def _count_ended(olt_ids: Sequence[int], hour: Hour) -> dict[int, tuple[int, int]]:

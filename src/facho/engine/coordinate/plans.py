@@ -5,7 +5,8 @@ While the tasks are the same it stays the same plan, updated when reality depart
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from django.db.models import Exists, OuterRef
 
 from facho.apps.db import sql
+from facho.apps.db.sql import update_rows
 from facho.apps.execution_coordinator.models import ExecutionPlan, PlanStatus
 from facho.apps.hosts.models import Olt
 from facho.apps.snmp_jobs.models import SnmpJobHost
@@ -182,11 +184,14 @@ def _store_plans(
 ) -> None:
     updated = {each.updates for each in made if each.updates is not None}
     superseded = sorted({each.plan_id for each in active.values()} - updated)
-    ExecutionPlan.objects.filter(id__in=superseded, status=PlanStatus.ACTIVE).update(
-        status=PlanStatus.SUPERSEDED, stale=False, updated_at=now
+    if superseded:
+        ExecutionPlan.objects.filter(id__in=superseded, status=PlanStatus.ACTIVE).update(
+            status=PlanStatus.SUPERSEDED, stale=False, updated_at=now
+        )
+    changed = sorted((each for each in made if each.updates), key=lambda each: each.updates or 0)
+    update_rows(
+        ExecutionPlan, _CHANGED, [(each.updates, *_adapt(each, now)) for each in changed], is_adapted=True
     )
-    for each in sorted((each for each in made if each.updates), key=lambda each: each.updates or 0):
-        ExecutionPlan.objects.filter(id=each.updates or 0).update(**_columns(each, now))
     rows = [
         ExecutionPlan(
             olt_id=each.olt_id,
@@ -199,8 +204,26 @@ def _store_plans(
         for each in made
         if each.updates is None
     ]
-    # Another process that was faster has made the same plan.
-    ExecutionPlan.objects.bulk_create(rows, ignore_conflicts=True)
+    if rows:
+        # Another process that was faster has made the same plan.
+        ExecutionPlan.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+_CHANGED: Final = (
+    "plan_data", "total_tasks", "lost_slots", "load_p50_min", "load_p95_min", "infeasible", "stale",
+    "updated_at",
+)  # fmt: skip
+
+
+def _adapt(made: _MadePlan, now: datetime) -> Iterator[Any]:
+    """Yield the columns _CHANGED as the database takes them."""
+    values = _columns(made, now)
+    for name in _CHANGED:
+        value = values[name]
+        if name in ("plan_data", "infeasible"):
+            yield None if value is None else json.dumps(value)
+        else:
+            yield sql.db_time(value) if isinstance(value, datetime) else value
 
 
 def _columns(made: _MadePlan, now: datetime) -> dict[str, Any]:

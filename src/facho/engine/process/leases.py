@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.db.models import Q
-
 from facho.apps.db import sql
 from facho.apps.db.database import Clock, boottime, row_lock, time_for_statement
-from facho.apps.executions.models import Attempt, Execution, State
+from facho.apps.executions.models import Execution, State
 from facho.apps.executions.subjects import ExecutionSubject, Started, start, write_why_late
 from facho.config import Config
 from facho.core.delay import Blocker, why_late
@@ -103,17 +101,24 @@ def _note_why_late(execution_id: int, taken: Started, config: Config) -> bool:
 
 def _blockers(execution_id: int, olt_id: int, slot: datetime) -> list[Blocker]:
     """Return the attempts that held the OLT since the slot: between two of them an execution has no OLT."""
-    rows = (
-        Attempt.objects.filter(execution__olt=olt_id)
-        .filter(Q(ended_at__gt=slot) | Q(ended_at__isnull=True))
-        .exclude(execution=execution_id)
-        .order_by()
-        .values_list("execution", "execution__node__job__name", "started_at", "ended_at")
-    )
-    # For both at once SQLite would look at all that ever ran on the OLT.
-    ended, open_ = rows.filter(execution__ended_at__gt=slot), rows.filter(execution__ended_at=None)
-    rows = ended.union(open_, all=True)
-    return [Blocker(each, job or "", began, ended) for each, job, began, ended in rows]
+    moment = sql.db_time(slot)
+    values = [olt_id, moment, execution_id, moment, olt_id, execution_id, moment]
+    return [
+        Blocker(each, job or "", sql.parse_time(began), None if ended is None else sql.parse_time(ended))
+        for each, job, began, ended in sql.fetch_prepared(_BLOCKERS, values)
+    ]
+
+
+_BLOCKER: Final = (
+    "SELECT a.execution_id, j.name, a.started_at, a.ended_at FROM snmp_executions e"
+    " JOIN execution_attempts a ON a.execution_id = e.id"
+    " LEFT JOIN snmp_job_hosts n ON n.id = e.node_id LEFT JOIN snmp_jobs j ON j.id = n.job_id WHERE {}"
+    " AND e.id <> %s AND (a.ended_at > %s OR a.ended_at IS NULL)"
+)
+# For both at once SQLite would look at all that ever ran on the OLT.
+_BLOCKERS: Final = " UNION ALL ".join(
+    map(_BLOCKER.format, ("e.olt_id = %s AND e.ended_at > %s", "e.olt_id = %s AND e.ended_at IS NULL"))
+)
 
 
 class HeldLease:

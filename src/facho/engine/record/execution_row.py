@@ -69,6 +69,8 @@ class ExecutionBefore:
     had_unreadable: bool
     # It, its OLT or its node is suspended or failed probes.
     was_suspended: bool
+    # The OLT's row says that it answers.
+    was_reachable: bool
     # When the lease was checked.
     now: datetime
     # For its line in the log.
@@ -115,7 +117,7 @@ def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBef
         raise LeaseLost(f"execution {started.execution_id} was aborted or taken back; nothing was stored")
     (
         moment, slot, owes, trigger, onu_id, away_since, failed_in_a_row, unsure_since, had_unreadable,
-        was_suspended, *log_subject,
+        was_suspended, was_reachable, *log_subject,
     ) = rows[0]  # fmt: skip
     return ExecutionBefore(
         slot_from_row(started.olt_id, sql.parse_time(slot), json.loads(owes)),
@@ -125,6 +127,7 @@ def check_lease(started: StartedExecution, now: datetime | None) -> ExecutionBef
         is_run_now=trigger == Trigger.RUN_NOW,
         had_unreadable=bool(had_unreadable),
         was_suspended=bool(was_suspended),
+        was_reachable=bool(was_reachable) and away_since is None,
         now=sql.parse_time(moment),
         log_subject=LogSubject(started.execution_id, *log_subject),
     )
@@ -140,7 +143,8 @@ _HELD: Final = (
     "SELECT given.now, e.slot, e.owes, e.trigger, e.onu_id, o.unreachable_since, o.failed_in_a_row,"
     " o.states_unsure_since, EXISTS (SELECT 1 FROM olt_unreadable_rows r WHERE r.olt_id = o.id),"
     " o.suspended_reason <> '' OR o.failed_probes > 0"
-    " OR COALESCE(n.suspended_reason, '') <> '' OR COALESCE(n.failed_probes, 0) > 0, {subject}"
+    " OR COALESCE(n.suspended_reason, '') <> '' OR COALESCE(n.failed_probes, 0) > 0, o.reachable,"
+    " {subject}"
     " FROM (SELECT {given} AS now) given CROSS JOIN snmp_executions e JOIN olts o ON o.id = e.olt_id{joins}"
     " WHERE e.id = %s AND e.lease_token = %s AND e.state = 'RUNNING' AND e.lease_expires_at > given.now"
 )

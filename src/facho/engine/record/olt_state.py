@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -53,8 +53,11 @@ def write_olt_state(recording: Recording) -> None:
         olt.update(reachable=False, unreachable_since=now)
     if not reachable:
         return
-    changes: dict[str, Any] = {"reachable": True, "unreachable_since": None}
-    if learned := learned_json(collection):
+    changes: dict[str, Any] = {}
+    if not recording.before.was_reachable:
+        changes |= {"reachable": True, "unreachable_since": None}
+    learned = learned_json(collection)
+    if learned and learned != recording.planned.before.learned:
         changes["learned"] = learned
     if collection.cpu_pct is not None:
         changes |= {"cpu_pct": collection.cpu_pct, "cpu_read_at": now}
@@ -65,7 +68,8 @@ def write_olt_state(recording: Recording) -> None:
         load = partial(load_inventory, recording.olt_id)
         missing = confirm_missing(collection, planned.work.profile, load)
     changes |= changed_columns(planned.before, collection, missing, now)
-    sql.update_row(Olt, recording.olt_id, changes)
+    if changes and not (changes.keys() == _UPTIME and _goes_on(planned.before, collection.uptime_s, now)):
+        sql.update_row(Olt, recording.olt_id, changes)
 
 
 def write_reachability(recording: Recording) -> None:
@@ -109,6 +113,21 @@ def _versions(collection: Collection) -> Iterator[str]:
 
 def _is_another_version(before: OltSnapshot, version: str) -> bool:
     return bool(before.version and version) and version != before.version
+
+
+# The uptime goes on by itself, so that a known one is written again only now and then.
+_UPTIME: Final = frozenset(("uptime_s", "uptime_read_at"))
+_UPTIME_KEPT: Final = timedelta(minutes=5)
+_UPTIME_DRIFT_S: Final = 2.0
+
+
+def _goes_on(before: OltSnapshot, uptime_s: float | None, now: datetime) -> bool:
+    """Tell whether the uptime is what the stored one has become since it was read, not long ago."""
+    if uptime_s is None or before.uptime_s is None or before.uptime_read_at is None:
+        return False
+    since = now - before.uptime_read_at
+    expected = before.uptime_s + since.total_seconds()
+    return timedelta() <= since < _UPTIME_KEPT and abs(uptime_s - expected) < _UPTIME_DRIFT_S
 
 
 def _has_restarted(before: OltSnapshot, uptime_s: float | None, now: datetime) -> bool:

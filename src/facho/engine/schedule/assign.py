@@ -7,14 +7,13 @@ queued again when its reservation expires.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Final
 
 from facho.apps.db import sql
-from facho.apps.db.database import AdvisoryLock, lock_until_commit
+from facho.apps.db.database import AdvisoryLock, is_embedded, lock_until_commit
 from facho.apps.executions.models import Execution, State
 from facho.apps.maintenance.selectors import olts_closed_at
 from facho.config import Config
@@ -26,29 +25,67 @@ _FIRST: Final = 200
 _ALL: Final = 2**31 - 1
 
 
-def claim_executions(now: datetime, config: Config, *, at_most: int | None = None) -> list[int]:
+def claim_executions(now: datetime | None, config: Config, *, at_most: int | None = None) -> list[int]:
     """Return the ids of the executions that `claim_with_queues` claims."""
     return [each.execution_id for each in claim_with_queues(now, config, at_most=at_most)]
 
 
-def claim_with_queues(now: datetime, config: Config, *, at_most: int | None = None) -> list[Waiting]:
+def claim_with_queues(now: datetime | None, config: Config, *, at_most: int | None = None) -> list[Waiting]:
     """Return executions that are now PENDING, in the order in which they should start.
 
-    `at_most` is how many the caller itself can take, where it has no queue to share with others.
+    For no time, the server's is taken. `at_most` is how many the caller itself can take, where it has no
+    queue to share with others.
     """
-    if (at_most is not None and at_most <= 0) or not sql.fetch_prepared(_ANY_WAITS, [sql.db_time(now)]):
+    if at_most is not None and at_most <= 0:
         return []
+    if is_embedded():
+        assert now is not None
+        return _claim_embedded(now, config, at_most)
+    rows = sql.fetch_prepared(_ANY_WAITS, [now])
+    if not rows:
+        return []
+    now = sql.parse_time(rows[0][0])
     with sql.write_transaction():
         # Two that order at once would fill one poller twice.
         lock_until_commit(AdvisoryLock.CLAIM)
-        chosen = _choose_among(_FIRST, now, config, at_most)
-        if chosen is None:
-            chosen = _choose_among(_ALL, now, config, at_most) or []
-        _reserve([each.execution_id for each in chosen], now + config.lease)
-    return chosen
+        chosen = _choose(now, config, at_most)
+        if chosen.executions:
+            sql.execute_prepared(_reserve_statement(), [now + config.lease, chosen.ids])
+    return chosen.executions
 
 
-def _choose_among(first: int, now: datetime, config: Config, at_most: int | None) -> list[Waiting] | None:
+def _claim_embedded(now: datetime, config: Config, at_most: int | None) -> list[Waiting]:
+    """Choose before the transaction, so that nobody waits for it.
+
+    What another process has claimed meanwhile is left out, and waits for the next claim.
+    """
+    chosen = _choose(now, config, at_most)
+    if not chosen.executions:
+        return []
+    values = [sql.db_time(now + config.lease), sql.db_list(chosen.ids), chosen.active, sql.db_time(now)]
+    with sql.write_transaction():
+        claimed = {row[0] for row in sql.fetch_prepared(_reserve_statement() + _UNLESS_CLAIMED, values)}
+    return [each for each in chosen.executions if each.execution_id in claimed]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Executions to claim, and how many were under way when they were chosen."""
+
+    executions: list[Waiting]
+    active: int
+
+    @property
+    def ids(self) -> list[int]:
+        return [each.execution_id for each in self.executions]
+
+
+def _choose(now: datetime, config: Config, at_most: int | None) -> _Chosen:
+    chosen = _choose_among(_FIRST, now, config, at_most)
+    return chosen or _choose_among(_ALL, now, config, at_most) or _Chosen([], 0)
+
+
+def _choose_among(first: int, now: datetime, config: Config, at_most: int | None) -> _Chosen | None:
     """Choose among the OLTs of the first so many of the queue; None if others may have to go before them."""
     queue = _read_queue(now, first)
     free = FreePollers(queue.workers, queue.active, now, within=config.worker_seen_within)
@@ -60,12 +97,7 @@ def _choose_among(first: int, now: datetime, config: Config, at_most: int | None
     unread = queue.unread_since
     if unread is not None and most and not is_settled(chosen, most, unread, now):
         return None
-    return chosen
-
-
-def _reserve(ids: Sequence[int], until: datetime) -> None:
-    if ids:
-        sql.execute_prepared(_reserve_statement(), [sql.db_time(until), sql.db_list(ids)])
+    return _Chosen(chosen, len(queue.active))
 
 
 @cache
@@ -168,7 +200,11 @@ _WAITS: Final = f"e.state = 'WAITING' AND e.not_before <= %s AND {_FOR_POLLERS}"
 # The reading of one ONU has no interval and goes first anyway: any number does.
 _INTERVAL_S: Final = 60
 _PRIORITY: Final = 100
-_ANY_WAITS: Final = f"SELECT 1 FROM snmp_executions e WHERE {_WAITS} LIMIT 1"  # noqa: S608
+# The server's time, if something waits: nearly always nothing does, which is seen without a lock.
+_ANY_WAITS: Final = (
+    "SELECT given.now FROM (SELECT COALESCE(%s::timestamptz, clock_timestamp()) AS now) given"  # noqa: S608
+    f" WHERE EXISTS (SELECT 1 FROM snmp_executions e WHERE {_WAITS.replace('%s', 'given.now')})"
+)
 # Two SELECTs, each with an index of its own: SQLite recognises the condition of the index only like this.
 _BUSY: Final = (
     "SELECT olt_id FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')"
@@ -204,4 +240,9 @@ _QUEUE: Final = (
 )
 _RESERVE: Final = (
     "UPDATE snmp_executions SET state = 'PENDING', lease_expires_at = %s WHERE state = 'WAITING' AND "
+)
+# More are under way than when these were chosen: another process has claimed some, perhaps for the same OLTs.
+_UNLESS_CLAIMED: Final = (
+    " AND (SELECT COUNT(*) FROM snmp_executions WHERE state IN ('PENDING', 'RUNNING')) <= %s"  # noqa: S608
+    f" AND olt_id NOT IN ({_BUSY}) RETURNING id"
 )

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from django.db import connection
 
 from facho.apps.db import sql
-from facho.apps.db.database import Clock, ClockJumpDetector
+from facho.apps.db.database import Clock, ClockJumpDetector, time_for_statement
 from facho.apps.execution_coordinator.models import CoordinatorState
 from facho.config import Config
 from facho.core.steps import SCHEDULER
@@ -115,6 +115,7 @@ class SchedulerLoop:
         self._activity.write(now)
 
     def assign(self) -> None:
-        claimed = claim_executions(self._clock(), self._config, at_most=self._backend.free_pollers())
+        now, free = time_for_statement(self._clock), self._backend.free_pollers()
+        claimed = claim_executions(now, self._config, at_most=free)
         for execution_id in claimed:
             self._backend.submit(execution_id)
