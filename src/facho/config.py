@@ -113,9 +113,6 @@ class Config:
     scheduler_step: timedelta = _seconds(1, "time between two steps of the scheduler")
     coordinator_step: timedelta = _seconds(5, "time between two steps of the coordinator")
     housekeeping_step: timedelta = _seconds(60, "time between two turns of the housekeeping")
-    message_visibility: timedelta = _seconds(
-        3600, "a message that is not acknowledged in this time is delivered again"
-    )
     first_run_delay: timedelta = _seconds(60, "a new node runs for the first time after this")
     spread_limit: timedelta = _seconds(300, "nodes attached or enabled at once are spread over at most this")
     delayed_after: timedelta = _seconds(5, "a run that starts later than this after its slot is delayed")
