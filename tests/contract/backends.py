@@ -25,7 +25,7 @@ from facho.apps.executions.models import Attempt
 from facho.apps.zabbix_pollers.models import Worker
 from facho.apps.zabbix_pollers.store import register_worker
 from facho.backends.celery_backend import CeleryBackend
-from facho.backends.embedded import LocalBackend
+from facho.backends.local_pollers import LocalBackend
 from facho.backends.poller_process import PollerProcess
 from facho.celery import settings
 from facho.config import Config
